@@ -15,6 +15,7 @@ from onnx.backend.base import Backend, BackendRep
 
 from atc_py.api import convert, load
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +96,9 @@ class AtcBackend(Backend):
         name = _device(device)
         if name is None:
             known = " and ".join(_DEVICES)
-            raise BAD_OPTION.error(f"models run on {known}, not on {device!r}")
+            raise BAD_OPTION.error(
+                Text("models run on {known}, not on {device}", known=known, device=repr(device))
+            )
         folder = Path(tempfile.mkdtemp(prefix="atc-py-"))
         try:
             onnx.save(model, folder / "model.onnx")
@@ -166,7 +169,13 @@ def _by_name(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
         return {name: np.asarray(array) for name, array in inputs.items()}
     arrays = inputs if isinstance(inputs, list | tuple) else [inputs]
     if len(arrays) != len(names):
-        raise BAD_RUN_INPUT.error(f"there are {len(names)} inputs, found {len(arrays)} arrays")
+        raise BAD_RUN_INPUT.error(
+            Text(
+                "there are {count} inputs, found {count_2} arrays",
+                count=len(names),
+                count_2=len(arrays),
+            )
+        )
     return {name: np.asarray(array) for name, array in zip(names, arrays, strict=True)}
 
 

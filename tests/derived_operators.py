@@ -13,8 +13,8 @@ from atc_py.spec import all_specs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atc_py.diag import Words
     from atc_py.spec import OpSpec
+    from atc_py.text import Text
 
 __all__ = ["operators_page", "spec_notes_page"]
 
@@ -94,7 +94,7 @@ def _section(spec: OpSpec) -> Iterator[str]:
     yield from _list("Constraints", [("", rule_words(spec, rule)) for rule in spec.constraints])
 
 
-def _list(title: str, rows: list[tuple[str, Words]]) -> Iterator[str]:
+def _list(title: str, rows: list[tuple[str, Text]]) -> Iterator[str]:
     """Yield a titled list; nothing where it is empty."""
     if not rows:
         return

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from unittest import mock
 
 from atc_py.cli.main import main
-from atc_py.diag.language import speak
 from atc_py.kernels.toolchain import Compiler
+from atc_py.text.language import speak
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from atc_py.cli.main import cli
-from tests.message_templates import template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["commands", "help_texts", "table_texts"]
+__all__ = ["commands", "help_texts", "page_texts", "table_texts"]
 
 SOURCES = Path(__file__).resolve().parent.parent / "atc_py"
+TEMPLATES = SOURCES.parent / "templates"
 
-BILINGUAL = {"check", "fix", "operators", "explained"}
-"""Folders of reports whose words are in both languages where they are written."""
+CLASSES = {"code", "number", "supported", "error"}
+"""Classes of a page's elements beside its texts."""
 
 
 def commands(
@@ -47,12 +48,20 @@ def help_texts(command: click.Command) -> Iterator[str]:
             yield " ".join(option.help.split())
 
 
+def page_texts() -> set[str]:
+    """Return the texts that templates of pages say."""
+    found: set[str] = set()
+    for path in TEMPLATES.rglob("*.j2"):
+        for text in re.findall(r"\{[{%].*?[%}]\}", path.read_text(encoding="utf-8")):
+            if "|said" in text:
+                found.update(a or b for a, b in re.findall(r'"([^"]*)"|\'([^\']*)\'', text))
+    return {text for text in found if any(map(str.isalpha, text))} - CLASSES
+
+
 def table_texts() -> set[str]:
     """Return titles and headings of the tables that reports and commands make."""
     found: set[str] = set()
     for path in [*(SOURCES / "report").rglob("*.py"), *(SOURCES / "cli").glob("*.py")]:
-        if path.parent.name in BILINGUAL:
-            continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = {
             target.id: node.value
@@ -77,7 +86,5 @@ def _texts(node: ast.expr, named: dict[str, ast.expr]) -> Iterator[str]:
     elif isinstance(node, ast.Tuple):
         for each in node.elts:
             yield from _texts(each.value if isinstance(each, ast.Starred) else each, named)
-    elif isinstance(node, ast.JoinedStr) or (
-        isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ):
-        yield template(node).rstrip(">")
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value.rstrip(">")

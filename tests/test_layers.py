@@ -18,7 +18,7 @@ LEVELS = {
     part: level
     for level, parts in enumerate(
         (
-            "aipp diag tensor system options jobs",
+            "aipp diag tensor system options jobs text",
             "spec ir target source calibration",
             "frontend check passes package",
             "cost",
@@ -58,6 +58,7 @@ STRANGERS = {"lowering": {"frontend"}}
 
 SIM = {
     "diag",
+    "text",
     "tensor",
     "system.memory_limit",
     "system.structs",

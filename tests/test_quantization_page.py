@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from atc_py.cli.main import main
-from atc_py.diag import Words
 from atc_py.frontend.rewriting.qdq import reasons
+from atc_py.text import Words
 from tests.test_readme import commands
 
 if TYPE_CHECKING:

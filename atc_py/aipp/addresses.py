@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcFault
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.text import Text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +37,12 @@ def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippCon
         if at in found:
             place = found[at].place
             raise config.error(
-                f"input {at} ({inputs[at]!r}) has a second configuration, after that of line "
-                f"{place.line if place else 0}",
+                Text(
+                    "input {at} ({inputs}) has a second configuration, after that of line {line}",
+                    at=at,
+                    inputs=repr(inputs[at]),
+                    line=place.line if place else 0,
+                ),
                 _RANK,
                 "give each input one `aipp_op`, with its own `related_input_rank`",
             )
@@ -50,19 +55,35 @@ def _position(config: AippConfig, inputs: Sequence[str]) -> int:
     name, at = str(config[_NAME]), config.integer(_RANK)
     if name:
         known = f"`related_input_rank: {inputs.index(name)}`" if name in inputs else f"`{_RANK}`"
-        message = f"'{_NAME}' names inputs of Caffe models alone, found {name!r}"
+        message = Text(
+            "'{name}' names inputs of Caffe models alone, found {name_2}",
+            name=_NAME,
+            name_2=repr(name),
+        )
         raise config.error(message, _NAME, f"write {known} for an ONNX model")
     if at >= len(inputs):
         names = ", ".join(map(repr, inputs))
         raise config.error(
-            f"'{_RANK}' is {at}, but the model has {len(inputs)} "
-            f"{'input' if len(inputs) == 1 else 'inputs'}: {names}",
+            plural(
+                len(inputs),
+                "'{rank}' is {at}, but the model has {n} input: {names}",
+                "'{rank}' is {at}, but the model has {n} inputs: {names}",
+                rank=_RANK,
+                at=at,
+                names=names,
+            ),
             _RANK,
             "positions start at 0",
         )
     if config.integer(_EDGE):
         raise config.error(
-            f"'{_EDGE}' is {config[_EDGE]}, but an input has one edge, 0", _EDGE, "delete the field"
+            Text(
+                "'{edge}' is {config}, but an input has one edge, 0",
+                edge=_EDGE,
+                config=config[_EDGE],
+            ),
+            _EDGE,
+            "delete the field",
         )
     return at
 
@@ -80,7 +101,9 @@ def dims_gears_refusal(path: str) -> AtcError:
 def fp16_input_refusal(config: AippConfig, name: str) -> AtcError:
     """Build the error for AIPP on an input that is fed as float16, which ATC refuses as E10034."""
     return config.error(
-        f"input {name!r} is fed as float16, but AIPP makes it a picture of bytes",
+        Text(
+            "input {name} is fed as float16, but AIPP makes it a picture of bytes", name=repr(name)
+        ),
         _RANK,
         "leave the input out of --input-fp16-nodes",
         AtcFault("E10034", (name,)),

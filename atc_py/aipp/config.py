@@ -12,6 +12,7 @@ from atc_py.aipp.text_format import TextFormatError, TextPlace
 from atc_py.diag import AtcFault, Place
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.diag.suggestions import nearest
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -142,7 +143,9 @@ def config_of_fields(file: str, place: TextPlace, fields: Iterable[TextField]) -
             given[field.name] = GivenField(typed, field.place)
     config = AippConfig(file, place, given)
     if twice:
-        raise config.error(f"{twice[0]!r} has more than one value; it takes one", twice[0])
+        raise config.error(
+            Text("{twice} has more than one value; it takes one", twice=repr(twice[0])), twice[0]
+        )
     return config
 
 

@@ -11,6 +11,7 @@ from atc_py.aipp.fields import BIASES, MATRIX, channel_fields
 from atc_py.aipp.image_formats import image_format
 from atc_py.diag import Place
 from atc_py.diag.codes import DOUBTFUL_AIPP
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,13 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     input_format = str(config["input_format"])
     swaps = input_format and config.switch("ax_swap_switch")
     if swaps and not image_format(input_format).skips_one:
-        found.append(_doubt(config, "ax_swap_switch", f"has no effect on {input_format} pictures"))
+        found.append(
+            _doubt(
+                config,
+                "ax_swap_switch",
+                Text("has no effect on {input_format} pictures", input_format=input_format),
+            )
+        )
     given = [name for name in _NORMALIZING if name in config and _differs(config, name)]
     if is_uint8 and given:
         found.append(_doubt(config, given[0], "has no effect: the network takes bytes as they are"))
@@ -72,13 +79,16 @@ def file_doubts(file: AippFile) -> list[Diagnostic]:
     """Return the warning for a file without configurations."""
     if file.configs:
         return []
-    message = f"{file.path} has no `aipp_op`, so all inputs stay as they are"
+    message = Text("{path} has no `aipp_op`, so all inputs stay as they are", path=file.path)
     return [DOUBTFUL_AIPP.diagnostic(message, place=Place(file.path))]
 
 
 def _doubt(config: AippConfig, name: str, message: str) -> Diagnostic:
     """Build the warning about a field."""
-    return DOUBTFUL_AIPP.diagnostic(f"{name!r} {message}", place=config.place_of(name))
+    return DOUBTFUL_AIPP.diagnostic(
+        Text("{field} {message}", field=repr(name), message=Text(message)),
+        place=config.place_of(name),
+    )
 
 
 def _differs(config: AippConfig, name: str) -> bool:
@@ -91,8 +101,16 @@ def _without_switch(config: AippConfig) -> Iterator[Diagnostic]:
     for switch, names in _NEEDED:
         given = [name for name in names if config[name] and name in config]
         if given and not config.switch(switch):
-            rest = f", and {len(given) - 1} more fields have none either" if given[1:] else ""
-            yield _doubt(config, given[0], f"has no effect without `{switch}: true`{rest}")
+            rest = (
+                Text(", and {count} more fields have none either", count=len(given) - 1)
+                if given[1:]
+                else ""
+            )
+            yield _doubt(
+                config,
+                given[0],
+                Text("has no effect without `{switch}: true`{rest}", switch=switch, rest=rest),
+            )
 
 
 def _filled_in(config: AippConfig) -> Iterator[Diagnostic]:
@@ -103,12 +121,17 @@ def _filled_in(config: AippConfig) -> Iterator[Diagnostic]:
     input_format = str(config["input_format"])
     values = dict(zip(MATRIX, default_matrix(input_format), strict=True))
     filled = ", ".join(f"{name} {values[name]}" for name in missing)
-    goal = "YUV to BGR" if input_format == "YUV420SP_U8" else "RGB to YUV"
+    goal = Text("YUV to BGR") if input_format == "YUV420SP_U8" else Text("RGB to YUV")
     yield _doubt(
         config,
         "csc_switch",
-        f"is true and {len(missing)} of 9 entries of the matrix are missing; ATC fills in those of "
-        f"BT.601, {goal}: {filled}",
+        Text(
+            "is true and {count} of 9 entries of the matrix are missing; ATC fills in those "
+            "of BT.601, {goal}: {filled}",
+            count=len(missing),
+            goal=goal,
+            filled=filled,
+        ),
     )
 
 
@@ -121,8 +144,13 @@ def _beyond_int16(config: AippConfig) -> Iterator[Diagnostic]:
             yield _doubt(
                 config,
                 names[0],
-                f"and its row add up to {total} without their signs; beyond {_MOST_FACTORS}, results "
-                "that do not fit in int16 are not defined on a device",
+                Text(
+                    "and its row add up to {total} without their signs; beyond "
+                    "{most_factors}, results that do not fit in int16 are not defined on a "
+                    "device",
+                    total=total,
+                    most_factors=_MOST_FACTORS,
+                ),
             )
 
 
@@ -131,5 +159,11 @@ def _vanishing(config: AippConfig) -> Iterator[Diagnostic]:
     for name in channel_fields("var_reci_chn", 4):
         value = config.number(name)
         if np.float16(value) == 0:
-            shown = "is 0" if not value else f"is {value:g}, which is 0 in float16"
-            yield _doubt(config, name, f"{shown}: every value of the channel becomes 0")
+            shown = (
+                "is 0"
+                if not value
+                else Text("is {value}, which is 0 in float16", value=f"{value:g}")
+            )
+            yield _doubt(
+                config, name, Text("{shown}: every value of the channel becomes 0", shown=shown)
+            )

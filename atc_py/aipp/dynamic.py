@@ -17,6 +17,7 @@ from atc_py.aipp.settings import AippSettings, source_bytes
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.system.input_files import read_bytes
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,15 +72,18 @@ def read_run_settings(
         for at, config in found.items():
             if at not in networks:
                 raise config.error(
-                    f"input {inputs[at]!r} has no dynamic AIPP", "related_input_rank"
+                    Text("input {inputs} has no dynamic AIPP", inputs=repr(inputs[at])),
+                    "related_input_rank",
                 )
         missing = [at for at in networks if at not in found]
         if missing:
             name = inputs[missing[0]]
             raise BAD_AIPP.error(
-                f"{path} has no settings for input {name!r}",
+                Text("{path} has no settings for input {name}", path=path, name=repr(name)),
                 place=Place(str(path)),
-                help=f"add an `aipp_op` with `related_input_rank: {missing[0]}`",
+                help=Text(
+                    "add an `aipp_op` with `related_input_rank: {missing}`", missing=missing[0]
+                ),
             )
         return {at: (_of_text(found[at], network),) * count for at, network in networks.items()}
     at, network = _only(path, networks)
@@ -92,7 +96,11 @@ def _only(path: Path, networks: Mapping[int, NetworkInput]) -> tuple[int, Networ
     """Return the only input with dynamic AIPP."""
     if len(networks) != 1:
         raise BAD_AIPP.error(
-            f"{path} has settings for one input, but {len(networks)} have dynamic AIPP",
+            Text(
+                "{path} has settings for one input, but {count} have dynamic AIPP",
+                path=path,
+                count=len(networks),
+            ),
             place=Place(str(path)),
             help="write an `aipp_op` for each input in protobuf's text form",
         )
@@ -106,7 +114,7 @@ def _of_text(config: AippConfig, network: NetworkInput) -> AippSettings:
         raise config.error("settings of a run have `aipp_mode: dynamic`, found static", "aipp_mode")
     for name in ("input_format", "src_image_size_w", "src_image_size_h"):
         if not config[name]:
-            raise config.error(f"{name!r} is missing: each run states it", name)
+            raise config.error(Text("{name} is missing: each run states it", name=repr(name)), name)
     return replace(picture_settings(config, network), aipp_mode="dynamic")
 
 
@@ -169,14 +177,20 @@ def checked_pictures(
     batch = network.shape[network.layout.index("N")]
     if len(pictures) != batch:
         raise BAD_AIPP.error(
-            f"there are settings for {len(pictures)} pictures, but the model's batch is {batch}",
+            Text(
+                "there are settings for {count} pictures, but the model's batch is {batch}",
+                count=len(pictures),
+                batch=batch,
+            ),
             place=Place(file),
         )
     found = []
     for at, settings in enumerate(pictures):
         if image_format(settings.input_format).buffer_code is None:
             raise BAD_AIPP.error(
-                f"dynamic AIPP does not know {settings.input_format}",
+                Text(
+                    "dynamic AIPP does not know {input_format}", input_format=settings.input_format
+                ),
                 place=Place(file, field="input_format"),
             )
         config = config_of_settings(settings, file)
@@ -185,13 +199,25 @@ def checked_pictures(
             found.append(replace(picture_settings(config, network), aipp_mode="dynamic"))
         except AtcError as error:
             (cause,) = error.diagnostics
-            raise AtcError(replace(cause, message=f"picture {at}: {cause.message}")) from None
-    size = source_bytes(found[0], batch)
+            raise AtcError(
+                replace(cause, message=Text("picture {at}: ", at=at) + cause.message)
+            ) from None
+    _check_size(source_bytes(found[0], batch), batch, most, file)
+    return tuple(found)
+
+
+def _check_size(size: int, batch: int, most: int, file: str | None) -> None:
+    """Refuse pictures that have more than `most` bytes together."""
     if size > most:
         raise BAD_AIPP.error(
-            f"{batch} pictures of {size // batch} bytes are {size} bytes, more than "
-            f"max_src_image_size {most}",
+            Text(
+                "{batch} pictures of {size} bytes are {size_2} bytes, more than "
+                "max_src_image_size {most}",
+                batch=batch,
+                size=size // batch,
+                size_2=size,
+                most=most,
+            ),
             place=Place(file, field="src_image_size_w"),
             help="convert the model with a larger `max_src_image_size`",
         )
-    return tuple(found)

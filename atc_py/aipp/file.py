@@ -13,6 +13,7 @@ from atc_py.aipp.text_format import TextFormatError, TextPlace, read_fields
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.system.input_files import read_bytes
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,33 +142,52 @@ def _check_value(config: AippConfig, row: AippField) -> None:
     """Refuse one value."""
     value = config[row.name]
     if row.refused and value != row.default:
-        raise config.error(f"{row.name!r} {row.refused}", row.name, "delete the field")
+        raise config.error(
+            Text("{field} {message}", field=repr(row.name), message=Text(row.refused)),
+            row.name,
+            "delete the field",
+        )
     if row.kind is FieldKind.FORMAT and value:
         _check_format(config, str(value))
     if row.kind is FieldKind.MODE and value not in {"undefined", "static", "dynamic"}:
-        raise config.error(f"'aipp_mode' is static or dynamic, found {value}", row.name)
+        raise config.error(
+            Text("'aipp_mode' is static or dynamic, found {value}", value=value), row.name
+        )
     if isinstance(value, bool | str):
         return
     if isinstance(value, float) and not math.isfinite(value):
-        raise config.error(f"{row.name!r} must be a finite number, found {value}", row.name)
+        raise config.error(
+            Text("{name} must be a finite number, found {value}", name=repr(row.name), value=value),
+            row.name,
+        )
     low, high = row.least, row.most
     if (low is not None and value < low) or (high is not None and value > high):
         bounds = f"[{low:g}, {high:g}]"
         if isinstance(value, int):
             bounds = f"[{int(low or 0)}, {int(high or 0)}]"
-        raise config.error(f"{row.name!r} must be in {bounds}, found {value}", row.name)
+        raise config.error(
+            Text(
+                "{name} must be in {bounds}, found {value}",
+                name=repr(row.name),
+                bounds=bounds,
+                value=value,
+            ),
+            row.name,
+        )
 
 
 def _check_format(config: AippConfig, name: str) -> None:
     """Refuse a picture format that is not modeled."""
     if name in OTHER_FORMATS:
-        message = f"the picture format {name} is one of camera SoCs and is not modeled"
+        message = Text(
+            "the picture format {name} is one of camera SoCs and is not modeled", name=name
+        )
     elif name.isdigit() or name.startswith("-"):
-        message = f"no picture format has the number {name}"
+        message = Text("no picture format has the number {name}", name=name)
     else:
         return
     known = ", ".join(row.name for row in IMAGE_FORMATS)
-    raise config.error(message, "input_format", f"known are {known}")
+    raise config.error(message, "input_format", Text("known are {known}", known=known))
 
 
 def check_mode(config: AippConfig) -> None:

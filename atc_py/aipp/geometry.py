@@ -11,6 +11,7 @@ from atc_py.aipp.image_formats import image_format
 from atc_py.aipp.rules import rules_of
 from atc_py.aipp.settings import AippSettings
 from atc_py.diag import AtcFault
+from atc_py.text import Text, plural
 
 if TYPE_CHECKING:
     from atc_py.aipp.config import AippConfig
@@ -80,7 +81,7 @@ def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
     rules, row = rules_of(network.family), image_format(str(config["input_format"]))
     if row.name not in rules.formats:
         raise config.error(
-            f"{network.family} does not read {row.name} pictures",
+            Text("{family} does not read {name} pictures", family=network.family, name=row.name),
             "input_format",
             f"it reads {', '.join(rules.formats)}",
         )
@@ -95,16 +96,22 @@ def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
 def _check_input(config: AippConfig, network: NetworkInput) -> None:
     """Refuse an input that is not a picture."""
     if network.layout not in _LAYOUTS and config["aipp_mode"] == "dynamic":
-        message = (
-            f"dynamic AIPP needs an input in NCHW or NHWC, {network.name!r} is {network.layout}"
+        message = Text(
+            "dynamic AIPP needs an input in NCHW or NHWC, {network} is {layout}",
+            network=repr(network.name),
+            layout=network.layout,
         )
         fault = AtcFault("E13014", (network.layout, "input_format", network.name, message))
         raise config.error(message, "aipp_mode", "give --input-format NCHW", fault)
     if len(network.shape) != _RANK or network.layout not in _LAYOUTS:
         shape = ", ".join(map(str, network.shape))
         raise config.error(
-            f"AIPP needs an input with 4 dims in NCHW or NHWC, {network.name!r} is "
-            f"{network.layout} [{shape}]",
+            Text(
+                "AIPP needs an input with 4 dims in NCHW or NHWC, {network} is {layout} [{shape}]",
+                network=repr(network.name),
+                layout=network.layout,
+                shape=shape,
+            ),
             "related_input_rank",
         )
 
@@ -114,8 +121,12 @@ def _check_gears(config: AippConfig) -> None:
     for name in ("crop", "padding", "src_image_size_w", "src_image_size_h"):
         if config[name]:
             raise config.error(
-                f"{name!r} must be {'0' if name.startswith('src') else 'false'} where the network "
-                f"has gears of image sizes: pictures have the gear's size",
+                Text(
+                    "{name} must be {which} where the network has gears of image sizes: "
+                    "pictures have the gear's size",
+                    name=repr(name),
+                    which="0" if name.startswith("src") else "false",
+                ),
                 name,
             )
 
@@ -127,7 +138,13 @@ def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings)
         value = config.number(name)
         if not low <= value <= high:
             raise config.error(
-                f"{name!r} must be in [{low:g}, {high:g}] on this SoC, found {value:g}",
+                Text(
+                    "{name} must be in [{low}, {high}] on this SoC, found {value}",
+                    name=repr(name),
+                    low=f"{low:g}",
+                    high=f"{high:g}",
+                    value=f"{value:g}",
+                ),
                 name,
                 "put whole parts into `mean_chn`",
             )
@@ -153,7 +170,14 @@ def _sized(
         given = config.integer(name)
         if (crop or padding) and not given:
             switch = "crop" if crop else "padding"
-            raise config.error(f"{name!r} must be given where {switch!r} is true", name)
+            raise config.error(
+                Text(
+                    "{name} must be given where {switch} is true",
+                    name=repr(name),
+                    switch=repr(switch),
+                ),
+                name,
+            )
         sizes[name] = given or own
         if crop:
             sizes |= _cropped(config, side, own, sizes[name])
@@ -176,24 +200,42 @@ def _cropped(config: AippConfig, side: str, own: int, source: int) -> dict[str, 
     start, size = f"load_start_pos_{side}", f"crop_size_{side}"
     first, count = config.integer(start), config.integer(size)
     if not count and config.switch("padding"):
-        raise config.error(f"{size!r} must be given where 'padding' is true", size)
+        raise config.error(
+            Text("{size} must be given where 'padding' is true", size=repr(size)), size
+        )
     count = count or own
     if first >= source:
         raise config.error(
-            f"{start!r} is {first}, but the picture has {source} {_places(side)}", start
+            Text(
+                "{start} is {first}, but the picture has {source} {places}",
+                start=repr(start),
+                first=first,
+                source=source,
+                places=_places(side),
+            ),
+            start,
         )
     if first + count > source:
         raise config.error(
-            f"the crop ends beyond the picture: {start!r} {first} and {size!r} {count} make "
-            f"{first + count}, of {source} {_places(side)}",
+            Text(
+                "the crop ends beyond the picture: {start} {first} and {size} {count} make "
+                "{first_2}, of {source} {places}",
+                start=repr(start),
+                first=first,
+                size=repr(size),
+                count=count,
+                first_2=first + count,
+                source=source,
+                places=_places(side),
+            ),
             size if size in config else start,
         )
     return {start: first, size: count}
 
 
-def _places(side: str) -> str:
+def _places(side: str) -> Text:
     """Return the word for what a side counts."""
-    return "columns" if side == "w" else "rows"
+    return Text("columns" if side == "w" else "rows", context="picture")
 
 
 def _padding_value(config: AippConfig, network: NetworkInput, rules: AippRules) -> float:
@@ -202,8 +244,11 @@ def _padding_value(config: AippConfig, network: NetworkInput, rules: AippRules) 
     is_byte = value.is_integer() and 0 <= value <= 255  # noqa: PLR2004  (bounds of uint8)
     if network.is_uint8 and not is_byte and not rules.clips_padding:
         raise config.error(
-            f"'padding_value' must be a whole number in [0, 255] for an input of uint8, found "
-            f"{value:g}",
+            Text(
+                "'padding_value' must be a whole number in [0, 255] for an input of uint8, "
+                "found {value}",
+                value=f"{value:g}",
+            ),
             "padding_value",
         )
     return value
@@ -219,7 +264,16 @@ def _check_picture(
         ("src_image_size_h", height, _LEAST_HEIGHT),
     ):
         if not least <= value <= _MOST:
-            raise config.error(f"{name!r} must be in [{least}, {_MOST}], found {value}", name)
+            raise config.error(
+                Text(
+                    "{name} must be in [{least}, {most}], found {value}",
+                    name=repr(name),
+                    least=least,
+                    most=_MOST,
+                    value=value,
+                ),
+                name,
+            )
     needed = [("src_image_size_w", row.even_width), ("src_image_size_h", row.even_height)]
     if settings.crop and rules.even_start:
         needed += [("load_start_pos_w", row.even_width), ("load_start_pos_h", row.even_height)]
@@ -228,43 +282,76 @@ def _check_picture(
     for name, even in needed:
         if even and getattr(settings, name) % 2:
             raise config.error(
-                f"{name!r} must be even for {row.name}, whose pixels share chroma, found "
-                f"{getattr(settings, name)}",
+                Text(
+                    "{name} must be even for {name_2}, whose pixels share chroma, found {getattr}",
+                    name=repr(name),
+                    name_2=row.name,
+                    getattr=getattr(settings, name),
+                ),
                 name,
             )
     in_row = width * row.columns
     if in_row % rules.row_bytes:
         raise config.error(
-            f"a row must have a multiple of {rules.row_bytes} bytes on this SoC, {width} pixels of "
-            f"{row.name} have {in_row}",
+            Text(
+                "a row must have a multiple of {row_bytes} bytes on this SoC, {width} pixels "
+                "of {name} have {in_row}",
+                row_bytes=rules.row_bytes,
+                width=width,
+                name=row.name,
+                in_row=in_row,
+            ),
             "src_image_size_w",
         )
+
+
+_MEANS = {
+    (False, False): "the picture makes {given} {places}, but input {network} has {wanted}",
+    (True, False): "crop makes {given} {places}, but input {network} has {wanted}",
+    (False, True): "padding makes {given} {places}, but input {network} has {wanted}",
+    (True, True): "crop and padding make {given} {places}, but input {network} has {wanted}",
+}
+"""What is said of a tensor of another size, by whether a crop and borders make it."""
 
 
 def _check_output(config: AippConfig, network: NetworkInput, settings: AippSettings) -> None:
     """Refuse settings whose tensor is not the network's input."""
     (height, width), found = network.size, settings.output_size
-    parts = {"crop": settings.crop, "padding": settings.padding}
-    steps = [name for name, is_on in parts.items() if is_on] or ["the picture"]
-    means = " and ".join(steps) + (" make" if steps[1:] else " makes")
+    template = _MEANS[settings.crop, settings.padding]
     for side, wanted, given in (("w", width, found[1]), ("h", height, found[0])):
         if wanted != given:
             name = f"crop_size_{side}" if settings.crop else f"src_image_size_{side}"
             raise config.error(
-                f"{means} {given} {_places(side)}, but input {network.name!r} has {wanted}",
+                Text(
+                    template,
+                    given=given,
+                    places=_places(side),
+                    network=repr(network.name),
+                    wanted=wanted,
+                ),
                 name,
                 _size_advice(settings, side, wanted),
             )
     limit = rules_of(network.family).padded_width
     if settings.padding and width > limit:
         raise config.error(
-            f"a tensor with borders may have {limit} columns on this SoC, found {width}",
+            Text(
+                "a tensor with borders may have {limit} columns on this SoC, found {width}",
+                limit=limit,
+                width=width,
+            ),
             "padding",
         )
     if settings.channels != network.channels:
         raise config.error(
-            f"AIPP makes {settings.channels} {'channel' if settings.is_gray else 'channels'} of "
-            f"{settings.input_format}, but input {network.name!r} has {network.channels}",
+            plural(
+                settings.channels,
+                "AIPP makes {n} channel of {input_format}, but input {network} has {channels_2}",
+                "AIPP makes {n} channels of {input_format}, but input {network} has {channels_2}",
+                input_format=settings.input_format,
+                network=repr(network.name),
+                channels_2=network.channels,
+            ),
             "csc_switch" if settings.csc_switch else "input_format",
             _channel_advice(settings, network.channels),
         )

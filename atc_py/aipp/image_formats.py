@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atc_py.diag.codes import BAD_AIPP
+from atc_py.text import Text
 
 __all__ = ["IMAGE_FORMATS", "OTHER_FORMATS", "ImageFormat", "image_format"]
 
@@ -97,7 +98,7 @@ def image_format(name: str) -> ImageFormat:
     row = _BY_NAME.get(name)
     if row is None:
         raise BAD_AIPP.error(
-            f"{name!r} is not a picture format that is modeled",
-            help=f"known are {', '.join(_BY_NAME)}",
+            Text("{name} is not a picture format that is modeled", name=repr(name)),
+            help=Text("known are {known}", known=", ".join(_BY_NAME)),
         )
     return row

@@ -9,6 +9,7 @@ from atc_py.aipp.fields import FieldKind, find_field
 from atc_py.aipp.text_format import TextFormatError, TextPlace, TextValue
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_AIPP
+from atc_py.text import Text
 
 __all__ = ["is_ini", "parse_ini"]
 
@@ -68,7 +69,10 @@ def _add(given: dict[str, GivenField], line: str, number: int, begin: TextPlace 
         column = len(line) - len(line.lstrip()) + 1
         expected = "`key : value`" if begin else f"[{_SECTION}]"
         raise TextFormatError(
-            f"expected {expected}, found {line.strip()[:30]!r}", TextPlace(number, column)
+            Text(
+                "expected {expected}, found {line}", expected=expected, line=repr(line.strip()[:30])
+            ),
+            TextPlace(number, column),
         )
     name, place = match["name"], TextPlace(number, match.start("name") + 1)
     row = find_field(name)

@@ -16,6 +16,7 @@ from atc_py.aipp.image_formats import IMAGE_FORMATS, image_format
 from atc_py.aipp.settings import AippSettings
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_AIPP
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,25 @@ _SHARED = (
 _BY_CODE = {row.buffer_code: row.name for row in IMAGE_FORMATS if row.buffer_code is not None}
 
 
+def _check_shared(pictures: Sequence[AippSettings]) -> None:
+    """Refuse pictures that differ in what a run has once."""
+    first = pictures[0]
+    for at, other in enumerate(pictures):
+        for name in _SHARED:
+            if getattr(other, name) != getattr(first, name):
+                raise _refusal(
+                    Text(
+                        "all pictures of a run have one {name}: {getattr} of picture 0 is "
+                        "{getattr_2} of picture {at}",
+                        name=repr(name),
+                        getattr=getattr(first, name),
+                        getattr_2=getattr(other, name),
+                        at=at,
+                    ),
+                    name,
+                )
+
+
 def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
     """Return the buffer for the settings of a run's pictures, one entry a picture.
 
@@ -55,21 +75,25 @@ def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
             differ, a format that has no number, a border's value, and numbers without room.
     """
     if not 1 <= len(pictures) <= MOST_PICTURES:
-        raise _refusal(f"a run has 1 to {MOST_PICTURES} pictures, found {len(pictures)}")
+        raise _refusal(
+            Text(
+                "a run has 1 to {most_pictures} pictures, found {count}",
+                most_pictures=MOST_PICTURES,
+                count=len(pictures),
+            )
+        )
     first = pictures[0]
-    for at, other in enumerate(pictures):
-        for name in _SHARED:
-            if getattr(other, name) != getattr(first, name):
-                raise _refusal(
-                    f"all pictures of a run have one {name!r}: {getattr(first, name)} of picture 0 "
-                    f"is {getattr(other, name)} of picture {at}",
-                    name,
-                )
+    _check_shared(pictures)
     code = image_format(first.input_format).buffer_code
     if code is None:
         known = ", ".join(_BY_CODE.values())
         raise _refusal(
-            f"dynamic AIPP does not know {first.input_format}, but {known}", "input_format"
+            Text(
+                "dynamic AIPP does not know {input_format}, but {known}",
+                input_format=first.input_format,
+                known=known,
+            ),
+            "input_format",
         )
     switches = first.csc_switch, first.rbuv_swap_switch, first.ax_swap_switch
     sizes = first.src_image_size_w, first.src_image_size_h
@@ -91,20 +115,30 @@ def _packed(layout: Struct, *values: float) -> bytes:
     try:
         return layout.pack(*values)
     except (struct_error, OverflowError) as error:
-        raise _refusal(f"a number has no room in the buffer: {error}") from None
+        raise _refusal(Text("a number has no room in the buffer: {error}", error=error)) from None
 
 
 def _picture_bytes(settings: AippSettings) -> bytes:
     """Return the part of the buffer for one picture."""
     if settings.padding_value:
         raise _refusal(
-            f"borders of dynamic AIPP are 0, found 'padding_value' {settings.padding_value:g}",
+            Text(
+                "borders of dynamic AIPP are 0, found 'padding_value' {padding_value}",
+                padding_value=f"{settings.padding_value:g}",
+            ),
             "padding_value",
         )
     for name in ("min_chn", "var_reci_chn"):
         for value in getattr(settings, name):
             if not abs(value) <= _LARGEST_FLOAT16:
-                raise _refusal(f"{name!r} must be within float16, found {value:g}", name)
+                raise _refusal(
+                    Text(
+                        "{name} must be within float16, found {value}",
+                        name=repr(name),
+                        value=f"{value:g}",
+                    ),
+                    name,
+                )
     return _packed(
         _BATCH,
         settings.crop,
@@ -141,19 +175,24 @@ def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSetting
             unknown format, and switches for what is not there.
     """
     if len(data) < HEADER_BYTES:
-        raise _refusal(f"a buffer has {HEADER_BYTES} bytes or more, found {len(data)}", file=file)
-    code, csc, swap, ax_swap, count, *values = _HEADER.unpack_from(data)
-    wanted = HEADER_BYTES + BATCH_BYTES * count
-    if count < 1 or len(data) != wanted:
         raise _refusal(
-            f"a buffer for {count} pictures has {HEADER_BYTES} + {BATCH_BYTES} x {count} bytes, "
-            f"found {len(data)}",
-            "batchNum",
-            file,
+            Text(
+                "a buffer has {header_bytes} bytes or more, found {count}",
+                header_bytes=HEADER_BYTES,
+                count=len(data),
+            ),
+            file=file,
         )
+    code, csc, swap, ax_swap, count, *values = _HEADER.unpack_from(data)
+    _check_count(data, count, file)
     if code not in _BY_CODE:
         known = ", ".join(f"{each} {name}" for each, name in _BY_CODE.items())
-        raise _refusal(f"the format's number must be one of {known}, found {code}", file=file)
+        raise _refusal(
+            Text(
+                "the format's number must be one of {known}, found {code}", known=known, code=code
+            ),
+            file=file,
+        )
     shared = AippSettings(
         aipp_mode="dynamic",
         input_format=_BY_CODE[code],
@@ -170,6 +209,23 @@ def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSetting
     return tuple(_picture_settings(shared, data, start, file) for start in starts)
 
 
+def _check_count(data: bytes, count: int, file: str | None) -> None:
+    """Refuse a buffer of another size than its pictures take."""
+    if count < 1 or len(data) != HEADER_BYTES + BATCH_BYTES * count:
+        raise _refusal(
+            Text(
+                "a buffer for {count} pictures has {header_bytes} + {batch_bytes} x {count} "
+                "bytes, found {count_2}",
+                count=count,
+                header_bytes=HEADER_BYTES,
+                batch_bytes=BATCH_BYTES,
+                count_2=len(data),
+            ),
+            "batchNum",
+            file,
+        )
+
+
 def _picture_settings(
     shared: AippSettings, data: bytes, start: int, file: str | None
 ) -> AippSettings:
@@ -177,10 +233,18 @@ def _picture_settings(
     crop, resize, padding, rotation, *values = _BATCH.unpack_from(data, start)
     if resize or rotation:
         name = "scfSwitch" if resize else "rotateSwitch"
-        raise _refusal(f"{name!r} must be 0: pictures are not resized or rotated", name, file)
+        raise _refusal(
+            Text("{name} must be 0: pictures are not resized or rotated", name=repr(name)),
+            name,
+            file,
+        )
     if padding not in {0, 1}:
         raise _refusal(
-            f"'paddingSwitch' must be 0 or 1, found {padding}: borders are not copies of the picture",
+            Text(
+                "'paddingSwitch' must be 0 or 1, found {padding}: borders are not copies of "
+                "the picture",
+                padding=padding,
+            ),
             "paddingSwitch",
             file,
         )

@@ -13,6 +13,7 @@ from atc_py.aipp.settings import source_shape
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_PICTURE, NO_PILLOW
 from atc_py.system.input_files import opened
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,14 @@ def fitted(
         return resized(rgb, size)
     (height, width), (rows, columns) = size, rgb.shape[:2]
     raise BAD_PICTURE.error(
-        f"{path} has {rows} rows of {columns} pixels, but AIPP takes {height} rows of {width}",
+        Text(
+            "{path} has {rows} rows of {columns} pixels, but AIPP takes {height} rows of {width}",
+            path=path,
+            rows=rows,
+            columns=columns,
+            height=height,
+            width=width,
+        ),
         place=Place(str(path)),
         help="give a picture of that size, or have it resized",
     )
@@ -96,7 +104,7 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
         from PIL import Image
     except ImportError:
         raise NO_PILLOW.error(
-            f"{path} needs Pillow, which is not installed", place=Place(str(path))
+            Text("{path} needs Pillow, which is not installed", path=path), place=Place(str(path))
         ) from None
     with opened(path) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow's words on size and metadata; sizes have a bound
@@ -114,7 +122,8 @@ def _unreadable(path: Path, error: Exception) -> AtcError:
     """Build the error for a file that is not a picture."""
     reason = " ".join(str(error).split())[:120] or type(error).__name__
     return BAD_PICTURE.error(
-        f"{path} is not a picture that can be read: {reason}", place=Place(str(path))
+        Text("{path} is not a picture that can be read: {reason}", path=path, reason=reason),
+        place=Place(str(path)),
     )
 
 
@@ -122,7 +131,13 @@ def _check_pixels(path: Path, width: int, height: int) -> None:
     """Refuse pictures of enormous size before they are decoded."""
     if width * height > _MOST_PIXELS:
         raise BAD_PICTURE.error(
-            f"{path} has {height} rows of {width} pixels, more than {_MOST_PIXELS} pixels",
+            Text(
+                "{path} has {height} rows of {width} pixels, more than {most_pixels} pixels",
+                path=path,
+                height=height,
+                width=width,
+                most_pixels=_MOST_PIXELS,
+            ),
             place=Place(str(path)),
             help="save it smaller; AIPP takes 4096 x 4096 pixels at most",
         )
@@ -138,8 +153,13 @@ def _read_array(path: Path) -> NDArray[np.uint8]:
     gray = data.ndim == _CHANNELS - 1
     if data.dtype != np.uint8 or not (gray or data.shape[2:] == (_CHANNELS,)) or not data.size:
         raise BAD_PICTURE.error(
-            f"{path} has {data.dtype.name} {list(data.shape)}, but a picture is uint8 "
-            "[height, width, 3] or [height, width]",
+            Text(
+                "{path} has {dtype} {shape}, but a picture is uint8 [height, width, 3] or "
+                "[height, width]",
+                path=path,
+                dtype=data.dtype.name,
+                shape=list(data.shape),
+            ),
             place=Place(str(path)),
         )
     return np.repeat(data[..., np.newaxis], _CHANNELS, axis=2) if gray else data

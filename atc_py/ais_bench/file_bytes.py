@@ -7,6 +7,7 @@ from pathlib import Path
 from atc_py.diag import Place
 from atc_py.system.input_files import check_regular, read_bytes, read_refusal
 from atc_py.system.memory_limit import require_memory
+from atc_py.text import Text
 
 __all__ = ["file_bytes", "file_size"]
 
@@ -33,5 +34,5 @@ def file_bytes(file: str) -> bytes:
         AtcError: as `file_size`; MEMORY_LIMIT, FILE_TOO_LARGE for one that grows.
     """
     size = file_size(file)
-    require_memory(size, "its data", Place(file))
+    require_memory(size, Text("its data"), Place(file))
     return read_bytes(Path(file), size)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -116,7 +117,7 @@ class AclTensor:
         return self._array.copy() if copy else self._array
 
     def __repr__(self) -> str:
-        place = "host" if self._device < 0 else f"device {self._device}"
+        place = "host" if self._device < 0 else Text("device {device}", device=self._device)
         dims = ",".join(map(str, self.shape))
         return f"<Tensor>\nshape:\t\t({dims})\ndtype:\t\t{self._array.dtype}\ndevice:\t\t{place}"
 

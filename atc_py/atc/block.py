@@ -34,7 +34,7 @@ from atc_py.diag.codes import (
     UNKNOWN_SOC,
     UNSUPPORTED_OPSET,
 )
-from atc_py.diag.language import spoken
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,6 +14,7 @@ from atc_py.atc.tokens import refused_value
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
 from atc_py.options.choices import chosen_gears
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.atc.tokens import Flags
@@ -107,7 +108,10 @@ def required(flags: Flags, name: str, code: str = "E10054") -> str:
     """
     if not flags[name]:
         raise atc_error(
-            code, name, place=Place(field=f"--{name}"), help=f"give --{name}: {OPTIONS[name].words}"
+            code,
+            name,
+            place=Place(field=f"--{name}"),
+            help=Text("give --{name}: {words}", name=name, words=OPTIONS[name].words),
         )
     return flags[name]
 

@@ -27,6 +27,7 @@ from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
 from atc_py.options.output_paths import report_output
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,7 +159,12 @@ def _json_files(flags: Flags) -> tuple[Path, Path]:
     missing = [name for name in ("om", "json") if not flags[name]]
     if missing:
         errors = (
-            atc_error("E10004", name, place=Place(field=f"--{name}"), help=f"give --{name}=FILE")
+            atc_error(
+                "E10004",
+                name,
+                place=Place(field=f"--{name}"),
+                help=Text("give --{name}=FILE", name=name),
+            )
             for name in missing
         )
         raise AtcError(*(each.diagnostics[0] for each in errors))

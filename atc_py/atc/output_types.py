@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.atc.faults import atc_error
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_MODELED
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.atc.tokens import Flags
@@ -63,7 +64,9 @@ def _check_type(name: str, text: str) -> None:
             help="give FP16 or FP32",
         )  # fmt: skip
     if name not in _TYPES:
-        raise _invalid(text, f"{name!r} is none of {', '.join(_TYPES)}")
+        raise _invalid(
+            text, Text("{name} is none of {types}", name=repr(name), types=", ".join(_TYPES))
+        )
 
 
 def _invalid(text: str, reason: str) -> Exception:

@@ -15,6 +15,7 @@ from atc_py.atc.faults import atc_error
 from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE, FILE_NOT_FOUND, FILE_UNREADABLE
 from atc_py.system.path_facts import exists
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +79,7 @@ def _unreadable(name: str, path: str, number: int | None, code: Code) -> AtcErro
         reason,
         code=code,
         place=Place(file=path),
-        help=f"check the path that --{name} gives",
+        help=Text("check the path that --{name} gives", name=name),
     )
 
 
@@ -94,7 +95,11 @@ def check_output(path: str) -> None:
     check_path_text("output", path)
     if path.endswith("/"):
         raise atc_error(
-            "E10022", path, "output", place=place, help=f"name the file, such as {path}model"
+            "E10022",
+            path,
+            "output",
+            place=place,
+            help=Text("name the file, such as {path}model", path=path),
         )
     folder = _existing(Path(path).parent)
     if not folder.is_dir() or not os.access(folder, os.W_OK):

@@ -9,6 +9,7 @@ from atc_py.atc.faults import atc_error
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED
 from atc_py.system.input_files import read_text
+from atc_py.text import error_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,7 @@ def check_raw_options(path: Path, *, ignored: bool) -> None:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise atc_error("E10032", str(path), place=place, help=str(error)) from None
+        raise atc_error("E10032", str(path), place=place, help=error_text(error)) from None
     options = {name: value for level in _levels(document, path) for name, value in level.items()}
     for name in options:
         if name.rpartition(".")[2] in _OWN:

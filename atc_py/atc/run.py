@@ -10,7 +10,8 @@ from atc_py.atc.tokens import UnreadableLineError, parse_line
 from atc_py.atc.usage import usage_lines
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OPTION_WITHOUT_EFFECT
-from atc_py.diag.language import spoken
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +97,7 @@ def _idle_options(flags: Flags) -> Diagnostic | None:
         return None
     listed = ", ".join(names)
     return OPTION_WITHOUT_EFFECT.diagnostic(
-        f"{listed} has no effect in atc-py"
+        Text("{listed} has no effect in atc-py", listed=listed)
         if len(names) == 1
-        else f"{listed} have no effect in atc-py"
+        else Text("{listed} have no effect in atc-py", listed=listed)
     )

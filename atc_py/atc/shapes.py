@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.atc.faults import atc_error
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_INPUT_SHAPE, NOT_MODELED
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.atc.tokens import Flags
@@ -107,7 +108,7 @@ def _static_dim(dim: str, text: str, *, gears: bool) -> None:
     """Check a dim where none is open, but for the -1 of gears."""
     digits = dim.removeprefix("-")
     if "." in dim:
-        raise _bad_form(text, f"{dim!r} is not a whole number")
+        raise _bad_form(text, Text("{dim} is not a whole number", dim=repr(dim)))
     if not (digits.isascii() and digits.isdigit()):
         raise _bad_form(text, f"{dim!r} is not a number")
     if len(digits.lstrip("0")) > len(str(_LARGEST)) or int(digits) > _LARGEST:
@@ -132,7 +133,9 @@ def _from_range(text: str) -> str:
         parts = [part.strip() for part in inner.split(",")] if inner else []
         for part in parts:
             if _RANGE.fullmatch(part) is None:
-                raise _bad_range(text, f"{part!r} cannot be converted to a number or a range")
+                raise _bad_range(
+                    text, Text("{part} cannot be converted to a number or a range", part=repr(part))
+                )
         found.append(f"{name}:{','.join('-1' if p.startswith('-') else p for p in parts)}")
     return ";".join(found)
 

@@ -16,6 +16,7 @@ from atc_py.atc.options import OPTIONS, ValueKind
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +167,11 @@ def _unknown(name: str, several: Sequence[str] = ()) -> UnreadableLineError:
     else:
         message = f"atc has no option --{name}"
         near = ", ".join(f"--{each}" for each in nearest(name, OPTIONS, 3))
-        help_ = f"the nearest names are {near}" if near else "`atc-py atc --help` lists them"
+        help_ = (
+            Text("the nearest names are {near}", near=near)
+            if near
+            else "`atc-py atc --help` lists them"
+        )
     return UnreadableLineError(f"ERROR: unknown command line flag '{name}'", message, help_)
 
 
@@ -182,7 +187,7 @@ def _switched(option: AtcOption, value: str) -> str:
         f"--{option.name}",
         "it is neither true nor false",
         place=Place(field=f"--{option.name}"),
-        help=f"write --{option.name} alone, or with true or false",
+        help=Text("write --{option} alone, or with true or false", option=option.name),
     )
 
 
@@ -200,5 +205,5 @@ def refused_value(option: AtcOption, value: str) -> AtcError:
         option.code,
         *arguments,
         place=Place(field=f"--{name}"),
-        help=f"values are {', '.join(option.values)}",
+        help=Text("values are {values}", values=", ".join(option.values)),
     )

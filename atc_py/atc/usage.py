@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.atc.options import GROUPS, Treatment
-from atc_py.diag import SEMICOLON
-from atc_py.diag.language import language, spoken
 from atc_py.report.wrapping import wrap
+from atc_py.text import SEMICOLON, Text
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,5 +42,5 @@ def _option_lines(option: AtcOption) -> Iterator[str]:
     if option.values:
         text += f"{semicolon}{', '.join(option.values)}"
     if option.default not in {"", "-1"}:
-        text += f"{semicolon}{spoken(f'default {option.default}')}"
+        text += f"{semicolon}{spoken(Text('default {value}', value=option.default))}"
     yield from wrap(text, _INDENT, _INDENT, _WIDTH)

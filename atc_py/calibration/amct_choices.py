@@ -9,6 +9,7 @@ import msgspec
 from atc_py.calibration.value_range import RangeSettings
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,7 +100,12 @@ def choice(values: Mapping[str, Any], place: Place, *, asymmetric: bool) -> Laye
     strength = values.get("migration_strength")
     if strength is not None and not STRENGTHS[0] <= strength <= STRENGTHS[1]:
         raise BAD_QUANT_CONFIG.error(
-            f"the migration strength must be in {list(STRENGTHS)}, found {strength}", place=place
+            Text(
+                "the migration strength must be in {strengths}, found {strength}",
+                strengths=list(STRENGTHS),
+                strength=strength,
+            ),
+            place=place,
         )
     try:
         return LayerChoice(
@@ -121,8 +127,13 @@ def require_modeled(name: str, found: object, allowed: tuple[object, ...], place
     if found not in allowed:
         words = " or ".join(str(value) for value in allowed)
         raise QUANT_FIELD_NOT_MODELED.error(
-            f"{name} {found!r} is not modeled, only {words} is"
+            Text(
+                "{name} {actual} is not modeled, only {words} is",
+                name=name,
+                actual=repr(found),
+                words=words,
+            )
             if allowed
-            else f"{name} is not modeled",
+            else Text("{name} is not modeled", name=name),
             place=place,
         )

@@ -13,6 +13,7 @@ from atc_py.calibration.amct_choices import AmctConfig, choice, require_modeled
 from atc_py.calibration.amct_text import read_amct_text
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_CONFIG
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,8 +49,8 @@ _MODEL = {
     "fakequant_precision_mode": str,
     "tensor_quantize": list,
 }
-_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text",
-          list: "a list", dict: "an object"}  # fmt: skip
+_KINDS = {bool: Text("true or false"), int: Text("a whole number"), float: Text("a number"), str: "a text",
+          list: "a list", dict: Text("an object")}  # fmt: skip
 
 
 def read_amct_config(text: str, path: str | None = None) -> AmctConfig:
@@ -65,9 +66,11 @@ def read_amct_config(text: str, path: str | None = None) -> AmctConfig:
         document = json.loads(text.lstrip("\ufeff"), object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         place = Place(path, line=error.lineno, column=error.colno)
-        raise BAD_QUANT_CONFIG.error(f"the JSON breaks off: {error.msg}", place=place) from None
+        raise BAD_QUANT_CONFIG.error(
+            Text("the JSON breaks off: {msg}", msg=error.msg), place=place
+        ) from None
     except (RecursionError, ValueError) as error:
-        message = f"the JSON cannot be read: {error}"
+        message = Text("the JSON cannot be read: {error}", error=error)
         raise BAD_QUANT_CONFIG.error(message, place=Place(path)) from None
     return _of_document(document, Place(path))
 
@@ -77,7 +80,7 @@ def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f"{name!r} is there twice")
+            raise ValueError(Text("{name} is there twice", name=repr(name)))
         found[name] = value
     return found
 
@@ -91,9 +94,11 @@ def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
     }
     model = _checked({k: v for k, v in document.items() if k not in layers}, _MODEL, place)
     if model.get("version", 1) != 1:
-        raise _fault(place, "version", f"must be 1, found {model['version']}")
+        raise _fault(place, "version", Text("must be 1, found {model}", model=model["version"]))
     if model.get("batch_num", 1) < 1:
-        raise _fault(place, "batch_num", f"must be at least 1, found {model['batch_num']}")
+        raise _fault(
+            place, "batch_num", Text("must be at least 1, found {model}", model=model["batch_num"])
+        )
     for name, allowed in (
         ("joint_quant", (False,)),
         ("fakequant_precision_mode", ("DEFAULT",)),
@@ -144,17 +149,23 @@ def _algorithm(data: Mapping[str, Any], place: Place) -> str:
     """Return the calibrator of fields for data; any field of hfmg chooses it."""
     named = data.get("act_algo", "hfmg" if _HFMG.keys() & data.keys() else "ifmr")
     if named not in {"ifmr", "hfmg"}:
-        raise _fault(place, "act_algo", f"must be ifmr or hfmg, found {named!r}")
+        raise _fault(
+            place, "act_algo", Text("must be ifmr or hfmg, found {named}", named=repr(named))
+        )
     wrong = (_HFMG if named == "ifmr" else _IFMR).keys() & data.keys()
     if wrong:
-        raise _fault(place, min(wrong), f"is not a field of {named}")
+        raise _fault(place, min(wrong), Text("is not a field of {named}", named=named))
     return str(named)
 
 
 def _pair(value: list[Any], place: Place) -> tuple[float, float]:
     """Return the two numbers of a search range."""
     if len(value) != 2 or not all(_is(float, part) for part in value):  # noqa: PLR2004
-        raise _fault(place, "search_range", f"must be a list of two numbers, found {value!r}")
+        raise _fault(
+            place,
+            "search_range",
+            Text("must be a list of two numbers, found {value}", value=repr(value)),
+        )
     return float(value[0]), float(value[1])
 
 
@@ -173,7 +184,15 @@ def _checked(
         if name not in fields:
             raise _fault(place, name, "is not a field of a configuration")
         if not _is(fields[name], found):
-            raise _fault(place, name, f"must be {_KINDS[fields[name]]}, found {found!r}")
+            raise _fault(
+                place,
+                name,
+                Text(
+                    "must be {kinds}, found {actual}",
+                    kinds=_KINDS[fields[name]],
+                    actual=repr(found),
+                ),
+            )
     return value
 
 
@@ -187,4 +206,6 @@ def _is(kind: type, value: object) -> bool:
 def _fault(place: Place, field: str, words: str) -> AtcError:
     """Return the error of a field."""
     where = f"{place.field}.{field}" if place.field else field
-    return BAD_QUANT_CONFIG.error(f"{where} {words}", place=place.with_field(where))
+    return BAD_QUANT_CONFIG.error(
+        Text("{field} {message}", field=where, message=Text(words)), place=place.with_field(where)
+    )

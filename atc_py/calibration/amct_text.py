@@ -11,6 +11,7 @@ from atc_py.calibration.amct_choices import AmctConfig, choice, require_modeled
 from atc_py.calibration.text_numbers import TextFile
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,7 +106,9 @@ class _Reader:
                 raise file.wrong(field, "is not a field of a configuration")
         if found.get("batch_num", 1) < 1:
             field = next(each for each in file.fields if each.name == "batch_num")
-            raise file.wrong(field, f"must be at least 1, found {found['batch_num']}")
+            raise file.wrong(
+                field, Text("must be at least 1, found {model}", model=found["batch_num"])
+            )
         self._asymmetric = found.get("activation_offset", True)
         common = choice({}, Place(), asymmetric=self._asymmetric)
         overrides: dict[str, dict[str, LayerChoice]] = {name: {} for name in _OVERRIDES}
@@ -132,9 +135,9 @@ class _Reader:
         parts = {part.name: part for part in self._file.message(field)}
         for part in parts.values():
             if part.name not in {name, "calibration_config"}:
-                raise self._file.wrong(part, f"is not a field of {field.name}")
+                raise self._file.wrong(part, Text("is not a field of {named}", named=field.name))
         if len(parts) != 2:  # noqa: PLR2004
-            raise self._file.wrong(field, f"needs {name} and calibration_config")
+            raise self._file.wrong(field, Text("needs {name} and calibration_config", name=name))
         return self._file.string(parts[name]), self._choice(parts["calibration_config"])
 
     def _choice(self, field: TextField) -> LayerChoice:
@@ -157,7 +160,7 @@ class _Reader:
                 values["migration_strength"] = 0.5
                 values |= self._values(_DMQ, part)
             else:
-                raise self._file.wrong(part, f"is not a field of {field.name}")
+                raise self._file.wrong(part, Text("is not a field of {named}", named=field.name))
         place = self._file.place(field.place, field.name)
         return choice(values | data, place, asymmetric=self._asymmetric)
 
@@ -179,4 +182,6 @@ class _Reader:
         """Refuse a message that has no meaning here."""
         if field.name in _NOT_MODELED:
             place = self._file.place(field.place, field.name)
-            raise QUANT_FIELD_NOT_MODELED.error(f"{field.name} is not modeled", place=place)
+            raise QUANT_FIELD_NOT_MODELED.error(
+                Text("{name} is not modeled", name=field.name), place=place
+            )

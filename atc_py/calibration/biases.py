@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.diag.codes import SCALE_OUT_OF_RANGE
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +61,11 @@ def quantized_bias(
     if outside.size:
         at = int(outside[0])
         raise SCALE_OUT_OF_RANGE.error(
-            f"the bias of channel {at} is {exact.flat[at]:g} steps, more than int32 holds",
+            Text(
+                "the bias of channel {at} is {flat} steps, more than int32 holds",
+                at=at,
+                flat=f"{exact.flat[at]:g}",
+            ),
             place=place,
             help="raise the scale of the channel's weights, or leave the layer in floats",
         )

@@ -21,6 +21,7 @@ import numpy as np
 from atc_py.calibration.weights import channel_rows
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +112,11 @@ def _step(layers: list[ChannelLayer], at: int) -> NDArray[np.float64]:
     r1, r2 = (each.astype(np.float64) for each in (output_peaks(first), input_peaks(second)))
     if r1.shape != r2.shape:
         raise BAD_OPTION.error(
-            f"a layer with {r1.size} output channels is followed by one with {r2.size} inputs"
+            Text(
+                "a layer with {size} output channels is followed by one with {size_2} inputs",
+                size=r1.size,
+                size_2=r2.size,
+            )
         )
     if second.is_depthwise and at + 2 < len(layers):
         r3 = input_peaks(layers[at + 2]).astype(np.float64)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from atc_py.diag.codes import BAD_OPTION, VALUES_NOT_FINITE
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,9 @@ def finite_floats(array: NDArray[Any], place: Place | None = None) -> FiniteFloa
     """
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         raise BAD_OPTION.error(
-            f"values of dtype {array.dtype} cannot be quantized", place=place, help="use float32"
+            Text("values of dtype {dtype} cannot be quantized", dtype=array.dtype),
+            place=place,
+            help="use float32",
         )
     flat = array.ravel(order="K")
     with np.errstate(over="ignore"):
@@ -57,7 +60,11 @@ def _not_finite(flat: NDArray[Any], values: NDArray[np.float32], place: Place | 
     """Return the error that names the first such value and how many there are."""
     wrong = np.flatnonzero(~np.isfinite(values))
     return VALUES_NOT_FINITE.error(
-        f"{wrong.size} of {values.size} values are NaN, infinite or beyond float32; the first is "
-        f"{flat[wrong[0]]}",
+        Text(
+            "{size} of {size_2} values are NaN, infinite or beyond float32; the first is {flat}",
+            size=wrong.size,
+            size_2=values.size,
+            flat=flat[wrong[0]],
+        ),
         place=place,
     )

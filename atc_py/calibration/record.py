@@ -19,6 +19,7 @@ from atc_py.calibration.text_numbers import TextFile, quoted, spelled
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.diag.suggestions import nearest
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,7 +105,7 @@ def read_record(text: str, path: str | None = None) -> dict[str, LayerRecord]:
             raise file.wrong(entry, "needs a key and a value")
         key = file.string(parts["key"])
         if key in found:
-            raise file.wrong(parts["key"], f"{key!r} has an entry already")
+            raise file.wrong(parts["key"], Text("{key} has an entry already", key=repr(key)))
         found[key] = _layer(file, parts["value"])
     return found
 
@@ -138,12 +139,14 @@ def check_record(
         if channels is None:
             near = " or ".join(nearest(key, known, 2))
             raise BAD_QUANT_RECORD.error(
-                f"the model has no layer {key!r} that can be quantized",
+                Text("the model has no layer {key} that can be quantized", key=repr(key)),
                 place=place,
-                help=f"did you mean {near}?" if near else None,
+                help=Text("did you mean {near}?", near=near) if near else None,
             )
         if layer.scale_d is None or layer.offset_d is None:
-            raise BAD_QUANT_RECORD.error(f"{key!r} needs scale_d and offset_d", place=place)
+            raise BAD_QUANT_RECORD.error(
+                Text("{key} needs scale_d and offset_d", key=repr(key)), place=place
+            )
         for name, allowed in (
             ("scale_w", {0, 1, channels.outputs}),
             ("shift_bit", {0, 1, channels.outputs}),
@@ -152,7 +155,13 @@ def check_record(
             count = len(getattr(layer, name))
             if count not in allowed:
                 words = " or ".join(str(number) for number in sorted(allowed))
-                message = f"{key!r} needs {words} numbers {name}, found {count}"
+                message = Text(
+                    "{key} needs {words} numbers {name}, found {count}",
+                    key=repr(key),
+                    words=words,
+                    name=name,
+                    count=count,
+                )
                 raise BAD_QUANT_RECORD.error(message, place=place)
 
 
@@ -160,7 +169,11 @@ def _refuse_not_modeled(file: TextFile, field: TextField) -> None:
     """Refuse a field of AMCT that has no meaning here."""
     if field.name in _NOT_MODELED:
         raise QUANT_FIELD_NOT_MODELED.error(
-            f"{field.name}: {_NOT_MODELED[field.name]} are not modeled",
+            Text(
+                "{field}: {not_modeled} are not modeled",
+                field=field.name,
+                not_modeled=_NOT_MODELED[field.name],
+            ),
             place=file.place(field.place, field.name),
         )
 
@@ -205,10 +218,17 @@ def _layer(file: TextFile, value: TextField) -> LayerRecord:
         holds, words = _LIMITS.get(field.name, (None, ""))
         for each in many:
             if holds is not None and not holds(each):
-                raise file.wrong(field, f"{words}, found {each}")
+                raise file.wrong(
+                    field, Text("{words}, found {value}", words=Text(words), value=each)
+                )
         if field.name in {"dst_type", "act_type", "wts_type"} and read_value != _INT8:
             raise QUANT_FIELD_NOT_MODELED.error(
-                f"{field.name} {read_value!r} is not modeled, only {_INT8!r} is",
+                Text(
+                    "{name} {actual} is not modeled, only {words} is",
+                    name=field.name,
+                    actual=repr(read_value),
+                    words=repr(_INT8),
+                ),
                 place=file.place(field.place, field.name),
             )
         if isinstance(read_value, list):
@@ -218,7 +238,9 @@ def _layer(file: TextFile, value: TextField) -> LayerRecord:
     layer = LayerRecord(**found)
     if len(layer.scale_w) != len(layer.offset_w):
         counts = f"{len(layer.scale_w)} scale_w and {len(layer.offset_w)} offset_w"
-        raise file.wrong(value, f"must have as many scale_w as offset_w, found {counts}")
+        raise file.wrong(
+            value, Text("must have as many scale_w as offset_w, found {counts}", counts=counts)
+        )
     if len({shift == 0 for shift in layer.shift_bit}) > 1:
         raise file.wrong(value, "has shift_bit of 0 and of others")
     return layer

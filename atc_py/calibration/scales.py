@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from atc_py.diag.codes import SCALE_OUT_OF_RANGE
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.calibration.value_range import ValueRange
@@ -63,7 +64,13 @@ def activation_scale(
     scale = float(np.float32(exact)) if exact <= 1 / EPSILON else exact
     if not scale <= 1 / EPSILON:
         raise SCALE_OUT_OF_RANGE.error(
-            f"the range [{low:g}, {high:g}] needs a scale of {scale:g}, more than {1 / EPSILON:g}",
+            Text(
+                "the range [{low}, {high}] needs a scale of {scale}, more than {epsilon}",
+                low=f"{low:g}",
+                high=f"{high:g}",
+                scale=f"{scale:g}",
+                epsilon=f"{1 / EPSILON:g}",
+            ),
             place=place,
         )
     if scale < EPSILON:

@@ -15,6 +15,7 @@ import numpy as np
 
 from atc_py.calibration.scales import EPSILON
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,11 +50,17 @@ def smoothing_factors(
             VALUES_NOT_FINITE; SCALE_OUT_OF_RANGE for a factor outside (EPSILON, 1 / EPSILON).
     """
     if not 0 <= strength <= 1:
-        raise BAD_OPTION.error(f"the migration strength must be in [0, 1], found {strength}")
+        raise BAD_OPTION.error(
+            Text("the migration strength must be in [0, 1], found {strength}", strength=strength)
+        )
     if activations.shape != weights.shape or activations.ndim != 1:
         raise BAD_OPTION.error(
-            f"magnitudes of activations {activations.shape} and of weights {weights.shape} must "
-            "be two lists of one length",
+            Text(
+                "magnitudes of activations {shape} and of weights {shape_2} must be two "
+                "lists of one length",
+                shape=activations.shape,
+                shape_2=weights.shape,
+            ),
             place=place,
         )
     data, taps = activations.astype(np.float64), weights.astype(np.float64)
@@ -69,12 +76,23 @@ def smoothing_factors(
     largest_taps = float((taps[both] * factors[both]).max())
     factors[has_taps & ~has_data] = largest_taps / taps[has_taps & ~has_data]
     factors[has_data & ~has_taps] = data[has_data & ~has_taps] / largest_data
+    _check_factors(factors, place)
+    return factors.astype(np.float32)
+
+
+def _check_factors(factors: NDArray[np.float64], place: Place | None) -> None:
+    """Refuse a factor outside (EPSILON, 1 / EPSILON)."""
     outside = np.flatnonzero(~((factors > EPSILON) & (factors < 1 / EPSILON)))
     if outside.size:
         at = int(outside[0])
         raise SCALE_OUT_OF_RANGE.error(
-            f"the smoothing factor of channel {at} is {factors[at]:g}, outside "
-            f"({EPSILON:g}, {1 / EPSILON:g})",
+            Text(
+                "the smoothing factor of channel {at} is {factors}, outside ({epsilon}, "
+                "{epsilon_2})",
+                at=at,
+                factors=f"{factors[at]:g}",
+                epsilon=f"{EPSILON:g}",
+                epsilon_2=f"{1 / EPSILON:g}",
+            ),
             place=place,
         )
-    return factors.astype(np.float32)

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from atc_py.diag.codes import BAD_HISTOGRAM
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +72,12 @@ class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
         length = start + _BYTES_A_BIN * size + _CHECK.size
         if len(data) != length:
             raise BAD_HISTOGRAM.error(
-                f"a histogram with {size} filled bins has {length} bytes, found {len(data)}",
+                Text(
+                    "a histogram with {size} filled bins has {length} bytes, found {count}",
+                    size=size,
+                    length=length,
+                    count=len(data),
+                ),
                 place=place,
             )
         if _CHECK.unpack(data[-_CHECK.size :])[0] != zlib.crc32(data[: -_CHECK.size]):

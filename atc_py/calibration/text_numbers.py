@@ -10,6 +10,7 @@ import numpy as np
 
 from atc_py.aipp.text_format import TextFormatError, read_fields
 from atc_py.diag import Place
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,60 +98,71 @@ class TextFile:
 
     def string(self, field: TextField) -> str:
         """Return the text in quotes of a field."""
-        return self._one(field, _string, "a text in quotes")
+        return self._one(field, _string, Text("a text in quotes"))
 
     def word(self, field: TextField) -> str:
         """Return the bare word or the text in quotes of a field."""
-        return self._one(field, _word, "a word")
+        return self._one(field, _word, Text("a word"))
 
     def truth(self, field: TextField) -> bool:
         """Return the true or false of a field."""
-        return self._one(field, _truth, "true or false")
+        return self._one(field, _truth, Text("true or false"))
 
     def number(self, field: TextField) -> SpelledFloat:
         """Return the number of a field; it may be infinite or NaN."""
-        return self._one(field, _as_float, "a number")
+        return self._one(field, _as_float, Text("a number"))
 
     def decimal(self, field: TextField) -> float:
         """Return the number of a field as it is written, not rounded to float32."""
-        return self._one(field, _as_decimal, "a number")
+        return self._one(field, _as_decimal, Text("a number"))
 
     def whole(self, field: TextField) -> int:
         """Return the whole number of a field."""
-        return self._one(field, _as_whole, "a whole number")
+        return self._one(field, _as_whole, Text("a whole number"))
 
     def numbers(self, field: TextField) -> list[SpelledFloat]:
         """Return the number or the list of numbers of a field."""
-        return [self._each(field, value, _as_float, "a number") for value in self.values(field)]
+        return [
+            self._each(field, value, _as_float, Text("a number")) for value in self.values(field)
+        ]
 
     def wholes(self, field: TextField) -> list[int]:
         """Return the whole number or the list of them."""
         return [
-            self._each(field, value, _as_whole, "a whole number") for value in self.values(field)
+            self._each(field, value, _as_whole, Text("a whole number"))
+            for value in self.values(field)
         ]
 
     def strings(self, field: TextField) -> list[str]:
         """Return the text in quotes or the list of such texts."""
         return [
-            self._each(field, value, _string, "a text in quotes") for value in self.values(field)
+            self._each(field, value, _string, Text("a text in quotes"))
+            for value in self.values(field)
         ]
 
     def wrong(self, field: TextField, words: str) -> AtcError:
         """Return the error of a field."""
-        return self._code.error(f"{field.name} {words}", place=self.place(field.place, field.name))
+        return self._code.error(
+            Text("{field} {message}", field=field.name, message=Text(words)),
+            place=self.place(field.place, field.name),
+        )
 
     def _one(self, field: TextField, read: _Read[T], kind: str) -> T:
         """Return the only value of a field."""
         values = self.values(field)
         if len(values) != 1:
-            raise self.wrong(field, f"must be {kind}, found a list of {len(values)}")
+            raise self.wrong(
+                field, Text("must be {kind}, found a list of {count}", kind=kind, count=len(values))
+            )
         return self._each(field, values[0], read, kind)
 
     def _each(self, field: TextField, value: TextValue, read: _Read[T], kind: str) -> T:
         """Return a value as `read` understands it."""
         found = read(value)
         if found is None:
-            raise self.wrong(field, f"must be {kind}, found {value.text!r}")
+            raise self.wrong(
+                field, Text("must be {kinds}, found {actual}", kinds=kind, actual=repr(value.text))
+            )
         return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from atc_py.diag.codes import BAD_OPTION, NO_VALUES
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,29 +67,46 @@ class RangeSettings(msgspec.Struct, frozen=True, kw_only=True):
             AtcError: BAD_OPTION.
         """
         limits = {
-            "percentile": (0 < self.percentile <= _ALL, "must be in (0, 100]"),
-            "entropy_codes": (self.entropy_codes >= _LEAST_CODES, "must be at least 2"),
+            "percentile": (
+                0 < self.percentile <= _ALL,
+                "{name} must be in (0, 100], found {found}",
+            ),
+            "entropy_codes": (
+                self.entropy_codes >= _LEAST_CODES,
+                "{name} must be at least 2, found {found}",
+            ),
             "entropy_bins": (
                 self.entropy_codes <= self.entropy_bins <= _MOST_BINS,
-                "must be in [entropy_codes, 16384]",
+                "{name} must be in [entropy_codes, 16384], found {found}",
             ),
-            "max_percentile": (_HALF < self.max_percentile <= 1, "must be in (0.5, 1]"),
-            "min_percentile": (_HALF < self.min_percentile <= 1, "must be in (0.5, 1]"),
+            "max_percentile": (
+                _HALF < self.max_percentile <= 1,
+                "{name} must be in (0.5, 1], found {found}",
+            ),
+            "min_percentile": (
+                _HALF < self.min_percentile <= 1,
+                "{name} must be in (0.5, 1], found {found}",
+            ),
             "search_start": (
                 0 < self.search_start < self.search_end < math.inf,
-                "must be in (0, search_end)",
+                "{name} must be in (0, search_end), found {found}",
             ),
             "search_step": (
                 (self.search_end - self.search_start) / _MOST_BINS
                 <= self.search_step
                 <= (self.search_end - self.search_start) * _ROUNDED,
-                "must be in (0, search_end - search_start], for at most 16385 factors",
+                "{name} must be in (0, search_end - search_start], for at most 16385 factors, found {found}",
             ),
-            "hfmg_bins": (self.hfmg_bins in HFMG_BINS, f"must be one of {HFMG_BINS}"),
+            "hfmg_bins": (
+                self.hfmg_bins in HFMG_BINS,
+                "{name} must be one of {known}, found {found}",
+            ),
         }
         for name, (holds, words) in limits.items():
             if not holds:
-                raise BAD_OPTION.error(f"{name} {words}, found {getattr(self, name)}")
+                raise BAD_OPTION.error(
+                    Text(words, name=name, found=getattr(self, name), known=str(HFMG_BINS))
+                )
 
 
 class Calibrator(Protocol):

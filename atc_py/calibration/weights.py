@@ -18,6 +18,7 @@ import numpy as np
 from atc_py.calibration.float_values import finite_floats
 from atc_py.calibration.scales import EPSILON
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,8 @@ def weight_scales(
     if choose is None:
         known = ", ".join(WEIGHT_METHODS)
         raise BAD_OPTION.error(
-            f"no method for scales of weights is called {method!r}", help=f"methods are {known}"
+            Text("no method for scales of weights is called {method}", method=repr(method)),
+            help=Text("methods are {known}", known=known),
         )
     if not array.size:
         raise BAD_OPTION.error("weights without elements have no scale", place=place)
@@ -60,8 +62,12 @@ def weight_scales(
     too_large = np.flatnonzero(scales > 1 / EPSILON)
     if too_large.size:
         raise SCALE_OUT_OF_RANGE.error(
-            f"channel {too_large[0]} of the weights needs a scale of {scales[too_large[0]]:g}, "
-            f"more than {1 / EPSILON:g}",
+            Text(
+                "channel {too_large} of the weights needs a scale of {scales}, more than {epsilon}",
+                too_large=too_large[0],
+                scales=f"{scales[too_large[0]]:g}",
+                epsilon=f"{1 / EPSILON:g}",
+            ),
             place=place,
         )
     return scales

@@ -6,7 +6,7 @@ and the operator itself; a test enforces that.
 
 from __future__ import annotations
 
-from atc_py.diag import Words
+from atc_py.text import Text, all_of
 
 __all__ = ["EXPORTED", "FUSED", "WRITTEN"]
 
@@ -44,181 +44,141 @@ FUSED: dict[str, str] = {
 }
 """Operators of onnxruntime that its graph optimization makes from these."""
 
-_QUANTIZED = Words(
-    "quantize the float model to 8 bits with constant scales and zero points, which is rewritten "
-    "for the target, or with CANN's toolkit AMCT, whose AscendQuant and AscendDequant are listed",
-    "请以常量比例和零点将浮点模型量化为 8 位（可自动改写），或用 CANN 的 AMCT 工具量化；"
-    "清单支持其写出的 AscendQuant 和 AscendDequant",
+_QUANTIZED = Text(
+    "quantize the float model to 8 bits with constant scales and zero points, which is "
+    "rewritten for the target, or with CANN's toolkit AMCT, whose AscendQuant and "
+    "AscendDequant are listed"
 )
-_STRINGS = Words(
-    "the target has no strings; run this part on the host, before the model",
-    "目标设备没有字符串类型；请在主机侧、模型之前执行这一部分",
+_STRINGS = Text("the target has no strings; run this part on the host, before the model")
+_SEQUENCES = Text(
+    "the target has no sequences; use Split, Concat and Gather on tensors in the source model"
 )
-_SEQUENCES = Words(
-    "the target has no sequences; use Split, Concat and Gather on tensors in the source model",
-    "目标设备没有序列类型；请在原模型中改用张量上的 Split、Concat 和 Gather",
+_OPTIONALS = Text(
+    "the target has no optional values; export the model for inputs that are always there"
 )
-_OPTIONALS = Words(
-    "the target has no optional values; export the model for inputs that are always there",
-    "目标设备没有可选值类型；请按输入总是存在的情形导出模型",
+_LOOPS = Text(
+    "unroll the loop: trace the model with a fixed number of steps; recurrent layers are "
+    "listed as LSTM and GRU"
 )
-_LOOPS = Words(
-    "unroll the loop: trace the model with a fixed number of steps; recurrent layers are listed "
-    "as LSTM and GRU",
-    "请展开循环：以固定步数跟踪导出；循环网络层可用 LSTM、GRU",
+_LOSS = Text("it belongs to training; export the model for inference, without its loss")
+_WINDOW = Text(
+    "it computes a table that does not depend on the data; fix the size, so that it can be "
+    "stored as a constant"
 )
-_LOSS = Words(
-    "it belongs to training; export the model for inference, without its loss",
-    "该算子属于训练；请以推理模式导出，不含损失函数",
+_BITS = Text(
+    "no listed operator works on the bits of integers; for bool, And, Or and Not are listed"
 )
-_WINDOW = Words(
-    "it computes a table that does not depend on the data; fix the size, so that it can be stored "
-    "as a constant",
-    "其结果与数据无关；请固定大小，将其存为常量",
-)
-_BITS = Words(
-    "no listed operator works on the bits of integers; for bool, And, Or and Not are listed",
-    "清单中没有整数按位运算；bool 类型可用 And、Or 和 Not",
-)
-_NOISE = Words(
+_NOISE = Text(
     "feed the random values as an input of the model; of random ones, RandomUniform and "
-    "Multinomial are listed",
-    "请将随机值作为模型输入；随机算子中清单只有 RandomUniform 和 Multinomial",
+    "Multinomial are listed"
 )
-_HOST = Words(
-    "no combination of listed operators does this; run this part on the host",
-    "清单中的算子无法组合出该功能；请在主机侧执行这一部分",
-)
+_HOST = Text("no combination of listed operators does this; run this part on the host")
 
 
-def _write_it_with(ops: str, en: str, zh: str) -> Words:
-    """Return `write it with A and B: ...`; texts are what follows the operators."""
-    *most, last = ops.split()
-    english = f"{', '.join(most)} and {last}" if most else last
-    return Words(f"write it with {english}{en}", f"请改用 {'、'.join((*most, last))}{zh}")
+def _write_it_with(ops: str, template: str) -> Text:
+    """Fill in the names of operators."""
+    return Text(template, operators=all_of(ops.split()))
 
 
 _NORM = "ReduceMean Sub Mul Add Sqrt Div"
 
-WRITTEN: dict[str, Words] = {
+WRITTEN: dict[str, Text] = {
     # Normalizations and activations
-    "InstanceNormalization": _write_it_with(_NORM, " over the spatial axes", " 在空间轴上实现"),
+    "InstanceNormalization": _write_it_with(
+        _NORM, "write it with {operators} over the spatial axes"
+    ),
     "GroupNormalization": _write_it_with(
         f"Reshape {_NORM}",
-        ", with an axis for each group; exporters of older opsets write InstanceNormalization, "
-        "which is not listed either",
-        "，为每组单设一轴；较早 opset 的导出结果含同样不在清单中的 InstanceNormalization",
+        "write it with {operators}, with an axis for each group; exporters of older "
+        "opsets write InstanceNormalization, which is not listed either",
     ),
     "RMSNormalization": _write_it_with(
-        "Mul ReduceMean Add Sqrt Div", ": x / Sqrt(mean of x * x + epsilon)", " 逐步实现"
+        "Mul ReduceMean Add Sqrt Div",
+        "write it with {operators}: x / Sqrt(mean of x * x + epsilon)",
     ),
-    "SwiGLU": _write_it_with("Split Sigmoid Mul", "", " 实现"),
-    "Shrink": _write_it_with("Where Less Greater Add Sub", "", " 实现"),
-    "Attention": Words(
+    "SwiGLU": _write_it_with("Split Sigmoid Mul", "write it with {operators}"),
+    "Shrink": _write_it_with("Where Less Greater Add Sub", "write it with {operators}"),
+    "Attention": Text(
         "export it as MatMul, Mul, Add and Softmax; the transformers library does with "
-        'attn_implementation="eager"',
-        '请导出为 MatMul、Mul、Add 和 Softmax；transformers 库可设 attn_implementation="eager"',
+        'attn_implementation="eager"'
     ),
-    "RotaryEmbedding": _write_it_with("Slice Neg Concat Mul Add", "", " 实现"),
+    "RotaryEmbedding": _write_it_with("Slice Neg Concat Mul Add", "write it with {operators}"),
     # Pooling, sampling and convolution
-    "Upsample": Words(
-        "export the model at opset 11, where exporters write Resize instead",
-        "请以 opset 11 导出模型，导出器会改写为 Resize",
-    ),
+    "Upsample": Text("export the model at opset 11, where exporters write Resize instead"),
     "LpPool": _write_it_with(
         "Abs Pow AveragePool Mul",
-        ": AveragePool of the powers, times the window's size, then the root",
-        "：对幂取 AveragePool，乘以窗口大小后开方",
+        "write it with {operators}: AveragePool of the powers, times the window's size, "
+        "then the root",
     ),
     "GlobalLpPool": _write_it_with(
-        "ReduceL1 ReduceL2",
-        " over the spatial axes for p 1 and 2",
-        " 在空间轴上实现，对应 p 为 1 和 2",
+        "ReduceL1 ReduceL2", "write it with {operators} over the spatial axes for p 1 and 2"
     ),
-    "MaxUnpool": Words(
-        "positions of maxima are not available on the target; enlarge with Resize or ConvTranspose",
-        "目标设备不输出最大值位置；请改用 Resize 或 ConvTranspose 放大",
+    "MaxUnpool": Text(
+        "positions of maxima are not available on the target; enlarge with Resize or ConvTranspose"
     ),
-    "GridSample": Words(
-        "for a grid that is constant, write it with GatherND, Mul and Add; otherwise run it on the "
-        "host",
-        "采样网格为常量时可用 GatherND、Mul 和 Add 实现；否则请在主机侧执行",
+    "GridSample": Text(
+        "for a grid that is constant, write it with GatherND, Mul and Add; otherwise run it "
+        "on the host"
     ),
     "Col2Im": _write_it_with(
-        "ConvTranspose", " and a constant kernel of zeros and ones", "，卷积核取 0、1 组成的常量"
+        "ConvTranspose", "write it with {operators} and a constant kernel of zeros and ones"
     ),
-    "CenterCropPad": _write_it_with("Slice Pad", " with constant bounds", " 实现，边界取常量"),
+    "CenterCropPad": _write_it_with("Slice Pad", "write it with {operators} with constant bounds"),
     "DeformConv": _HOST,
     # Matrices
     "Einsum": _write_it_with(
         "Transpose Reshape MatMul Mul ReduceSum",
-        "; in the source model, matmul and permute do instead of einsum",
-        " 实现；在原模型中以 matmul、permute 代替 einsum",
+        "write it with {operators}; in the source model, matmul and permute do instead of einsum",
     ),
-    "Trilu": Words(
+    "Trilu": Text(
         "multiply by a constant mask of zeros and ones with Mul, or choose with Where and a "
-        "constant mask",
-        "请用 Mul 乘以 0、1 组成的常量掩码，或用常量掩码与 Where 选取",
+        "constant mask"
     ),
-    "EyeLike": Words(
-        "fix the shape and store the matrix as a constant",
-        "请固定形状，将该矩阵存为常量",
-    ),
+    "EyeLike": Text("fix the shape and store the matrix as a constant"),
     "CumProd": _write_it_with(
-        "Log CumSum Exp", " where all values are positive", " 实现，仅限所有值为正的情形"
+        "Log CumSum Exp", "write it with {operators} where all values are positive"
     ),
     "DFT": _write_it_with(
-        "MatMul", " and constant matrices of cosines and sines", " 与余弦、正弦的常量矩阵实现"
+        "MatMul", "write it with {operators} and constant matrices of cosines and sines"
     ),
     "STFT": _write_it_with(
-        "Conv",
-        " with constant kernels of windowed cosines and sines",
-        "，卷积核取加窗的余弦、正弦常量",
+        "Conv", "write it with {operators} with constant kernels of windowed cosines and sines"
     ),
     # Elements
-    "Tan": _write_it_with("Sin Cos Div", "", " 实现"),
-    "Xor": _write_it_with("Equal Not", ", which take bool", "，两者均支持 bool"),
-    "IsNaN": _write_it_with("Equal Not", ": only NaN differs from itself", "：只有 NaN 不等于自身"),
-    "IsInf": _write_it_with("Abs Equal", " and the constant infinity", " 与常量无穷大比较"),
+    "Tan": _write_it_with("Sin Cos Div", "write it with {operators}"),
+    "Xor": _write_it_with("Equal Not", "write it with {operators}, which take bool"),
+    "IsNaN": _write_it_with("Equal Not", "write it with {operators}: only NaN differs from itself"),
+    "IsInf": _write_it_with("Abs Equal", "write it with {operators} and the constant infinity"),
     "BitShift": _write_it_with(
-        "Cast Mul Div",
-        ": Cast to int32, then times or by a power of two",
-        "：先 Cast 为 int32，再乘除 2 的幂",
+        "Cast Mul Div", "write it with {operators}: Cast to int32, then times or by a power of two"
     ),
-    "CastLike": _write_it_with("Cast", ", whose `to` names the dtype", "，用 to 写明类型"),
+    "CastLike": _write_it_with("Cast", "write it with {operators}, whose `to` names the dtype"),
     "BitCast": _HOST,
     # Indices
     "ScatterElements": _write_it_with(
-        "ScatterND", " at opset 11, with every index written out", "（opset 11），并写出完整下标"
+        "ScatterND", "write it with {operators} at opset 11, with every index written out"
     ),
     "Scatter": _write_it_with(
-        "ScatterND", " at opset 11, with every index written out", "（opset 11），并写出完整下标"
+        "ScatterND", "write it with {operators} at opset 11, with every index written out"
     ),
-    "TensorScatter": _write_it_with("Concat Slice", " on the cache", " 更新缓存"),
+    "TensorScatter": _write_it_with("Concat Slice", "write it with {operators} on the cache"),
     "Compress": _write_it_with(
-        "Gather", " and constant indices, or NonZero and Gather", "：下标为常量，或由 NonZero 得到"
+        "Gather", "write it with {operators} and constant indices, or NonZero and Gather"
     ),
     "Unique": _HOST,
-    "ImageDecoder": Words(
-        "decode images on the host and feed pixels",
-        "请在主机侧解码图像，以像素作为输入",
-    ),
+    "ImageDecoder": Text("decode images on the host and feed pixels"),
     # Reductions
-    "ReduceLogSum": _write_it_with("ReduceSum Log", "", " 实现"),
+    "ReduceLogSum": _write_it_with("ReduceSum Log", "write it with {operators}"),
     "ReduceLogSumExp": _write_it_with(
         "ReduceMax Sub Exp ReduceSum Log Add",
-        "; without ReduceMax large values overflow",
-        " 实现；不减去 ReduceMax 时大值会溢出",
+        "write it with {operators}; without ReduceMax large values overflow",
     ),
     # Recurrence and control
-    "RNN": Words(
-        "use LSTM or GRU, or unroll the steps into MatMul, Add and Tanh",
-        "请改用 LSTM 或 GRU，或按时间步展开为 MatMul、Add 和 Tanh",
-    ),
+    "RNN": Text("use LSTM or GRU, or unroll the steps into MatMul, Add and Tanh"),
     "RandomUniformLike": _write_it_with(
-        "RandomUniform", ", with the shape written out", "，并写明形状"
+        "RandomUniform", "write it with {operators}, with the shape written out"
     ),
-    "Bernoulli": _write_it_with("RandomUniform Less", "", " 实现"),
+    "Bernoulli": _write_it_with("RandomUniform Less", "write it with {operators}"),
     **dict.fromkeys(("Loop", "Scan", "SequenceMap"), _LOOPS),
     **dict.fromkeys(("RandomNormal", "RandomNormalLike"), _NOISE),
     **dict.fromkeys(("BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor"), _BITS),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import Words
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,17 +33,17 @@ class Answer(msgspec.Struct, frozen=True):
     """
 
     state: State
-    observed: Words
-    when: Words = msgspec.field(default=Words("", ""))
+    observed: Text
+    when: Text = msgspec.field(default=Text(""))
 
 
-HOLDS = Answer(State.HOLDS, Words("", ""))
+HOLDS = Answer(State.HOLDS, Text(""))
 """The rule holds."""
 
 
-def fails(observed: object, when: Words | None = None) -> Answer:
+def fails(observed: object, when: Text | None = None) -> Answer:
     """Return the answer that the rule fails; `observed` is words or a value that reads the same everywhere."""
-    return Answer(State.FAILS, _words(observed), when or Words("", ""))
+    return Answer(State.FAILS, _words(observed), when or Text(""))
 
 
 def unknown(observed: object) -> Answer:
@@ -62,6 +62,6 @@ def all_of(answers: Iterable[Answer]) -> Answer:
     return open_one or HOLDS
 
 
-def _words(observed: object) -> Words:
+def _words(observed: object) -> Text:
     """Return `observed` as words."""
-    return observed if isinstance(observed, Words) else Words.same(observed)
+    return observed if isinstance(observed, Text) else verbatim(observed)

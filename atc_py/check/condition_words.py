@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
+from atc_py.text import Text, one_of
 
 if TYPE_CHECKING:
     from atc_py.options.compile_options import PrecisionMode
@@ -13,75 +13,65 @@ if TYPE_CHECKING:
 
 __all__ = ["joined", "mode_words", "soc_words", "when_words", "with_condition"]
 
+_CUBE_FLOAT32 = Text("the SoC's cube has float32")
+_NO_CUBE_FLOAT32 = Text("the SoC's cube has no float32")
 
-def when_words(when: When) -> Words:
+
+def when_words(when: When) -> Text:
     """Name the conditions of a rule, all of which must hold."""
-    facts: list[Words] = []
+    facts: list[Text] = []
     if when.modes:
         facts.append(mode_words(*when.modes))
     if when.cube_float32 is not None:
-        en, zh = ("", "支持") if when.cube_float32 else ("no ", "不支持")
-        facts.append(Words(f"the SoC's cube has {en}float32", f"SoC 的 cube 单元{zh} float32"))
+        facts.append(_CUBE_FLOAT32 if when.cube_float32 else _NO_CUBE_FLOAT32)
     if when.families:
         names = ", ".join(when.families)
-        facts.append(Words(f"the SoC is of {names}", f"SoC 属于 {names}"))
+        facts.append(Text("the SoC is of {names}", names=names))
     if when.opsets is not None:
         first, last = when.opsets
-        facts.append(Words(f"opset is {first}-{last}", f"opset 为 {first}-{last}"))
+        facts.append(Text("opset is {first}-{last}", first=first, last=last))
     if when.written is not None:
         first, last = when.written
-        facts.append(
-            Words(f"the model's opset is {first}-{last}", f"模型的 opset 为 {first}-{last}")
-        )
+        facts.append(Text("the model's opset is {first}-{last}", first=first, last=last))
     for attribute in when.attributes:
         values = _value(attribute.one_of)
         facts.append(
-            Words(f"{attribute.name} is one of {values}", f"{attribute.name} 取值 {values}")
+            Text("{attribute} is one of {values}", attribute=attribute.name, values=values)
         )
-    facts += [Words(f"{name} is given", f"给出 {name}") for name in when.present]
-    facts += [Words(f"{name} is not given", f"未给出 {name}") for name in when.absent]
+    facts += [Text("{name} is given", name=name) for name in when.present]
+    facts += [Text("{name} is not given", name=name) for name in when.absent]
     for each in when.dtypes:
-        english, chinese = _alternatives([dtype.value for dtype in each.one_of])
-        text = f"{each.tensor} has dtype {english}"
-        facts.append(Words(text, f"{each.tensor} 的数据类型为 {chinese}"))
+        dtypes = one_of(dtype.value for dtype in each.one_of)
+        facts.append(Text("{tensor} has dtype {dtypes}", tensor=each.tensor, dtypes=dtypes))
     for ranked in when.ranks:
-        text = f"{ranked.tensor} has rank {ranked.rank}"
-        facts.append(Words(text, f"{ranked.tensor} 的秩为 {ranked.rank}"))
+        facts.append(Text("{name} has rank {rank}", name=ranked.tensor, rank=ranked.rank))
     for dim in when.dims:
-        text = f"{dim.dim} of {dim.tensor} is {dim.equals}"
-        facts.append(Words(text, f"{dim.tensor} 的 {dim.dim} 维为 {dim.equals}"))
+        facts.append(
+            Text("{dim} of {tensor} is {length}", dim=dim.dim, tensor=dim.tensor, length=dim.equals)
+        )
     return joined(facts)
 
 
-def mode_words(*modes: PrecisionMode) -> Words:
+def mode_words(*modes: PrecisionMode) -> Text:
     """Name precision modes: `precision mode is force_fp16`, `... is force_fp16 or force_fp32`."""
-    names = [mode.value for mode in modes]
-    *first, last = names
-    english = f"{', '.join(first)} or {last}" if first else last
-    return Words(f"precision mode is {english}", f"精度模式为 {' 或 '.join(names)}")
+    return Text("precision mode is {modes}", modes=one_of(mode.value for mode in modes))
 
 
-def soc_words(name: str) -> Words:
+def soc_words(name: str) -> Text:
     """Name a SoC: `the SoC is Ascend310P3`."""
-    return Words(f"the SoC is {name}", f"SoC 为 {name}")
+    return Text("the SoC is {name}", name=name)
 
 
-def joined(facts: list[Words]) -> Words:
+def joined(facts: list[Text]) -> Text:
     """Join conditions that must hold together; those that say nothing are left out."""
-    return Words(" and ", "，且").join(each for each in facts if each)
+    return Text(" and ").join(each for each in facts if each)
 
 
-def with_condition(sentence: Words, when: Words) -> Words:
+def with_condition(sentence: Text, when: Text) -> Text:
     """Return a rule's sentence with its conditions, which may be none."""
     if not when:
         return sentence
-    return sentence + Words(f", when {when.en}", f"（条件：{when.zh}）")
-
-
-def _alternatives(names: list[str]) -> tuple[str, str]:
-    """Return names of which one is meant, in both languages: `int8, int64 or float64`."""
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last, " 或 ".join(names)
+    return sentence + Text(", when {condition}", condition=when)
 
 
 def _value(value: object) -> str:

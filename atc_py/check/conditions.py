@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.answers import HOLDS, State, unknown
 from atc_py.check.rules.reading import rank_of
-from atc_py.diag import Words
 from atc_py.spec.implied import OperandPresent
 from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ask", "concerns"]
 
-_OPEN = Words("whether the rule applies depends on an open dim", "规则是否适用取决于未定的维度")
+_OPEN = Text("whether the rule applies depends on an open dim")
 
 
 def concerns(rule: Rule, node: BoundNode) -> bool:

@@ -10,12 +10,13 @@ from atc_py.check.conditions import ask, concerns
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.rule_subjects import rule_subject
 from atc_py.check.sentences import filled, predicate_of
-from atc_py.diag import Place, Words
+from atc_py.diag import Place
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.spec import ONNX_DOMAINS
 from atc_py.spec.deviations import Certainty
 from atc_py.spec.generations import editions, find_generation
 from atc_py.spec.model import compressed
+from atc_py.text import Text, Words, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Met", "certainty_on", "deviation_findings", "met_deviations", "parser_opsets"]
 
-_INFERRED = Words(" (inferred)", "（推断）")
-_FOLLOWS_ONNX = Words("; atc-py follows ONNX", "；atc-py 以 ONNX 为准")
-_SAME_ON = Words(" for CANN {major} to give what ONNX gives", "，CANN {major} 的结果才与 ONNX 一致")
-_TAKEN_BY = Words(" for CANN {major} to take the node", "，CANN {major} 才接受该节点")
+_INFERRED = Text(" (inferred)")
+_FOLLOWS_ONNX = Text("; atc-py follows ONNX")
+_SAME_ON = Text(" for CANN {major} to give what ONNX gives")
+_TAKEN_BY = Text(" for CANN {major} to take the node")
 
 
 class Met(NamedTuple):
@@ -99,14 +100,14 @@ def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
     row, rule = met.row, met.row.unless
     predicate = predicate_of(type(rule))
     demand = filled(predicate.sentence, node.spec, rule)
-    demand += _of(_TAKEN_BY if row.refused else _SAME_ON, major)
+    demand += (_TAKEN_BY if row.refused else _SAME_ON).with_values(major=major)
     observed = met.answer.observed
     if met.answer.state is State.UNKNOWN:
-        demand += Words(" (not decided: ", "（无法判定：") + observed + Words(")", "）")
-        observed = Words("", "")
-    said = Words(f"CANN {major}", f"CANN {major}")
-    said += _INFERRED if met.certainty is Certainty.INFERRED else Words("", "")
-    help_ = said + Words(": ", "：") + Words(row.effect.en, row.effect.zh)
+        demand += Text(" (not decided: ") + observed + Text(")")
+        observed = Text("")
+    said = Text("CANN {major}", major=major)
+    said += _INFERRED if met.certainty is Certainty.INFERRED else Text("")
+    help_ = said + Text(": ") + Words(row.effect.en, row.effect.zh)
     return Finding(
         code=REFUSED_BY_PARSER if row.refused else DEVIATES_ON_CANN,
         standing=Standing.PARSER if row.refused else Standing.ACCURACY,
@@ -119,7 +120,7 @@ def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
         observed=observed,
         allowed=demand,
         help=help_ if row.refused else help_ + _FOLLOWS_ONNX,
-        when=joined([when_words(rule.when) if rule.when else Words("", ""), met.answer.when]),
+        when=joined([when_words(rule.when) if rule.when else Text(""), met.answer.when]),
         certainty=met.certainty.value,
     )
 
@@ -135,15 +136,11 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
     numbers = tuple(opset for first, last in runs for opset in range(first, last + 1))
     opsets = compressed(numbers)
     known = generation.certainty is Certainty.PROVEN
-    said = Words("", "") if known else _INFERRED
-    help_ = Words(
-        f"export the model at one of these opsets, or let `atc-py fix --for cann` restate it{said.en}"
-        if numbers
-        else f"no published parser plugin has the operator{said.en}",
-        f"请以这些 opset 导出模型，或用 `atc-py fix --for cann` 改写{said.zh}"
-        if numbers
-        else f"公开的解析插件中没有该算子{said.zh}",
+    said = Text("") if known else _INFERRED
+    advice = Text(
+        "export the model at one of these opsets, or let `atc-py fix --for cann` restate it"
     )
+    help_ = (advice if numbers else Text("no published parser plugin has the operator")) + said
     return Finding(
         code=REFUSED_BY_PARSER,
         standing=Standing.PARSER,
@@ -151,11 +148,12 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
         source=node.spec.place_of(node.spec.opsets_line),
         place=place,
         scope=node.view.scope,
-        observed=Words.same(written.opset),
-        allowed=Words(
-            f"the parser of CANN {generation.major} has {node.spec.op} at "
-            f"{'opsets ' + opsets if opsets else 'no opset'}",
-            f"CANN {generation.major} 的解析器支持 {node.spec.op} 的 opset 为 {opsets or '无'}",
+        observed=verbatim(written.opset),
+        allowed=Text(
+            "the parser of CANN {major} has {op} at {opsets}",
+            major=generation.major,
+            op=node.spec.op,
+            opsets=Text("opsets {opsets}", opsets=opsets) if opsets else Text("no opset"),
         ),
         help=help_,
         certainty=generation.certainty.value,
@@ -177,18 +175,10 @@ def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding |
         source=node.spec.place_of(node.spec.opsets_line),
         place=place,
         scope=node.view.scope,
-        observed=Words.same(written.op_type),
-        allowed=Words(
-            f"the type must be {name} for CANN {major} to take the node",
-            f"类型须为 {name}，CANN {major} 才接受该节点",
+        observed=verbatim(written.op_type),
+        allowed=Text(
+            "the type must be {name} for CANN {major} to take the node", name=name, major=major
         ),
-        help=Words(
-            f"write {name} as the node's type; atc-py takes both", f"请将节点类型写作 {name}"
-        ),
+        help=Text("write {name} as the node's type; atc-py takes both", name=name),
         certainty=generation.certainty.value,
     )
-
-
-def _of(words: Words, major: int) -> Words:
-    """Return words about one generation."""
-    return Words(words.en.format(major=major), words.zh.format(major=major))

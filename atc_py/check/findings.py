@@ -11,11 +11,12 @@ import msgspec
 
 from atc_py.check.condition_words import with_condition
 from atc_py.check.rewrite_text import rewrite_text
-from atc_py.diag import Code, Diagnostic, Place, Words
+from atc_py.diag import Code, Diagnostic, Place
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 from atc_py.source import BiasConvention, OpenDim, QuantizedNode
 from atc_py.system.notebook import notebook_html
 from atc_py.system.structs import Result, replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -106,38 +107,31 @@ class Finding(Result, frozen=True):
     source: str
     place: Place
     scope: str
-    observed: Words
-    allowed: Words
-    help: Words
-    when: Words = msgspec.field(default=Words("", ""))
+    observed: Text
+    allowed: Text
+    help: Text
+    when: Text = msgspec.field(default=Text(""))
     taken_by: tuple[str, ...] = ()
     fixed_by: tuple[str, ...] = ()
     certainty: str = ""
-    effect: Words = msgspec.field(default=Words("", ""))
+    effect: Text = msgspec.field(default=Text(""))
 
     @property
-    def message(self) -> Words:
+    def message(self) -> Text:
         """Sentence, its conditions, and the observed value; of a rewrite, what becomes of it."""
         if self.effect:
             return self._rewritten()
         demand = with_condition(self.allowed, self.when)
         if self.standing is Standing.UNKNOWN:
-            return (
-                demand + Words(" (not decided: ", "（无法判定：") + self.observed + Words(")", "）")
-            )
+            return demand + Text(" (not decided: ") + self.observed + Text(")")
         if not self.observed.en:
             return demand
-        # Chinese sets a space before Latin text only.
-        space = " " if self.observed.zh[:1].isascii() else ""
-        return demand + Words(", found ", f"，实际为{space}") + self.observed
+        return demand + Text(", found {observed}", observed=self.observed)
 
-    def _rewritten(self) -> Words:
+    def _rewritten(self) -> Text:
         """Return the observed form, and what becomes of it."""
         place, effect = self.place, self.effect
-        return Words(
-            rewrite_text(place.op_type, place.field, self.observed.en, effect.en, "en"),
-            rewrite_text(place.op_type, place.field, self.observed.zh, effect.zh, "zh"),
-        )
+        return rewrite_text(place.op_type, place.field, self.observed, effect)
 
     @property
     def fingerprint(self) -> str:
@@ -153,15 +147,9 @@ class Finding(Result, frozen=True):
         place = Place(at.file, node, name, at.op_type, at.field, at.line, at.column)
         return replace(self, place=place)
 
-    def diagnostic(self, language: str = "en") -> Diagnostic:
+    def diagnostic(self) -> Diagnostic:
         """Return the finding as a diagnostic."""
-        return Diagnostic(
-            self.code,
-            self.message.in_language(language),
-            self.place,
-            self.help.in_language(language),
-            self.source or None,
-        )
+        return Diagnostic(self.code, self.message, self.place, self.help, self.source or None)
 
 
 class OtherVerdict(Result, frozen=True):

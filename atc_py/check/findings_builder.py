@@ -14,7 +14,7 @@ from atc_py.check.rule_subjects import rule_subject
 from atc_py.check.rules.wording import shown
 from atc_py.check.sentences import filled
 from atc_py.check.unlisted import hint_for_unlisted
-from atc_py.diag import SEMICOLON, Place, Words
+from atc_py.diag import Place
 from atc_py.diag.codes import (
     ATTR_NOT_LISTED,
     OPERAND_NOT_LISTED,
@@ -25,6 +25,7 @@ from atc_py.diag.codes import (
 from atc_py.diag.suggestions import nearest
 from atc_py.spec import ONNX_DOMAINS, Level
 from atc_py.spec.rewrites import EFFECTS, REWRITES
+from atc_py.text import SEMICOLON, Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,13 +40,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Conclusions", "labelled", "operator_label"]
 
-_RUN_TIME = Words(
+_RUN_TIME = Text(
     "the value is computed at run time; export fixed shapes and constants, or simplify the "
-    "model so that they fold",
-    "该值在运行时才能得到；请以固定形状和常量导出，或先简化模型使其可折叠",
+    "model so that they fold"
 )
-_AICPU = Words("; it runs on the AI CPU, which is slow", "；该节点将在 AI CPU 上运行，速度较慢")
-_ACCURACY = Words("; it runs, results may differ", "；可以运行，但结果可能有偏差")
+_AICPU = Text("; it runs on the AI CPU, which is slow")
+_ACCURACY = Text("; it runs, results may differ")
 _MORE_LEVELS = {Level.AICPU: _AICPU, Level.ACCURACY: _ACCURACY}
 
 
@@ -71,8 +71,8 @@ class Conclusions:
             observed=answer.observed,
             allowed=_demand(predicate, node.spec, rule),
             help=help_,
-            when=joined([when_words(rule.when) if rule.when else Words("", ""), answer.when]),
-            effect=_effect(rule) if standing is Standing.REWRITE else Words("", ""),
+            when=joined([when_words(rule.when) if rule.when else Text(""), answer.when]),
+            effect=_effect(rule) if standing is Standing.REWRITE else Text(""),
         )
 
     def not_listed(self, view: SourceNode, history: SchemaHistory, library: Library) -> Finding:
@@ -85,8 +85,8 @@ class Conclusions:
             source="",
             place=self._place(view),
             scope=view.scope,
-            observed=Words("", ""),
-            allowed=Words(f"{name} is not on the operator list", f"{name} 不在算子清单中"),
+            observed=Text(""),
+            allowed=Text("{name} is not on the operator list", name=name),
             help=hint_for_unlisted(view.op_type, view.domain, history, library),
         )
 
@@ -94,32 +94,27 @@ class Conclusions:
         """Return the finding for an operator at a version that the list does not have."""
         newest = max(self._common, default=max(spec.opsets))
         if newest in self._common:
-            help_ = Words(
-                f"export the model at opset {newest}, which lists every operator that it shares "
-                "with the list",
-                f"请以 opset {newest} 导出模型，模型中的清单算子都支持该版本",
+            help_ = Text(
+                "export the model at opset {newest}, which lists every operator that it "
+                "shares with the list",
+                newest=newest,
             )
         else:
-            help_ = Words(
-                f"export the model at opset {newest}, the newest that lists {spec.op}",
-                f"请以 opset {newest} 导出模型，这是清单支持 {spec.op} 的最新版本",
+            help_ = Text(
+                "export the model at opset {newest}, the newest that lists {op}",
+                newest=newest,
+                op=spec.op,
             )
         return self._of_opset(view, spec, UNSUPPORTED_OPSET, Standing.ERROR, refusal.reason, help_)
 
     def restated(self, view: SourceNode, spec: OpSpec, placement: OpsetPlacement) -> Finding:
         """Report an operator at an unlisted version that means the same as a listed one."""
-        help_ = Words(
-            f"no action is needed: the node is restated at opset {placement.opset}, where it "
-            "means the same",
-            f"无需处理：该节点将改写为 opset {placement.opset} 的形式，含义相同",
+        help_ = Text(
+            "no action is needed: the node is restated at opset {opset}, where it means the same",
+            opset=placement.opset,
         )
-        found = self._of_opset(
-            view, spec, OPERATOR_RESTATED, Standing.REWRITE, Words("", ""), help_
-        )
-        effect = Words(
-            f"will be restated at opset {placement.opset}",
-            f"将改写为 opset {placement.opset} 的形式",
-        )
+        found = self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Text(""), help_)
+        effect = Text("will be restated at opset {opset}", opset=placement.opset)
         return replace(found, effect=effect)
 
     def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
@@ -129,17 +124,11 @@ class Conclusions:
         known = ", ".join(names)
         if near:
             guess = " or ".join(near)
-            help_ = Words(f"did you mean {guess}?", f"是否应为 {guess}？")
+            help_ = Text("did you mean {guess}?", guess=guess)
         elif names:
-            help_ = Words(
-                f"leave it out; the listed attributes are {known}",
-                f"请去掉该属性；清单中的属性有 {known}",
-            )
+            help_ = Text("leave it out; the listed attributes are {known}", known=known)
         else:
-            help_ = Words(
-                f"leave it out; {node.spec.op} has no attributes on the list",
-                f"请去掉该属性；清单中 {node.spec.op} 没有属性",
-            )
+            help_ = Text("leave it out; {op} has no attributes on the list", op=node.spec.op)
         return Finding(
             code=ATTR_NOT_LISTED,
             standing=Standing.ERROR,
@@ -147,11 +136,8 @@ class Conclusions:
             source=node.spec.place_of(1),
             place=self._place(node.view, f"attribute {name}"),
             scope=node.view.scope,
-            observed=Words.same(f"{name} = {shown(value)}"),
-            allowed=Words(
-                f"{node.spec.op} has no attribute {name} on the list",
-                f"清单中 {node.spec.op} 没有属性 {name}",
-            ),
+            observed=verbatim(f"{name} = {shown(value)}"),
+            allowed=Text("{op} has no attribute {name} on the list", op=node.spec.op, name=name),
             help=help_,
         )
 
@@ -164,14 +150,11 @@ class Conclusions:
             standing=Standing.ERROR,
             rule=f"{node.spec.op}/operands_listed",
             source=node.spec.place_of(1),
-            place=self._place(node.view, f"input {most}"),
+            place=self._place(node.view, Text("input {at}", at=most)),
             scope=node.view.scope,
-            observed=Words.same(count),
-            allowed=Words(
-                f"{node.spec.op} takes at most {most} inputs",
-                f"{node.spec.op} 最多有 {most} 个输入",
-            ),
-            help=Words("leave out the inputs after these", "请去掉多余的输入"),
+            observed=verbatim(count),
+            allowed=Text("{op} takes at most {most} inputs", op=node.spec.op, most=most),
+            help=Text("leave out the inputs after these"),
         )
 
     def _of_opset(
@@ -180,13 +163,14 @@ class Conclusions:
         spec: OpSpec,
         code: Code,
         standing: Standing,
-        reason: Words,
-        help_: Words,
+        reason: Text,
+        help_: Text,
     ) -> Finding:
         """Return a finding about the version of an operator."""
-        observed = Words(
-            f"opset {view.opset} (version {view.since_version})",
-            f"opset {view.opset}（第 {view.since_version} 版）",
+        observed = Text(
+            "opset {opset} (version {since_version})",
+            opset=view.opset,
+            since_version=view.since_version,
         )
         if reason:
             observed += SEMICOLON + reason
@@ -198,14 +182,13 @@ class Conclusions:
             place=self._place(view),
             scope=view.scope,
             observed=observed,
-            allowed=Words(
-                f"{spec.op} is listed for opsets {spec.opset_text}",
-                f"清单中 {spec.op} 支持的 opset 为 {spec.opset_text}",
+            allowed=Text(
+                "{op} is listed for opsets {opset_text}", op=spec.op, opset_text=spec.opset_text
             ),
             help=help_,
         )
 
-    def _undecided_help(self, view: SourceNode) -> Words:
+    def _undecided_help(self, view: SourceNode) -> Text:
         """Return advice on a rule that cannot be decided."""
         return open_help(view) if view.open_inputs else _RUN_TIME
 
@@ -224,26 +207,23 @@ def labelled(op_type: str, domain: str) -> str:
     return op_type if domain in ONNX_DOMAINS else f"{domain}::{op_type}"
 
 
-def _demand(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
+def _demand(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
     """Return the rule's demand."""
     return filled(predicate.sentence, spec, rule)
 
 
-def _effect(rule: Rule) -> Words:
+def _effect(rule: Rule) -> Text:
     """Return what becomes of a form that a rule forbids and that is rewritten."""
-    return Words("", "") if rule.rewrite is None else EFFECTS[rule.rewrite]
+    return Text("") if rule.rewrite is None else EFFECTS[rule.rewrite]
 
 
-def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
+def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
     """Return advice on a rule that fails."""
     if rule.level is Level.REWRITE and rule.rewrite is not None:
         done = REWRITES[rule.rewrite]
-        return Words(
-            f"no action is needed: {done.en} ({rule.rewrite})",
-            f"无需处理：{done.zh}（{rule.rewrite}）",
-        )
+        return Text("no action is needed: {done} ({rewrite})", done=done, rewrite=rule.rewrite)
     help_ = filled(predicate.help, spec, rule)
-    return help_ + _MORE_LEVELS.get(rule.level, Words("", ""))
+    return help_ + _MORE_LEVELS.get(rule.level, Text(""))
 
 
 def _rule_name(spec: OpSpec, rule: Rule) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Finding, Standing
-from atc_py.diag import COMMA, SEMICOLON, Place, Words
-from atc_py.diag.chinese import both
+from atc_py.diag import Place
 from atc_py.system.structs import replace
+from atc_py.text import COMMA, SEMICOLON, Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,22 +26,19 @@ __all__ = [
     "reserved",
 ]
 
-NOT_YET = Words("it may be constant once the open dims are fixed", "固定未定的维度后可能成为常量")
+NOT_YET = Text("it may be constant once the open dims are fixed")
 """The reason for values that a choice of dims may make known."""
 
-MAY_FOLD = Words(
-    "the node may fold away once the open dims are fixed", "固定未定的维度后该节点可能被折叠"
+MAY_FOLD = Text("the node may fold away once the open dims are fixed")
+
+
+_ONE_BRANCH = Text(
+    "only runs that take this branch fail; if yours do not, make the input that decides a "
+    "constant: `atc-py fix --bind NAME=VALUE`"
 )
 
 
-_ONE_BRANCH = Words(
-    "only runs that take this branch fail; if yours do not, make the input that decides a constant: "
-    "`atc-py fix --bind NAME=VALUE`",
-    "仅执行该分支时出错；若不会执行，可将决定分支的输入设为常量：`atc-py fix --bind NAME=VALUE`",
-)
-
-
-def of_vanishing_node(findings: Iterable[Finding], help_: Words) -> list[Finding]:
+def of_vanishing_node(findings: Iterable[Finding], help_: Text) -> list[Finding]:
     """Return the findings at a node that may fold away: its errors are not decided.
 
     A rewrite is not mentioned: such a node is expected to be folded by then.
@@ -54,7 +51,7 @@ def of_vanishing_node(findings: Iterable[Finding], help_: Words) -> list[Finding
     return [reserved(each, MAY_FOLD, help_) for each in findings if each.standing in kept]
 
 
-def reserved(finding: Finding, reason: Words, help_: Words) -> Finding:
+def reserved(finding: Finding, reason: Text, help_: Text) -> Finding:
     """Turn an error into an undecided finding with a reason; leave other findings as they are."""
     if finding.standing is not Standing.ERROR:
         return finding
@@ -62,12 +59,12 @@ def reserved(finding: Finding, reason: Words, help_: Words) -> Finding:
     return replace(finding, standing=Standing.UNKNOWN, observed=observed, help=help_)
 
 
-def not_yet(finding: Finding, help_: Words) -> Finding:
+def not_yet(finding: Finding, help_: Text) -> Finding:
     """Turn an error about a value that may become constant into an undecided finding."""
     return reserved(finding, NOT_YET, help_)
 
 
-def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Finding:
+def doubted(fault: Diagnostic, scope: str, reason: Text, help_: Text) -> Finding:
     """Return an undecided finding for a possible fault, with the reason."""
     place = fault.place or Place()
     return Finding(
@@ -78,7 +75,7 @@ def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Findi
         place=place,
         scope=scope,
         observed=reason,
-        allowed=both(fault.message),
+        allowed=Text(fault.message),
         help=help_,
     )
 
@@ -93,16 +90,13 @@ def in_branch(fault: Diagnostic, scope: str) -> Finding:
         source="",
         place=place,
         scope=scope,
-        observed=Words("", ""),
-        allowed=both(fault.message),
+        observed=Text(""),
+        allowed=Text(fault.message),
         help=_ONE_BRANCH,
     )
 
 
-def open_help(view: SourceNode) -> Words:
+def open_help(view: SourceNode) -> Text:
     """Say which inputs to fix so that a node can be judged."""
-    names = COMMA.join(Words.same(name) for name in view.open_inputs)
-    return Words(
-        f"fix the open dims of {names.en} with --input-shape",
-        f"请用 --input-shape 固定 {names.zh} 的未定维度",
-    )
+    names = COMMA.join(verbatim(name) for name in view.open_inputs)
+    return Text("fix the open dims of {names} with --input-shape", names=names)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
-from atc_py.diag import Words
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,24 +41,21 @@ class Predicate(msgspec.Struct, frozen=True):
     kind: type[Rule]
     test: Test
     code: Code
-    sentence: Words
-    help: Words
+    sentence: Text
+    help: Text
 
 
 REGISTER: dict[type[Rule], Predicate] = {}
 """The predicates of the modules of `atc_py.check.rules` that are imported."""
 
 
-def predicate(
-    kind: type[Rule], code: Code, *, en: str, zh: str, help_: Words
-) -> Callable[[_T], _T]:
+def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Callable[[_T], _T]:
     """Register a function as the predicate of the rules of one kind.
 
     Args:
         kind: the rules.
         code: the diagnostic of those that fail.
-        en: the demand of the rule as a sentence without a full stop, with holes for arguments.
-        zh: the sentence in Chinese.
+        demand: of the rule, a sentence without a full stop, a template of its arguments.
         help_: what to do where a rule fails.
 
     Raises:
@@ -70,7 +67,7 @@ def predicate(
         if first is not None:
             here, there = function.__qualname__, first.test.__qualname__
             raise ValueError(f"{kind.__name__} is answered by {there} and by {here}")
-        REGISTER[kind] = Predicate(kind, function, code, Words(en, zh), help_)
+        REGISTER[kind] = Predicate(kind, function, code, Text(demand), help_)
         return function
 
     return register

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import soc_words
 from atc_py.check.findings import Finding, Standing
-from atc_py.diag import Place, Words
+from atc_py.diag import Place
 from atc_py.diag.codes import QUANT_ROOT_RESET, QUANT_ROUND_MODE
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,18 +24,14 @@ _TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16, "INT4": DType.INT4}
 _KINDS = {
     "sqrt_mode": (
         QUANT_ROOT_RESET,
-        Words(
-            "write the whole factor as scale, with sqrt_mode 0; the simulator multiplies as the "
-            "file says",
-            "请将完整的比例写入 scale，sqrt_mode 置 0；模拟器按文件计算",
+        Text(
+            "write the whole factor as scale, with sqrt_mode 0; the simulator multiplies as "
+            "the file says"
         ),
     ),
     "round_mode": (
         QUANT_ROUND_MODE,
-        Words(
-            "quantize with round_mode Round, or choose another --soc",
-            "请使用 round_mode Round，或选择其他 --soc",
-        ),
+        Text("quantize with round_mode Round, or choose another --soc"),
     ),
 }
 """Code and advice by attribute."""
@@ -45,42 +42,30 @@ def attribute_findings(view: SourceNode, soc: Soc, path: str) -> Iterator[Findin
     if view.op_type != "AscendQuant":
         return
     if view.attributes.get("sqrt_mode", 0):
-        allowed = Words(
-            "sqrt_mode of AscendQuant must be 0 for ATC, which reads scale alone",
-            "AscendQuant 的 sqrt_mode 须为 0：ATC 只读取 scale",
-        )
+        allowed = Text("sqrt_mode of AscendQuant must be 0 for ATC, which reads scale alone")
         yield _finding(view, path, "sqrt_mode", allowed, _root(view))
     mode = view.attributes.get("round_mode", "Round")
     target = _TARGETS.get(str(view.attributes.get("dst_type", "INT8")))
     if mode != "Round" and target is not None and target not in soc.quant_rules.obeys_round_mode:
-        allowed = Words(
-            f"round_mode of AscendQuant must be Round for {target.value}",
-            f"AscendQuant 的 round_mode 对 {target.value} 须为 Round",
-        )
-        observed = Words(
-            f"{mode}, which the kernel ignores: it rounds ties to even",
-            f"{mode}，内核会忽略：始终就近取整，居中时取偶数",
-        )
+        allowed = Text("round_mode of AscendQuant must be Round for {target}", target=target.value)
+        observed = Text("{mode}, which the kernel ignores: it rounds ties to even", mode=mode)
         yield _finding(view, path, "round_mode", allowed, observed, soc_words(soc.name))
 
 
-def _root(view: SourceNode) -> Words:
+def _root(view: SourceNode) -> Text:
     """Return the value seen, and what a device makes of it."""
     scale = view.attributes.get("scale", 0.0)
     factor = f"{scale:g}" if isinstance(scale, int | float) else str(scale)
-    return Words(
-        f"1: a device multiplies by {factor} once, not twice",
-        f"1：设备只乘一次 {factor}，而非两次",
-    )
+    return Text("1: a device multiplies by {factor} once, not twice", factor=factor)
 
 
 def _finding(
     view: SourceNode,
     path: str,
     attribute: str,
-    allowed: Words,
-    observed: Words,
-    when: Words | None = None,
+    allowed: Text,
+    observed: Text,
+    when: Text | None = None,
 ) -> Finding:
     """Return a finding on one attribute of a node."""
     code, help_ = _KINDS[attribute]
@@ -94,5 +79,5 @@ def _finding(
         observed=observed,
         allowed=allowed,
         help=help_,
-        when=when or Words("", ""),
+        when=when or Text(""),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.condition_words import soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.rolled_back import rolled_back_layers
-from atc_py.diag import Place, Words
+from atc_py.diag import Place
 from atc_py.diag.codes import (
     LAYER_ON_FLOATS,
     LAYER_ON_INT8,
@@ -16,6 +16,7 @@ from atc_py.diag.codes import (
 )
 from atc_py.source import Outcome, QuantizedNode
 from atc_py.system.structs import replace
+from atc_py.text import Text, plural, verbatim
 
 if TYPE_CHECKING:
     from atc_py.source import SourceModel, SourceNode
@@ -27,46 +28,32 @@ _QUANTIZED = {
     Outcome.INTEGER: (
         LAYER_ON_INT8,
         Standing.REWRITE,
-        Words(" of a quantized model runs on int8", " 属于量化模型，将以 int8 运行"),
-        Words(
-            "no action is needed: it is rewritten with AscendQuant and AscendDequant",
-            "无需处理：将以 AscendQuant 和 AscendDequant 改写",
-        ),
+        Text(" of a quantized model runs on int8"),
+        Text("no action is needed: it is rewritten with AscendQuant and AscendDequant"),
     ),
     Outcome.FLOAT: (
         LAYER_ON_FLOATS,
         Standing.ACCURACY,
-        Words(
-            " takes quantized data and weights to run on int8",
-            " 以 int8 运行时，数据和权重须已量化",
-        ),
-        Words(
-            "it runs on floats, and results may differ; quantize it as a whole, to 8 bits, where "
-            "the model is quantized",
-            "该层以浮点运行，结果可能有偏差；如需 int8，请在量化模型时将其整体量化为 8 位",
+        Text(" takes quantized data and weights to run on int8"),
+        Text(
+            "it runs on floats, and results may differ; quantize it as a whole, to 8 bits, "
+            "where the model is quantized"
         ),
     ),
     Outcome.ROLLED_BACK: (
         LAYER_ROLLED_BACK,
         Standing.REWRITE,
-        Words(" runs on int8 with more input channels", " 在输入通道更多时才以 int8 运行"),
-        Words(
-            "nothing has to be done: weights and bias are dequantized; results are nearer to those "
-            "of the float model than on int8",
-            "无需处理：权重和偏置会被反量化；结果比 int8 更接近浮点模型",
+        Text(" runs on int8 with more input channels"),
+        Text(
+            "nothing has to be done: weights and bias are dequantized; results are nearer to "
+            "those of the float model than on int8"
         ),
     ),
     Outcome.KEPT: (
         UNSUPPORTED_FORM,
         Standing.ERROR,
-        Words(
-            " is rewritten where its codes are int8 or uint8 and its parameters constants",
-            " 仅在量化类型为 int8 或 uint8 且参数为常量时可改写",
-        ),
-        Words(
-            "quantize to 8 bits with constant scales and zero points",
-            "请以常量比例和零点量化为 8 位",
-        ),
+        Text(" is rewritten where its codes are int8 or uint8 and its parameters constants"),
+        Text("quantize to 8 bits with constant scales and zero points"),
     ),
 }
 """Code, standing, rule and hint by what became of a node of a quantized model."""
@@ -105,13 +92,15 @@ class QuantizedModel:
                 nodes.append(each)
         return nodes
 
-    def _reason(self, channels: int) -> Words:
+    def _reason(self, channels: int) -> Text:
         """Return why the SoC takes a layer back."""
         limit = self._soc.quant_rules.roll_back
-        return Words(
-            f"{channels} input {'channel' if channels == 1 else 'channels'}: up to {limit}, "
-            f"{self._soc.name} runs a layer on float16",
-            f"{channels} 个输入通道：不超过 {limit} 个时，{self._soc.name} 以 float16 运行该层",
+        return plural(
+            channels,
+            "{n} input channel: up to {limit}, {soc} runs a layer on float16",
+            "{n} input channels: up to {limit}, {soc} runs a layer on float16",
+            limit=limit,
+            soc=self._soc.name,
         )
 
     def findings(self, view: SourceNode, *, listed: bool) -> list[Finding]:
@@ -148,8 +137,8 @@ class QuantizedModel:
             source="",
             place=Place(self._path, node.index, node.name, node.op_type),
             scope=node.scope,
-            observed=node.reason or Words("", ""),
-            allowed=Words.same(node.op_type) + allowed,
+            observed=node.reason or Text(""),
+            allowed=verbatim(node.op_type) + allowed,
             help=node.help or help_,
-            when=soc_words(self._soc.name) if code is LAYER_ROLLED_BACK else Words("", ""),
+            when=soc_words(self._soc.name) if code is LAYER_ROLLED_BACK else Text(""),
         )

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from atc_py.check.rules.reading import READ_LIMIT
-from atc_py.diag import Words
 from atc_py.source import INTERNAL_PREFIX
 from atc_py.system import structs
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OpsetPlacement", "OpsetRefusal", "place_node", "restated_at"]
 
-_NO_VERSION = Words("ONNX does not define it at any listed opset", "清单所列 opset 均无 ONNX 定义")
+_NO_VERSION = Text("ONNX does not define it at any listed opset")
 
 
 class OpsetPlacement(msgspec.Struct, frozen=True):
@@ -59,10 +59,10 @@ class OpsetPlacement(msgspec.Struct, frozen=True):
 class OpsetRefusal(msgspec.Struct, frozen=True):
     """Reason why a node fits no listed opset."""
 
-    reason: Words
+    reason: Text
 
 
-_Changed: TypeAlias = "SourceNode | Words"
+_Changed: TypeAlias = "SourceNode | Text"
 
 
 def place_node(
@@ -72,16 +72,16 @@ def place_node(
     if spec.custom or view.opset in spec.opsets:
         return OpsetPlacement(view.opset, view, view)
     own = _definition(view, spec, history)
-    if isinstance(own, Words):
+    if isinstance(own, Text):
         return OpsetRefusal(own)
     versions = list(_listed(spec, view.opset, history))
     for opset, listed in versions:
         if listed.since_version == own.since_version:
             return OpsetPlacement(opset, view, view)
-    refusals: list[Words] = []
+    refusals: list[Text] = []
     for opset, listed in versions:
         found = _Restating(view, spec, own, listed).at(opset)
-        if not isinstance(found, Words):
+        if not isinstance(found, Text):
             return OpsetPlacement(opset, view, found)
         refusals.append(found)
     return OpsetRefusal(refusals[0] if refusals else _NO_VERSION)
@@ -93,7 +93,7 @@ def restated_at(
     history: SchemaHistory,
     opset: int,
     moved: Mapping[int, str],
-) -> SourceNode | Words:
+) -> SourceNode | Text:
     """Return `view` in the form of the version in force at `opset`, or why it has none.
 
     Args:
@@ -105,7 +105,7 @@ def restated_at(
             left out of the form that is returned.
     """
     own, new = _definition(view, spec, history), history.at(spec.op, opset)
-    if isinstance(own, Words):
+    if isinstance(own, Text):
         return own
     if new is None or new.deprecated:
         return _NO_VERSION
@@ -116,23 +116,18 @@ def restated_at(
     ).at(opset)
 
 
-def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Words:
+def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Text:
     """Return the definition of the node's operator, or why it cannot be restated."""
     newest, opset = history.newest_opset, view.opset
     if opset > newest:
-        return Words(
-            f"the newest opset that is known here is {newest}", f"已知的最新 opset 为 {newest}"
-        )
+        return Text("the newest opset that is known here is {newest}", newest=newest)
     own = history.at(spec.op, opset)
     if own is None or own.deprecated:
-        return Words(
-            f"ONNX does not define {spec.op} at opset {opset}",
-            f"ONNX 在 opset {opset} 没有定义 {spec.op}",
-        )
+        return Text("ONNX does not define {op} at opset {opset}", op=spec.op, opset=opset)
     if opset < spec.restated_since:
-        return Words(
-            f"before opset {spec.restated_since} the operator had different semantics",
-            f"opset {spec.restated_since} 之前同样的节点含义不同",
+        return Text(
+            "before opset {restated_since} the operator had different semantics",
+            restated_since=spec.restated_since,
         )
     return own
 
@@ -172,10 +167,10 @@ class _Restating:
     def at(self, opset: int) -> _Changed:
         """Return the node in the form of the listed version, or why it has none."""
         attributes = self._attributes()
-        if isinstance(attributes, Words):
+        if isinstance(attributes, Text):
             return attributes
         inputs = self._inputs(attributes)
-        if isinstance(inputs, Words):
+        if isinstance(inputs, Text):
             return inputs
         complaint = self._missing_parts(attributes, inputs) or self._outputs()
         if complaint is not None:
@@ -188,7 +183,7 @@ class _Restating:
             attributes=attributes,
         )
 
-    def _attributes(self) -> dict[str, SourceAttr] | Words:
+    def _attributes(self) -> dict[str, SourceAttr] | Text:
         """Return the node's attributes that the listed version has or the specification judges."""
         kept: dict[str, SourceAttr] = {}
         changed = self._changed_default()
@@ -199,30 +194,28 @@ class _Restating:
             if own is None or name.startswith(INTERNAL_PREFIX):
                 continue
             if listed is not None and listed.type != own.type:
-                return self._means_otherwise(f"the type of attribute {name}", f"属性 {name} 的类型")
+                return self._means_otherwise(Text("the type of attribute {name}", name=name))
             if listed is not None or self._is_judged(name):
                 kept[name] = value
             elif value != own.default:
-                return self._lacks(f"attribute {name}", f"属性 {name}")
+                return self._lacks(Text("attribute {name}", name=name))
         return self._unset_attributes(kept) or kept
 
-    def _unset_attributes(self, kept: Mapping[str, SourceAttr]) -> Words | None:
+    def _unset_attributes(self, kept: Mapping[str, SourceAttr]) -> Text | None:
         """Return the refusal of an attribute that is not set and means another thing by default."""
         for name, schema in self._own.attributes.items():
             # The listed version computes what the specification allows, not what is the default now.
             row = self._spec.attribute(name)
             allowed = row.one_of if self._strict and row and self._spec.is_unlisted(row) else ()
             if allowed and name not in kept and schema.default not in allowed:
-                return self._lacks(f"attribute {name}", f"属性 {name}")
+                return self._lacks(Text("attribute {name}", name=name))
         for name, listed in self._listed.attributes.items():
             own = self._own.attributes.get(name)
             if name not in kept and own is not None and own.default != listed.default:
-                return self._means_otherwise(
-                    f"the default of attribute {name}", f"属性 {name} 的默认值"
-                )
+                return self._means_otherwise(Text("the default of attribute {name}", name=name))
         return None
 
-    def _changed_default(self) -> Words | None:
+    def _changed_default(self) -> Text | None:
         """Return the refusal of a new attribute whose default is not what the older version means.
 
         The specification has a row for such an attribute, with the values that mean it.
@@ -233,7 +226,7 @@ class _Restating:
                 continue
             value = self._view.attributes.get(name, own.default)
             if value is not None and value not in row.one_of and not isinstance(value, tuple):
-                return self._lacks(f"attribute {name} with {value}", f"属性 {name} 的取值 {value}")
+                return self._lacks(Text("attribute {name} with {value}", name=name, value=value))
         return None
 
     def _is_judged(self, name: str) -> bool:
@@ -241,7 +234,7 @@ class _Restating:
         row = self._spec.attribute(name)
         return not self._strict and row is not None and self._spec.is_unlisted(row)
 
-    def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Words:
+    def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Text:
         """Return the inputs by the listed version's positions; some go into `attributes`."""
         found: dict[int, SourceTensor] = {}
         for position, tensor in enumerate(self._view.inputs):
@@ -249,12 +242,14 @@ class _Restating:
                 continue
             formal = _formal_at(self._own.inputs, position)
             if formal is None:
-                return self._lacks(f"input {position}", f"输入 {position}")
+                return self._lacks(Text("input {at}", at=position))
             target = self._position(formal, position)
             if target is not None:
                 if not self._accepts_dtype(tensor, target):
-                    what = f"{tensor.element} for input {formal.name}"
-                    return self._lacks(what, f"输入 {formal.name} 的类型 {tensor.element}")
+                    what = Text(
+                        "{element} for input {name}", element=tensor.element, name=formal.name
+                    )
+                    return self._lacks(what)
                 found[target] = tensor
                 continue
             schema = self._listed.attributes.get(formal.name)
@@ -289,27 +284,27 @@ class _Restating:
 
     def _missing_parts(
         self, attributes: dict[str, SourceAttr], inputs: tuple[SourceTensor | None, ...]
-    ) -> Words | None:
+    ) -> Text | None:
         """Return the operands and attributes that the listed version requires and the node lacks."""
         for name, schema in self._listed.attributes.items():
             if schema.required and name not in attributes:
-                return self._requires_more(f"attribute {name}", f"属性 {name}")
+                return self._requires_more(Text("attribute {name}", name=name))
         for position, formal in enumerate(self._listed.inputs):
             there = position < len(inputs) and inputs[position] is not None
             there = there or position in self._moved
             row = self._spec.operand(formal.name)
             stands_in = row is not None and row.absent is not None
             if not (there or formal.optional or formal.variadic or stands_in):
-                return self._requires_more(f"input {formal.name}", f"输入 {formal.name}")
+                return self._requires_more(Text("input {at}", at=formal.name))
         return None
 
-    def _outputs(self) -> Words | None:
+    def _outputs(self) -> Text | None:
         """Return an output that the listed version does not have."""
         for position, tensor in enumerate(self._view.outputs):
             if tensor is not None and _formal_at(self._listed.outputs, position) is None:
                 formal = _formal_at(self._own.outputs, position)
                 name = formal.name if formal else str(position)
-                return self._lacks(f"output {name}", f"输出 {name}")
+                return self._lacks(Text("output {at}", at=name))
         return None
 
     @property
@@ -317,42 +312,42 @@ class _Restating:
         """The node's version and the listed one."""
         return self._own.since_version, self._listed.since_version
 
-    def _lacks(self, en: str, zh: str) -> Words:
+    def _refusal(self, template: str, part: Text) -> Text:
+        """Say what stands between the node's version and the listed one."""
+        own, listed = self._versions
+        return Text(template, listed=listed, own=own, op=self._spec.op, part=part)
+
+    def _lacks(self, part: Text) -> Text:
         """Return the refusal for a part of the node that the listed version lacks."""
-        own, listed = self._versions
-        return Words(
-            f"version {listed} of {self._spec.op}, which is listed, has no {en} as version {own} "
-            "has",
-            f"清单所列的 {self._spec.op} 第 {listed} 版没有第 {own} 版的{zh}",
+        return self._refusal(
+            "version {listed} of {op}, which is listed, has no {part} as version {own} has", part
         )
 
-    def _requires_more(self, en: str, zh: str) -> Words:
+    def _requires_more(self, part: Text) -> Text:
         """Return the refusal for a part that the listed version needs and the node lacks."""
-        own, listed = self._versions
-        return Words(
-            f"version {listed} of {self._spec.op}, which is listed, requires {en}, version {own} "
-            "does not",
-            f"清单所列的 {self._spec.op} 第 {listed} 版要求{zh}，第 {own} 版不要求",
+        return self._refusal(
+            "version {listed} of {op}, which is listed, requires {part}, version {own} does not",
+            part,
         )
 
-    def _means_otherwise(self, en: str, zh: str) -> Words:
+    def _means_otherwise(self, part: Text) -> Text:
         """Return the refusal for a part whose meaning differs between the two versions."""
-        own, listed = self._versions
-        return Words(
-            f"{en} changed between version {listed} of {self._spec.op}, which is listed, and "
-            f"version {own}",
-            f"{zh}在清单所列的 {self._spec.op} 第 {listed} 版与第 {own} 版之间有变化",
+        return self._refusal(
+            "{part} changed between version {listed} of {op}, which is listed, and version {own}",
+            part,
         )
 
-    def _not_movable(self, name: str, *, is_attribute: bool) -> Words:
+    def _not_movable(self, name: str, *, is_attribute: bool) -> Text:
         """Return an input that the listed version does not take as one."""
         if not is_attribute:
-            return self._lacks(f"input {name}", f"输入 {name}")
+            return self._lacks(Text("input {at}", at=name))
         listed = self._listed.since_version
-        return Words(
-            f"{name} is an attribute in version {listed} of {self._spec.op}, which is listed, and "
-            "an input that is not constant here",
-            f"{name} 在清单所列的 {self._spec.op} 第 {listed} 版中是属性，此处为非常量输入",
+        return Text(
+            "{name} is an attribute in version {listed} of {op}, which is listed, and an "
+            "input that is not constant here",
+            name=name,
+            listed=listed,
+            op=self._spec.op,
         )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from atc_py.text import Text
+
 __all__ = ["rewrite_text"]
 
 _ATTRIBUTE = "attribute "
 
 
-def rewrite_text(
-    op: str | None, field: str | None, observed: str, effect: str, language: str
-) -> str:
+def rewrite_text(op: str | None, field: str | None, observed: str, effect: str) -> Text:
     """Return `group 4 of Conv: will be split`.
 
     Args:
@@ -17,18 +17,14 @@ def rewrite_text(
         field: the attribute, input or output concerned: `attribute group`, `input X`.
         observed: the value or form seen; empty where nodes of several are meant.
         effect: what becomes of it.
-        language: en or zh.
     """
-    operator, subject = op or "", (field or "").removeprefix(_ATTRIBUTE)
-    if language == "zh":
-        name = f"{operator} 的 {subject}" if subject else operator
-        return f"{name}（{observed}）：{effect}" if observed else f"{name}：{effect}"
+    subject = (field or "").removeprefix(_ATTRIBUTE)
     if not subject:
-        head = f"{operator}, {observed}" if observed else operator
+        template = "{op}, {observed}: {effect}" if observed else "{op}: {effect}"
     elif not observed:
-        head = f"{subject} of {operator}"
+        template = "{subject} of {op}: {effect}"
     elif (field or "").startswith(_ATTRIBUTE):
-        head = f"{subject} {observed} of {operator}"
+        template = "{subject} {observed} of {op}: {effect}"
     else:
-        head = f"{subject} of {operator}, {observed}"
-    return f"{head}: {effect}"
+        template = "{subject} of {op}, {observed}: {effect}"
+    return Text(template, op=op or "", subject=subject, observed=observed, effect=effect)

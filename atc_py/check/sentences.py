@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from atc_py.check.predicate import REGISTER, Predicate
-from atc_py.diag import LANGUAGES, Words
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.spec import OpSpec, Rule
@@ -34,23 +34,19 @@ def predicate_of(kind: type[Rule]) -> Predicate:
     return REGISTER[kind]
 
 
-def sentence(spec: OpSpec, rule: Rule) -> Words:
+def sentence(spec: OpSpec, rule: Rule) -> Text:
     """Return the rule's demand, in words without a full stop."""
     return filled(predicate_of(type(rule)).sentence, spec, rule)
 
 
-def filled(words: Words, spec: OpSpec, rule: Rule) -> Words:
+def filled(words: Text, spec: OpSpec, rule: Rule) -> Text:
     """Return `words` with the rule's arguments in their holes."""
-    given = {"op": spec.op, **rule.arguments}
-    bounds = "range" in given
-    texts = []
-    for language in LANGUAGES:
-        holes = {name: _argument(value, language) for name, value in given.items()}
-        holes |= {name: _choice(given[name], language) for name in _CHOICES if name in given}
-        if bounds:
-            holes["range"] = _bounds(given["range"], language)
-        texts.append(words.in_language(language).format(**holes))
-    return Words(*texts)
+    arguments = {"op": spec.op, **rule.arguments}
+    values = {name: _argument(value) for name, value in arguments.items()}
+    values |= {name: _choice(arguments[name]) for name in _CHOICES if name in arguments}
+    if "range" in arguments:
+        values["range"] = _bounds(arguments["range"])
+    return words.with_values(**values)
 
 
 def _load() -> None:
@@ -58,31 +54,28 @@ def _load() -> None:
     from atc_py.check import rules as _rules  # noqa: F401  (registers them)
 
 
-def _argument(value: object, language: str) -> str:
+def _argument(value: object) -> str:
     """Return one argument of a rule as text."""
     if isinstance(value, tuple):
-        return ", ".join(_argument(item, language) for item in value)
+        return ", ".join(map(_argument, value))
     if isinstance(value, Enum):
         return str(value.value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _choice(values: Any, language: str) -> str:
+def _choice(values: Any) -> str:
     """Return `a`, `a or b`, `a, b or c`."""
-    *others, last = (_argument(value, language) for value in values)
-    if not others:
-        return str(last)
-    return f"{', '.join(others)} {'or' if language == 'en' else '或'} {last}"
+    *others, last = map(_argument, values)
+    return Text(" or ").join([", ".join(others), last]) if others else last
 
 
-def _bounds(value: Any, language: str) -> str:
+def _bounds(value: Any) -> Text:
     """Return `in [1, 63]`, `at least 1`, `at most 6` or `exactly 4`."""
     least, most = value
-    english = language == "en"
     if least == most:
-        return f"exactly {least}" if english else f"等于 {least}"
+        return Text("exactly {n}", n=least)
     if math.isinf(most):
-        return f"at least {least}" if english else f"不小于 {least}"
+        return Text("at least {n}", n=least)
     if math.isinf(least):
-        return f"at most {most}" if english else f"不大于 {most}"
-    return f"in [{least}, {most}]" if english else f"在 [{least}, {most}] 内"
+        return Text("at most {n}", n=most)
+    return Text("in [{least}, {most}]", least=least, most=most)

@@ -11,7 +11,7 @@ import click
 
 from atc_py.cli.console import print_diagnostics, print_error, print_line, progress
 from atc_py.cli.streams import StdoutError
-from atc_py.diag.language import without_language
+from atc_py.text.language import without_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,6 +9,7 @@ import tempfile
 import traceback
 
 from atc_py import __version__
+from atc_py.text import Text, os_reason
 
 __all__ = ["write_bug_log"]
 
@@ -22,5 +23,7 @@ def write_bug_log(error: Exception) -> str:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(head + text)
     except OSError as failure:
-        return f"the traceback (no log could be written: {failure.strerror})"
+        return Text(
+            "the traceback (no log could be written: {strerror})", strerror=os_reason(failure)
+        )
     return path

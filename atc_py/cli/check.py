@@ -11,10 +11,11 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables, progress
-from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import same_path
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -198,7 +199,7 @@ def _print_lines(document: CheckDocument, path: Path) -> None:
     from atc_py.report.check.text import verdict_lines
     from atc_py.report.escape import visible
 
-    for line in [*verdict_lines(document), spoken(visible(f"report: {path}"))]:
+    for line in [*verdict_lines(document), visible(spoken(Text("report: {path}", path=path)))]:
         print_line(line)
 
 

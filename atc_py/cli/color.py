@@ -6,6 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from atc_py.text import Text
+from atc_py.text.language import spoken
+
 if TYPE_CHECKING:
     from typing import TextIO
 
@@ -16,15 +19,15 @@ _HEAD = re.compile(r"^(?:atc-py: )?(?P<level>[\w ]+)\[ATC\d{4}(?: [\w-]+)?\]", r
 
 _RED, _YELLOW, _CYAN = "1;31", "1;33", "36"
 _STYLES = {
-    "error": _RED, "错误": _RED,
-    "warning": _YELLOW, "警告": _YELLOW,
-    "unknown": _YELLOW, "待定": _YELLOW,
-    "parser": _YELLOW, "解析器": _YELLOW,
-    "accuracy": _YELLOW, "精度": _YELLOW,
-    "rewrite": _CYAN, "改写": _CYAN,
-    "aicpu": _CYAN, "AI CPU": _CYAN,
-    "note": _CYAN, "说明": _CYAN,
-}  # fmt: skip
+    Text("error", context="level"): _RED,
+    Text("warning"): _YELLOW,
+    Text("unknown"): _YELLOW,
+    Text("parser"): _YELLOW,
+    Text("accuracy"): _YELLOW,
+    Text("rewrite"): _CYAN,
+    Text("aicpu"): _CYAN,
+    Text("note"): _CYAN,
+}
 """Styles by level, as reports word it; a test compares them with the levels."""
 
 
@@ -53,5 +56,5 @@ def wants_color(stream: TextIO) -> bool:
 
 def _styled(head: re.Match[str]) -> str:
     """Return the head in the color of its level."""
-    style = _STYLES.get(head["level"])
+    style = next((style for text, style in _STYLES.items() if spoken(text) == head["level"]), None)
     return head[0] if style is None else f"\x1b[{style}m{head[0]}\x1b[0m"

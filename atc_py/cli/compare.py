@@ -17,8 +17,9 @@ from atc_py.cli.console import (
 )
 from atc_py.cli.gear_options import compared_gears
 from atc_py.diag import ExitCode
-from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,5 +161,5 @@ def _print_lines(done: LayerComparison, path: Path) -> None:
     from atc_py.report.layers.text import layer_lines
 
     lines = layer_lines(done)
-    for line in [*lines[: lines.index("")], spoken(visible(f"report: {path}"))]:
+    for line in [*lines[: lines.index("")], visible(spoken(Text("report: {path}", path=path)))]:
         print_line(line)

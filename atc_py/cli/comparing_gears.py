@@ -9,7 +9,8 @@ import click
 from atc_py.cli.comparing_options import write_text
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
 from atc_py.diag import ExitCode
-from atc_py.diag.language import spoken
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -105,4 +106,4 @@ def _lines(done: GearComparisons, path: Path) -> Iterator[str]:
 
     for each in done.gears:
         yield gear_title(each)
-    yield spoken(visible(f"report: {path}"))
+    yield visible(spoken(Text("report: {path}", path=path)))

@@ -9,8 +9,9 @@ import click
 
 from atc_py.cli.option_sets import option_set
 from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
-from atc_py.diag.language import spoken
 from atc_py.system.path_facts import exists
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison
@@ -94,7 +95,7 @@ def report_and_suggestion(
     keep = None if suggest is None else report_output("--suggest", suggest, [model])
     if keep is not None and path is not None and keep.absolute() == path.absolute():
         raise BAD_OPTION.error(
-            f"--output and --suggest both name {keep}: they cannot be the same file"
+            Text("--output and --suggest both name {keep}: they cannot be the same file", keep=keep)
         )
     return path, keep
 
@@ -106,9 +107,11 @@ def suggestion_line(done: LayerComparison, keep: Path | None) -> str:
     if keep is None:
         return ""
     if not _write_suggestion(done, keep):
-        before = f"; the existing {keep} is unchanged" if exists(keep) else ""
-        return spoken(visible(f"no file written{before}"))
-    return spoken(visible(f"written: {keep}; convert with --keep-dtype {keep}"))
+        text = Text("no file written")
+        if exists(keep):
+            text = Text("no file written; the existing {keep} is unchanged", keep=keep)
+        return visible(spoken(text))
+    return visible(spoken(Text("written: {keep}; convert with --keep-dtype {keep}", keep=keep)))
 
 
 def _write_suggestion(done: LayerComparison, path: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from atc_py.cli.console import print_line
+from atc_py.text import Text
 
 __all__ = ["completion"]
 
@@ -29,6 +30,6 @@ def completion(*, shell: str) -> None:
 
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"click has no completion for {shell}")
+        raise click.UsageError(Text("click has no completion for {shell}", shell=shell))
     # The script is printed as it is; bash's own method starts bash to look at its version.
     print_line(ShellComplete.source(kind(cli, {}, "atc-py", _VARIABLE)).rstrip("\n"))

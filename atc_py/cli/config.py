@@ -11,7 +11,8 @@ import click
 from atc_py.cli.config_file import UNCONFIGURED, configured, find_config, option_key
 from atc_py.cli.console import print_json, print_line, print_tables
 from atc_py.cli.options import AS_JSON
-from atc_py.diag.language import spoken
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,7 +107,9 @@ def _command_of(cli: click.Group, keys: Sequence[str]) -> click.Command:
         )
         command = inner
     if command is None or keys[0] in UNCONFIGURED:
-        raise click.UsageError(f"no command {' '.join(keys)!r} takes a configuration")
+        raise click.UsageError(
+            Text("no command {keys} takes a configuration", keys=repr(" ".join(keys)))
+        )
     return command
 
 
@@ -129,7 +132,7 @@ def _show(found: Config | None, settings: Sequence[_Setting]) -> None:
             )
         )
     else:
-        print_line(spoken(visible(f"configuration file: {found.path}")))
+        print_line(visible(spoken(Text("configuration file: {path}", path=found.path))))
     if not settings:
         return
     rows = tuple(

@@ -15,6 +15,7 @@ import click
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_CONFIG
 from atc_py.diag.suggestions import nearest
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +98,13 @@ def configured(
         param = known.get(key.replace("_", "-"))
         place = Place(str(config.path), field=".".join((*keys, key)))
         if param is None:
-            raise _unknown("option", f"{' '.join(keys)} has no option --{key}", key, known, place)
+            raise _unknown(
+                "option",
+                Text("{keys} has no option --{key}", keys=" ".join(keys), key=key),
+                key,
+                known,
+                place,
+            )
         found[param.name or ""] = _value(command, param, value, config.path.parent, place)
     return {name: value for name, value in found.items() if not _is_rival(command, name, args)}
 
@@ -150,7 +157,9 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
         document: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BAD_CONFIG.error(f"this is not TOML: {error}", place=Place(str(path))) from None
+        raise BAD_CONFIG.error(
+            Text("this is not TOML: {error}", error=error), place=Place(str(path))
+        ) from None
     return document
 
 
@@ -158,10 +167,18 @@ def _check_table(path: Path, name: str, table: object, known: Sequence[str]) -> 
     """Refuse an entry that is not the table of a command."""
     place = Place(str(path), field=name)
     if name not in known:
-        raise _unknown("table", f"no command {name!r} takes a configuration", name, known, place)
+        raise _unknown(
+            "table",
+            Text("no command {keys} takes a configuration", keys=repr(name)),
+            name,
+            known,
+            place,
+        )
     if not isinstance(table, dict):
         raise BAD_CONFIG.error(
-            f"{name} is not a table", place=place, help=f"write [{name}] and options below it"
+            Text("{name} is not a table", name=name),
+            place=place,
+            help=Text("write [{name}] and options below it", name=name),
         )
 
 
@@ -190,16 +207,16 @@ def _value(
     """
     if isinstance(param, click.Option) and param.is_flag:
         if not isinstance(value, bool):
-            raise _bad_value(value, "true or false", place)
+            raise _bad_value(value, Text("true or false"), place)
         return value
     if isinstance(value, bool):
         value = "true" if value else "false"
     several = param.multiple if isinstance(param, click.Option) else False
     values = value if isinstance(value, list) else [value]
     if isinstance(value, list) and not several:
-        raise _bad_value(value, "one value", place)
+        raise _bad_value(value, Text("one value"), place)
     if not all(isinstance(each, str | int | float) for each in values):
-        raise _bad_value(value, "text or a number", place)
+        raise _bad_value(value, Text("text or a number"), place)
     texts = [str(each) for each in values]
     if isinstance(param.type, click.Path):
         texts = [str(folder / each) for each in texts]
@@ -220,12 +237,15 @@ def _is_rival(command: click.Command, name: str, args: Sequence[str]) -> bool:
 
 def _bad_value(value: object, wanted: str, place: Place) -> AtcError:
     """Return the refusal of a value."""
-    return BAD_CONFIG.error(f"the value must be {wanted}, found {value!r}", place=place)
+    return BAD_CONFIG.error(
+        Text("the value must be {wanted}, found {value}", wanted=wanted, value=repr(value)),
+        place=place,
+    )
 
 
 def _unknown(kind: str, message: str, name: str, known: Any, place: Place) -> AtcError:
     """Return the refusal of a name, with the nearest that is known."""
     near = nearest(name.replace("_", "-"), known, 1)
-    listing = f"{kind}s are {', '.join(sorted(known))}"
-    guess = f"did you mean {near[0]}? " if near else ""
-    return BAD_CONFIG.error(message, place=place, help=f"{guess}{listing}")
+    listing = Text(f"{kind}s are {{known}}", known=", ".join(sorted(known)))
+    guess = Text("did you mean {near}? ", near=near[0]) if near else ""
+    return BAD_CONFIG.error(message, place=place, help=guess + listing)

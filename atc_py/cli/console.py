@@ -13,9 +13,10 @@ import click
 
 from atc_py.cli.color import colored
 from atc_py.diag import ExitCode
-from atc_py.diag.language import spoken, spoken_diagnostic, spoken_parts
 from atc_py.report.tables import plain_lines
 from atc_py.system.json_text import escaped, finite
+from atc_py.text import Text
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -124,12 +125,16 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> No
 
     findings = list(diagnostics)
     if as_json:
-        print_json({"diagnostics": [spoken_diagnostic(each).as_json() for each in findings]})
+        print_json({"diagnostics": [each.in_language(language()).as_json() for each in findings]})
         return
     for found in findings[:_MOST_FINDINGS]:
         print_error(diagnostic_text(found))
     if len(findings) > _MOST_FINDINGS:
-        print_error(spoken(f"... and {len(findings) - _MOST_FINDINGS} more; --json names all"))
+        print_error(
+            spoken(
+                Text("... and {count} more; --json names all", count=len(findings) - _MOST_FINDINGS)
+            )
+        )
 
 
 def show_help_of_bare_group(context: click.Context) -> None:
@@ -171,7 +176,7 @@ def _paced_printer(clock: Callable[[], float]) -> Callable[[str], None]:
         nonlocal last
         if clock() - last >= PACE:
             last = clock()
-            print_error(spoken_parts(stage))
+            print_error(spoken(stage))
 
     return show
 

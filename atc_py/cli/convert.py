@@ -19,9 +19,9 @@ from atc_py.cli.console import (
 )
 from atc_py.cli.gear_options import gear_lists
 from atc_py.diag import AtcError
-from atc_py.diag.language import spoken, spoken_line
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.system.one_thread import import_numpy
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -190,7 +190,7 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
         from atc_py.report.model.fusions import why_not_lines
 
         for line in ["", *why_not_lines(done.facts.fusions, why_not)]:
-            print_line(spoken_line(line))
+            print_line(spoken(line))
 
 
 def _print_everything(done: Conversion) -> None:

@@ -12,6 +12,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_error, print_tables
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,8 +126,12 @@ def _report_files(given: Sequence[str]) -> list[Path]:
     for path in paths:
         if path.suffix.lower() not in _SUFFIXES:
             raise BAD_OPTION.error(
-                f"--report {path}: the suffix says the format, and {path.suffix!r} is none",
-                help=f"use {' or '.join(_SUFFIXES)}",
+                Text(
+                    "--report {path}: the suffix says the format, and {suffix} is none",
+                    path=path,
+                    suffix=repr(path.suffix),
+                ),
+                help=Text("use {suffixes}", suffixes=Text(" or ").join(_SUFFIXES)),
             )
     if len({path.absolute() for path in paths}) < len(paths):
         raise BAD_OPTION.error("--report names the same file twice", help="give each its own file")
@@ -145,10 +150,10 @@ def _session(choice: ConvertChoice, **others: Any) -> dict[str, Any]:
 def _say(notice: Notice) -> None:
     """Print what a process of the program wants said."""
     from atc_py.diag import Severity
-    from atc_py.diag.language import spoken
     from atc_py.report.diagnostics import level_text
     from atc_py.report.escape import clipped
     from atc_py.report.exec.findings import finding_text
+    from atc_py.text.language import spoken
 
     finding = notice.finding
     if notice.status is None:
@@ -157,7 +162,11 @@ def _say(notice: Notice) -> None:
         return
     for each in notice.more:
         print_error(finding_text(each))
-    print_error(clipped(spoken(f"atc-py: --strict ends the program: {finding['message']}")))
+    print_error(
+        clipped(
+            spoken(Text("atc-py: --strict ends the program: {finding}", finding=finding["message"]))
+        )
+    )
 
 
 def _write(done: ProgramRun, paths: Sequence[Path]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 
+from atc_py.text import Text, error_text
+
 __all__ = ["exhaustion"]
 
 _MAPPED = ("failed to map segment", "cannot allocate memory", "cannot allocate tls")
@@ -14,8 +16,8 @@ def exhaustion(error: BaseException) -> str | None:
     """Return a sentence on the resource that ran out; None where the error means otherwise."""
     chain = _causes(error)
     if any(isinstance(each, MemoryError) or _is_refused(each) for each in chain):
-        said = str(error) if isinstance(error, MemoryError) else ""
-        return f"memory ran out: {said}" if said else "memory ran out"
+        said = error_text(error) if isinstance(error, MemoryError) else ""
+        return Text("memory ran out: {said}", said=said) if said else "memory ran out"
     if any(isinstance(each, ImportError) and _is_unmapped(each) for each in chain):
         return "memory ran out while a library was loaded"
     if any(isinstance(each, RuntimeError) and "start new thread" in str(each) for each in chain):

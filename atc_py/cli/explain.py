@@ -6,6 +6,7 @@ import click
 
 from atc_py.cli.console import print_json, print_line
 from atc_py.cli.options import AS_JSON
+from atc_py.text import Text
 
 __all__ = ["explain"]
 
@@ -16,18 +17,26 @@ __all__ = ["explain"]
 def explain(*, code: str | None, as_json: bool) -> None:
     """Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all."""
     from atc_py.diag.codes import UNKNOWN_NAME, all_codes, find_code
-    from atc_py.diag.language import language
     from atc_py.diag.suggestions import nearest
     from atc_py.report.explained import code_json, code_list, code_page
+    from atc_py.text.language import language
 
     rows = all_codes()
     if code is not None:
         found = find_code(code)
         if found is None:
-            listing = "`atc-py explain` lists them all"
+            listing = Text("`atc-py explain` lists them all")
             near = nearest(code.lower(), [row.name for row in rows], 2)
-            help_ = f"did you mean {' or '.join(near)}? {listing}" if near else listing
-            raise UNKNOWN_NAME.error(f"there is no diagnostic {code!r}", help=help_)
+            help_ = (
+                Text(
+                    "did you mean {near}? {listing}", near=Text(" or ").join(near), listing=listing
+                )
+                if near
+                else listing
+            )
+            raise UNKNOWN_NAME.error(
+                Text("there is no diagnostic {code}", code=repr(code)), help=help_
+            )
         rows = (found,)
     if as_json:
         print_json([code_json(row, language()) for row in rows])

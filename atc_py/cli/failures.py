@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from atc_py.cli.streams import StdoutError
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL, MEMORY_LIMIT
 from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
+from atc_py.text import Text, os_reason, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +43,7 @@ def _print_refusal(error: AtcError | click.ClickException, command: str, *, as_j
 def _report_unwritten(error: StdoutError) -> int:
     """Report that standard output could not be written, and return the exit status."""
     finding = CANNOT_WRITE.diagnostic(
-        f"cannot write standard output: {error.strerror or error}",
+        Text("cannot write standard output: {strerror}", strerror=os_reason(error)),
         help="free space, or redirect the output elsewhere",
     )
     return _report([finding], ExitCode.FILE, as_json=False)
@@ -66,11 +68,15 @@ def _usage_finding(error: click.ClickException, command: str) -> Diagnostic:
         return BAD_OPTION.diagnostic(unknown_option(error), help=unknown_option_hint(error))
     context = getattr(error, "ctx", None)
     path = context.command_path if context else f"atc-py {command}"
-    help_ = f"`{path} --help` shows the options"
-    # click breaks some messages into lines for its own layout.
-    message = " ".join(error.format_message().split())
-    for kind in ("integer", "float"):  # whose range click names where the text is no number at all
-        message = message.replace(f"is not a valid {kind} range.", f"is not a valid {kind}.")
+    help_ = Text("`{path} --help` shows the options", path=path)
+    from atc_py.cli.click_texts import missing_parameter, one_line
+
+    message = one_line(error.format_message())
+    if isinstance(error, click.MissingParameter):
+        message = missing_parameter(message)
+    if not isinstance(message, Text):
+        # click names the range where the text is no number at all.
+        message = re.sub(r"(?<=is not a valid )(\w+) range\.$", r"\1.", message)
     return BAD_OPTION.diagnostic(message, help=help_)
 
 
@@ -89,6 +95,6 @@ def _bug(error: Exception) -> Diagnostic:
 
     where = write_bug_log(error)
     return INTERNAL.diagnostic(
-        f"{type(error).__name__}: {error}",
-        help=f"this is a bug in atc-py; please report it with {where}",
+        verbatim(f"{type(error).__name__}: {error}"),
+        help=Text("this is a bug in atc-py; please report it with {where}", where=where),
     )

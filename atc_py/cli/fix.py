@@ -14,9 +14,10 @@ from atc_py.cli.console import (
     print_line,
     print_tables,
 )
-from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.system.json_text import finite
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -131,7 +132,7 @@ def _report_file(
     path = report_output("--report", report, [model])
     if output is not None and Path(output).absolute() == path.absolute():
         raise BAD_OPTION.error(
-            f"--output and --report both name {path}: they cannot be the same file"
+            Text("--output and --report both name {path}: they cannot be the same file", path=path)
         )
     suffix = path.suffix.removeprefix(".").lower()
     return path, form or (suffix if suffix in _FORMATS else "text")
@@ -165,4 +166,4 @@ def _print(done: Fixing, lang: str, path: Path | None, *, dry_run: bool, verbose
             print_line(line)
     print_tables(fixing_tables(done, lang))
     if path is not None:
-        print_line(spoken(visible(f"report: {path}")))
+        print_line(visible(spoken(Text("report: {path}", path=path))))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atc_py.diag import LANGUAGES
-from atc_py.diag.language import language, spoken
+from atc_py.text import COLON, LANGUAGES, SEMICOLON, Text
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ class SpokenFormatter(click.HelpFormatter):
         if _is_english():
             super().write_heading(heading)
         else:
-            self.write(f"{'':>{self.current_indent}}{spoken(heading)}：\n")
+            self.write(f"{'':>{self.current_indent}}{spoken(Text(heading) + COLON).rstrip()}\n")
 
     def write_text(self, text: str) -> None:
         """Write paragraphs."""
@@ -115,8 +115,18 @@ def _spoken_help(text: str) -> str:
     found = _EXTRAS.fullmatch(text)
     if found is None:
         return spoken(" ".join(text.split()))
-    extras = "；".join(map(spoken, found["extras"].split("; ")))
-    return f"{spoken(' '.join(found['help'].split()))}（{extras}）"
+    extras = SEMICOLON.join(map(_extra, found["extras"].split("; ")))
+    return spoken(
+        Text("{value} ({note})", value=Text(" ".join(found["help"].split())), note=extras)
+    )
+
+
+def _extra(text: str) -> Text:
+    """Return one of what click appends: `default: sim`."""
+    name, colon, value = text.partition(": ")
+    if not colon:
+        return Text(text)
+    return Text(f"{name}: {{value}}", value=Text(value.strip("()")) if " " in value else value)
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:

@@ -10,6 +10,7 @@ import click
 from atc_py.cli.console import print_json, print_tables
 from atc_py.cli.gear_options import gear_choice
 from atc_py.cli.options import AS_JSON
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.options.gear_choice import GearChoice
@@ -45,8 +46,11 @@ def info(
     if is_onnx_file(model):
         if precision or layout or gear is not None:
             raise click.UsageError(
-                f"--precision, --layout and gears are of offline models, but {model} is an ONNX "
-                "model: convert it first"
+                Text(
+                    "--precision, --layout and gears are of offline models, but {model} is "
+                    "an ONNX model: convert it first",
+                    model=model,
+                )
             )
         _show_onnx(model, as_json=as_json)
         return

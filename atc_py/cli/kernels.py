@@ -11,6 +11,7 @@ from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, print_tables, progress
 from atc_py.cli.gear_options import gear_choice
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.options.gear_choice import GearChoice
@@ -87,7 +88,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     form = options.report_format(form, as_json=as_json)
     for name, given in (("sanitize", sanitize), ("trust", trust)):
         if given and not verify:
-            raise click.UsageError(f"--{name} needs --verify: give that too")
+            raise click.UsageError(Text("--{name} needs --verify: give that too", name=name))
     folder = output_folder("--output", output)
     options.refuse_compiling(context, model, "soc", "templates")
     if verify:
@@ -130,7 +131,10 @@ def _verify(
     compiler = find_compiler(sanitize=sanitize)
     with progress(quiet=form == "json") as on_stage:
         checked = verify_kernels(
-            opened, compiler, seed, lambda done, total: on_stage(f"{done} of {total} kernels")
+            opened,
+            compiler,
+            seed,
+            lambda done, total: on_stage(Text("{done} of {total} kernels", done=done, total=total)),
         )
     found = findings(checked)
     if form == "json":

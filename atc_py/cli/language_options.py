@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from atc_py.diag import LANGUAGES
-from atc_py.diag.language import language, speak
+from atc_py.text import LANGUAGES
+from atc_py.text.language import language, speak
 
 __all__ = ["LANG", "quieting", "speaking"]
 

@@ -16,8 +16,8 @@ from atc_py import __version__
 from atc_py.cli.help_text import SpokenContext, SpokenGroup
 from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from atc_py.cli.streams import guarded_streams
-from atc_py.diag import LANGUAGES
-from atc_py.diag.language import speak, spoken, wanted_language
+from atc_py.text import LANGUAGES, Text
+from atc_py.text.language import language, speak, spoken, wanted_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -179,6 +179,10 @@ def _guarded_status(args: list[str]) -> int:
     """Return the exit status of the command line `args`."""
     as_json = _wants_json(args)
     speak(wanted_language(args, os.environ))
+    if language() != LANGUAGES[0]:
+        from atc_py.cli.click_texts import speak_for_click
+
+        speak_for_click()
     try:
         status = cli.main(args, prog_name="atc-py", standalone_mode=False)
         sys.stdout.flush()
@@ -197,7 +201,9 @@ def signal_status(error: BaseException) -> int:
     from atc_py.cli.console import print_error
 
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
-    print_error(spoken(f"{signalled}; no output file is left partially written"))
+    print_error(
+        spoken(Text("{signalled}; no output file is left partially written", signalled=signalled))
+    )
     return signalled.status
 
 

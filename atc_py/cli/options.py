@@ -25,6 +25,7 @@ from atc_py.options.compile_options import (
     QuantBias,
     Semantics,
 )
+from atc_py.text import Text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -149,7 +150,8 @@ def report_format(given: str | None, *, as_json: bool) -> str:
     """
     if as_json and given not in {None, "json"}:
         raise BAD_OPTION.error(
-            f"--json and --format {given} ask for different formats", help="give one of them"
+            Text("--json and --format {given} ask for different formats", given=given),
+            help="give one of them",
         )
     return "json" if as_json else given or "text"
 
@@ -290,10 +292,16 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
         and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
     ]
     if given and is_offline(model):
-        concern = "concerns" if len(given) == 1 else "concern"
         raise click.UsageError(
-            f"{', '.join(given)} {concern} how an ONNX model is compiled, but {model} is compiled "
-            "already: omit the option, or give the ONNX model"
+            plural(
+                len(given),
+                "{given} concerns how an ONNX model is compiled, but {model} is compiled already: "
+                "omit the option, or give the ONNX model",
+                "{given} concern how an ONNX model is compiled, but {model} is compiled already: "
+                "omit the option, or give the ONNX model",
+                given=", ".join(given),
+                model=model,
+            )
         )
 
 
@@ -305,7 +313,7 @@ def fix_rules(command: Callable[..., Any]) -> Callable[..., Any]:
         given = {name: kwargs.pop(name) for name in _RULE_FLAGS}
         used = [_RULE_FLAGS[name] for name, value in given.items() if value]
         if used and not fix:
-            raise click.UsageError(f"{', '.join(used)} has no effect without --fix")
+            raise click.UsageError(Text("{used} has no effect without --fix", used=", ".join(used)))
         return command(*args, fix=given if fix else None, **kwargs)
 
     return rule_choice(_FIX(with_rules))

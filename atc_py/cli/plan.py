@@ -10,6 +10,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
 from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
@@ -182,17 +183,23 @@ def _close(
     done: DtypePlan, files: list[tuple[str, Path]], path: Path | None, findings: list[Diagnostic]
 ) -> None:
     """Print where the files are, and the findings."""
-    from atc_py.diag.language import spoken, spoken_parts
     from atc_py.report.escape import visible
     from atc_py.report.planning.tables import verdict_lines
+    from atc_py.text.language import spoken
 
     if path is not None:
         for line in verdict_lines(done):
-            print_line(spoken_parts(visible(line)))
-        print_line(spoken(visible(f"report: {path}")))
+            print_line(visible(spoken(line)))
+        print_line(visible(spoken(Text("report: {path}", path=path))))
     if files:
         mixed = next((file for option, file in files if option == "MODEL"), None)
         given = " ".join(f"{option} {file}" for option, file in files if option != "MODEL")
-        model = "" if mixed is None else f" {mixed}, the mixed model,"
-        print_line(spoken(visible(f"written; convert{model} with {given or 'no further option'}")))
+        text = Text("written; convert with {options}", options=given)
+        if mixed is not None:
+            text = Text(
+                "written; convert {model}, the mixed model, with {options}",
+                model=mixed,
+                options=given or Text("no further option"),
+            )
+        print_line(visible(spoken(text)))
     print_diagnostics((*done.warnings, *findings), as_json=False)

@@ -11,8 +11,9 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
 from atc_py.cli.gear_options import gear_choice
-from atc_py.diag.language import spoken
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,4 +210,4 @@ def _show_report(
         print_tables([comparison_table(done)])
     else:
         print_line(visible(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}"))
-    print_line(spoken(visible(f"report: {path}")))
+    print_line(visible(spoken(Text("report: {path}", path=path))))

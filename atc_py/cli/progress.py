@@ -10,8 +10,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
-from atc_py.diag.language import language, spoken_parts
+from atc_py.text import Text
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,17 +74,16 @@ class Progress:
         """Return the line to show: `[#####...............] 25 %, 0:30 left: 12 of 48 kernels`."""
         share = self._share
         if share is None:
-            return spoken_parts(self._stage)
+            return spoken(self._stage)
         full = int(_WIDTH * share)
         bar = f"[{'#' * full}{'.' * (_WIDTH - full)}] {share:.0%}".replace("%", " %")
         if not share or self._stage.endswith(" left"):
-            return f"{bar}: {spoken_parts(self._stage)}"
+            return f"{bar}: {spoken(self._stage)}"
         left = (self._clock() - self._began) * (1 - share) / share
-        time_left = Words(
-            f"{self._bound}{_minutes(left)} left",
-            f"{'最多' if self._bound else ''}还需 {_minutes(left)}",
+        time_left = Text(
+            "at most {time} left" if self._bound else "{time} left", time=_minutes(left)
         )
-        return f"{bar}, {time_left.in_language(language())}: {spoken_parts(self._stage)}"
+        return f"{bar}, {time_left.in_language(language())}: {spoken(self._stage)}"
 
 
 @contextmanager
@@ -121,7 +120,12 @@ def _of_conversion(stage: str) -> str:
     """Return `stage 3 of 9: check` for a stage of a conversion; others stay as they are."""
     if stage not in _STAGES:
         return stage
-    return f"stage {_STAGES.index(stage) + 1} of {len(_STAGES)}: {stage}"
+    return Text(
+        "stage {index} of {count}: {stage}",
+        index=_STAGES.index(stage) + 1,
+        count=len(_STAGES),
+        stage=stage,
+    )
 
 
 def _minutes(seconds: float) -> str:

@@ -11,6 +11,7 @@ import click
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS, fix_rules
 from atc_py.cli.quantize_options import CALIBRATING, SAMPLES, calibration_options
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +79,7 @@ def quantize(context: click.Context, /, **given: Any) -> None:
     if any(given[name] for name in SAMPLES):
         _quantize_float(context, given, as_json=as_json)
         return
-    _refuse(context, CALIBRATING, "has no effect without --data, --random or --record")
+    _refuse(context, CALIBRATING, "{option} has no effect without --data, --random or --record")
     if given["form"] == "both":
         raise click.UsageError("--format both has no effect without --data, --random or --record")
     _rewrite({**given}, as_json=as_json)
@@ -94,7 +95,7 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
         raise click.UsageError(
             "--fix is for quantized models; write the float model with `atc-py fix` first"
         )
-    _refuse(context, {"quant_bias"}, "is for quantized models")
+    _refuse(context, {"quant_bias"}, "{option} is for quantized models")
     given.pop("quant_bias")
     if given["weights"] is None:
         del given["weights"]
@@ -176,4 +177,4 @@ def _refuse(context: click.Context, names: set[str] | frozenset[str], why: str) 
         name = parameter.name or ""
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if name in names and is_given:
-            raise click.UsageError(f"{parameter.opts[0]} {why}")
+            raise click.UsageError(Text(why, option=parameter.opts[0]))

@@ -10,8 +10,9 @@ import click
 from atc_py.cli import comparing_options, compiling_options, options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
 from atc_py.cli.gear_options import reported_gears
-from atc_py.diag.language import language, spoken
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -229,9 +230,9 @@ def _suggestions(found: Sequence[Overview], keep: Path | None) -> list[str]:
 def _close(found: Sequence[Overview], path: Path, lines: Sequence[str], *, as_json: bool) -> int:
     """Print the verdicts and where the page is; return the exit status."""
     from atc_py.diag import ExitCode
-    from atc_py.diag.language import spoken_diagnostic
     from atc_py.report.escape import visible
     from atc_py.report.overview.verdict import is_refused, outputs_word, verdict_line
+    from atc_py.text.language import language
 
     findings = [each for one in found for each in _findings(one)]
     if as_json:
@@ -249,12 +250,12 @@ def _close(found: Sequence[Overview], path: Path, lines: Sequence[str], *, as_js
             "report": str(path),
         }
         print_json(
-            {**facts, "diagnostics": [spoken_diagnostic(each).as_json() for each in findings]}
+            {**facts, "diagnostics": [each.in_language(language()).as_json() for each in findings]}
         )
     else:
         print_diagnostics(findings, as_json=False)
         verdicts = [verdict_line(each).in_language(language()) for each in found]
-        for line in (*verdicts, *lines, spoken(f"report: {path}")):
+        for line in (*verdicts, *lines, spoken(Text("report: {path}", path=path))):
             print_line(visible(line))
     if any(map(is_refused, found)):
         return int(ExitCode.MODEL)

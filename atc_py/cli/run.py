@@ -13,6 +13,7 @@ import click
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.gear_options import gear_choice
 from atc_py.cli.options import AS_JSON, MAX_MEMORY
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,7 +166,9 @@ def _launches_shown(model: Model, on_stage: Callable[[str], None]) -> Iterator[N
         while not ended.wait(_PERIOD):
             found = model.progress()
             if found is not None:
-                on_stage(f"{found[0]} of {found[1]} launches")
+                on_stage(
+                    Text("{actual} of {actual_2} launches", actual=found[0], actual_2=found[1])
+                )
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -188,6 +191,7 @@ def _archive(given: str, model: Path) -> Path:
     path = report_output("--save", given, [model])
     if path.suffix != ".npz":
         raise BAD_OPTION.error(
-            f"--save {given}: outputs are saved as .npz", help="give a name such as outputs.npz"
+            Text("--save {given}: outputs are saved as .npz", given=given),
+            help="give a name such as outputs.npz",
         )
     return path

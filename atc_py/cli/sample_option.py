@@ -7,6 +7,7 @@ import re
 import click
 
 from atc_py.report.escape import clipped
+from atc_py.text import Text
 
 __all__ = ["JOBS", "MOST_RANDOM", "SAMPLES", "TRIAL_JOBS", "number_of_samples"]
 
@@ -51,7 +52,14 @@ def number_of_samples(option: str, text: str) -> int:
     short = digits and len(digits) <= len(str(MOST_RANDOM))  # int refuses thousands of digits
     count = int(digits) if short and not text.startswith("-") else 0
     if not 1 <= count <= MOST_RANDOM:
-        raise click.UsageError(f"{option} must be from 1 to {MOST_RANDOM}, found {clipped(text)}")
+        raise click.UsageError(
+            Text(
+                "{option} must be from 1 to {most_random}, found {text}",
+                option=option,
+                most_random=MOST_RANDOM,
+                text=clipped(text),
+            )
+        )
     return count
 
 

@@ -17,12 +17,12 @@ from atc_py.cli.console import (
     progress,
 )
 from atc_py.cli.sample_option import JOBS, number_of_samples
-from atc_py.diag import COLON, COMMA, Words
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.diag.language import language, spoken
 from atc_py.options.compile_options import DEFAULT_LIST, LIST_VARIABLE, PrecisionMode
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import exists
+from atc_py.text import COLON, COMMA, Text, plural
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,7 +191,9 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
         AtcError: BAD_OPTION.
     """
     if not values:
-        raise BAD_OPTION.error(f"{option} names no value", help="leave it out for the default")
+        raise BAD_OPTION.error(
+            Text("{option} names no value", option=option), help="leave it out for the default"
+        )
     return values
 
 
@@ -243,7 +245,10 @@ def _samples(text: str) -> int | Path:
         entries(Path(text))
         return Path(text)
     raise BAD_OPTION.error(
-        f"--compare {text!r} is neither a number of samples nor a file or folder with samples",
+        Text(
+            "--compare {text} is neither a number of samples nor a file or folder with samples",
+            text=repr(text),
+        ),
         help="give a number, such as --compare 4, or a folder",
     )
 
@@ -289,21 +294,19 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
     else:
         print_diagnostics(_findings(done.failed)[:_MOST_FAILED], as_json=False)
         verdicts = COMMA.join(
-            Words(f"{count} {_said(verdict, count)}", f"{count} 个{spoken(verdict)}")
+            Text("{n} {verdict}", n=count, verdict=Text(_said(verdict, count)))
             for verdict, count in counts.most_common()
         )
-        head = Words(f"{len(rows)} row{'s' if len(rows) != 1 else ''}", f"{len(rows)} 行")
+        head = plural(len(rows), "{n} row", "{n} rows")
         if done.kept:
             kept = done.kept
-            head += Words(
-                f", {kept} of them from an earlier run", f"，其中 {kept} 行来自之前的运行"
-            )
+            head += Text(", {kept} of them from an earlier run", kept=kept)
         verdicts += _not_compared(rows)
         print_line((head + COLON + verdicts).in_language(language()))
         reasons = reasons_table(rows)
         print_tables([] if reasons is None else [reasons], narrow=True)
         print_line(f"{done.seconds:.1f} s")
-        print_line(visible(spoken(f"table: {table}")))
+        print_line(visible(spoken(Text("table: {table}", table=table))))
     if done.failed:
         return int(ExitCode.DEVICE)
     whole = counts[SweepVerdict.COMPILES.value] == len(rows)
@@ -315,14 +318,14 @@ def _said(verdict: str, count: int) -> str:
     return verdict if count == 1 else _PLURALS.get(verdict, verdict)
 
 
-def _not_compared(rows: Sequence[SweepRow]) -> Words:
+def _not_compared(rows: Sequence[SweepRow]) -> Text:
     """Return how many compiled models have a reason for which they were not compared."""
     from atc_py.results.sweep import SweepVerdict
 
     count = sum(row.verdict is SweepVerdict.COMPILES and bool(row.reasons) for row in rows)
     if not count:
-        return Words("", "")
-    return Words(f" ({count} of them not compared)", f"（其中 {count} 个未比较）")
+        return Text("")
+    return Text(" ({count} of them not compared)", count=count)
 
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:
@@ -334,6 +337,8 @@ def _findings(failed: Sequence[SweepRow]) -> list[Any]:
     for row in failed:
         each = row.combination
         place = f"{each.model} {each.soc} {each.precision_mode} {each.operator_list}"
-        message = f"the row {row.verdict.value}: {row.message}"
+        message = Text(
+            "the row {verdict}: {message}", verdict=Text(row.verdict.value), message=row.message
+        )
         found.append(ROW_FAILED.diagnostic(message, place=Place(file=row.path, field=place)))
     return found

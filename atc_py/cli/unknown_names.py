@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,28 +26,36 @@ _PREFIX = 3
 
 def no_such_command(name: str, group: str, known: Sequence[str]) -> AtcError:
     """Return the refusal of a command that a group does not have."""
-    listing = f"`{group} --help` lists the commands"
+    listing = Text("`{group} --help` lists the commands", group=group)
     near = nearest(name.lower(), known, 2)
-    help_ = f"did you mean {' or '.join(near)}? {listing}" if near else listing
-    return BAD_OPTION.error(f"No such command {name!r}.", help=help_)
+    help_ = (
+        Text("did you mean {near}? {listing}", near=Text(" or ").join(near), listing=listing)
+        if near
+        else listing
+    )
+    return BAD_OPTION.error(Text("No such command {name}.", name=repr(name)), help=help_)
 
 
 def unknown_option(error: click.NoSuchOption) -> str:
     """Return the message for the option, without click's own suggestions."""
-    return f"no such option: {error.option_name}"
+    return Text("no such option: {option_name}", option_name=error.option_name)
 
 
 def unknown_option_hint(error: click.NoSuchOption) -> str:
     """Return what to do instead: nearest options, then those of the command or of atc."""
     context = error.ctx
     path = context.command_path if context else "atc-py COMMAND"
-    listing = f"`{path} --help` shows the options"
+    listing = Text("`{path} --help` shows the options", path=path)
     near = _near(error)
     if near:
-        return f"did you mean {' or '.join(near)}? {listing}"
+        return Text("did you mean {near}? {listing}", near=Text(" or ").join(near), listing=listing)
     name = error.option_name.lstrip("-").replace("-", "_")
     if _is_of_atc(name):
-        return f"--{name} is an option of atc, whose command line `atc-py atc` takes; {listing}"
+        return Text(
+            "--{name} is an option of atc, whose command line `atc-py atc` takes; {listing}",
+            name=name,
+            listing=listing,
+        )
     return listing
 
 

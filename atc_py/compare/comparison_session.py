@@ -32,6 +32,7 @@ from atc_py.results.picture_inputs import AIPP
 from atc_py.running.feeds import odd_feeds, read_feeds
 from atc_py.running.model import ports_of
 from atc_py.running.samples import evenly
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import os
@@ -257,7 +258,9 @@ class ComparisonSession:
         on_stage, count, samples = self.on_stage, itertools.count(1), self._source.count
         if on_stage is None:
             return None
-        return lambda layers: on_stage(f"compare: {next(count)} of {layers * samples} layers")
+        return lambda layers: on_stage(
+            Text("compare: {next} of {layers} layers", next=next(count), layers=layers * samples)
+        )
 
     def _runs(self, most: int | None = None) -> Iterable[tuple[Feeds, Original]]:
         """Pair the data of each sample, or of `most` at even distances, with a run of the original."""

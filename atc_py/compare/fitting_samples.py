@@ -19,6 +19,7 @@ from atc_py.running.sample_files import FileSamples
 from atc_py.running.samples import has_rows
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import closed_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +63,10 @@ class FittingSamples:
             shapes = {port.name: closed_shape(port.shape) for port in inputs.left}
             raise NoFittingSampleError(
                 NO_SAMPLES.diagnostic(
-                    f"no sample fits the shapes {format_input_shapes(shapes)}",
+                    Text(
+                        "no sample fits the shapes {input_shapes}",
+                        input_shapes=format_input_shapes(shapes),
+                    ),
                     help="give samples of these shapes, or leave the gear out",
                 )
             )
@@ -74,9 +78,11 @@ class FittingSamples:
         if not names:
             return []
         left = len(names) - _NAMED
-        more = f" and {left} more" if left > 0 else ""
+        more = Text(" and {left} more", left=left) if left > 0 else ""
         shown = f"{', '.join(names[:_NAMED])}{more}"
-        return [self._gears.refusal(f"samples fit no gear: {shown}").diagnostics[0]]
+        return [
+            self._gears.refusal(Text("samples fit no gear: {shown}", shown=shown)).diagnostics[0]
+        ]
 
     def _fitting(self, inputs: SampleInputs) -> Samples:
         """Return the samples that fit, which may be none."""

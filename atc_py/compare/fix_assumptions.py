@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class Assumptions:
         self._constants = {*fixed.file.contents.weights, *rules.bind}
         self._by_node = self._follow(fixed, rules)
 
-    def of(self, applied: Sequence[Applied]) -> tuple[Words, ...]:
+    def of(self, applied: Sequence[Applied]) -> tuple[Text, ...]:
         """Return the assumptions of the rules that were applied to one node."""
         at = applied[0].node.index
         said = [self._said[name] for name in self._by_node.get(at, ())]
@@ -62,11 +62,11 @@ def _float_values(fixed: Fixed) -> set[str]:
     return {each.name for each in tensors if each.dtype is not None and each.dtype.is_float}
 
 
-def _binding(name: str, value: float) -> Words:
+def _binding(name: str, value: float) -> Text:
     """Return that an input has one value."""
-    return Words.same(f"{name} = {value:g}")
+    return verbatim(f"{name} = {value:g}")
 
 
-def _range(name: str, low: int, high: int) -> Words:
+def _range(name: str, low: int, high: int) -> Text:
     """Return that the elements of an input are within bounds."""
-    return Words(f"{name} in [{low}, {high}]", f"{name} 在 [{low}, {high}] 内")
+    return Text("{name} in [{low}, {high}]", name=name, low=low, high=high)

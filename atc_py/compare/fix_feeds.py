@@ -12,6 +12,7 @@ from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.running.feeds import read_feeds
 from atc_py.running.model import Port
 from atc_py.system.path_facts import is_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,7 +42,7 @@ def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
         if options.data:
             names = ", ".join(each.name for each in source.inputs if each not in typed)
             raise BAD_RUN_INPUT.error(
-                f"data cannot be fed while dims of {names} are open",
+                Text("data cannot be fed while dims of {names} are open", names=names),
                 help="give the dims with --input-shape",
             )
         return None
@@ -83,8 +84,8 @@ def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
         ]
         if not found:
             raise BAD_RUN_INPUT.error(
-                f"{folder} has no file that is named after an input",
-                help=f"name files {', '.join(f'{name}.npy' for name in names)}",
+                Text("{folder} has no file that is named after an input", folder=folder),
+                help=Text("name files {names}", names=", ".join(f"{name}.npy" for name in names)),
             )
         yield from found
 
@@ -94,7 +95,13 @@ def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
     dims = tuple(port.shape)
     if array.shape != dims or array.dtype != port.dtype.numpy:
         raise BAD_RUN_INPUT.error(
-            f"data for {port.name} are {array.dtype} {list(array.shape)}, "
-            f"the input is {port.dtype.value} {list(dims)}",
+            Text(
+                "data for {port} are {dtype} {shape}, the input is {dtype_2} {dims}",
+                port=port.name,
+                dtype=array.dtype,
+                shape=list(array.shape),
+                dtype_2=port.dtype.value,
+                dims=list(dims),
+            ),
             help="save the data in the dims and the element type of the input",
         )

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
 from atc_py.compare.fix_assumptions import Assumptions
-from atc_py.diag import AtcError, Place, Words
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import DEVIATES_ON_CANN, FIX_DIFFERS, REFUSED_BY_PARSER
 from atc_py.fix.rule import Exactness
 from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,11 +34,8 @@ __all__ = ["difference_of", "errors_left", "left_findings", "refuse_differences"
 _OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
 """Findings that only rules for CANN remove."""
 
-_UNWANTED = Words("no proof was wanted: --seeds 0", "未要求证明：--seeds 0")
-_OPEN = Words(
-    "dims of the model's inputs are open; give them with --input-shape",
-    "模型输入的维度未定；请用 --input-shape 给出",
-)
+_UNWANTED = Text("no proof was wanted: --seeds 0")
+_OPEN = Text("dims of the model's inputs are open; give them with --input-shape")
 
 
 def rewrites_of(
@@ -104,8 +102,13 @@ def refuse_differences(
         gap = proof.outputs[proof.astray]
         found = [
             FIX_DIFFERS.diagnostic(
-                f"output {proof.astray!r} differs by {gap.error:.3g} of its range, although each "
-                "rewrite by itself keeps to its class; this is a fault of atc-py, nothing was written",
+                Text(
+                    "output {astray} differs by {error} of its range, although each rewrite "
+                    "by itself keeps to its class; this is a fault of atc-py, nothing was "
+                    "written",
+                    astray=repr(proof.astray),
+                    error=f"{gap.error:.3g}",
+                ),
                 place=Place(str(model)),
                 help="report the model with this message",
             )
@@ -120,12 +123,24 @@ def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> 
     rules = ", ".join(wrong.rules)
     word = "rule" if len(wrong.rules) == 1 else "rules"
     return FIX_DIFFERS.diagnostic(
-        f"after {word} {rules}, {node.op_type} differs from the original by {wrong.error:.3g} of the "
-        f"range of {wrong.output!r} on {wrong.data}, where {wrong.limit:.3g} is allowed; "
-        "this is a fault of atc-py, nothing was written",
+        Text(
+            "after {word} {rules}, {op_type} differs from the original by {error} of the "
+            "range of {output} on {data}, where {limit} is allowed; this is a fault of "
+            "atc-py, nothing was written",
+            word=word,
+            rules=rules,
+            op_type=node.op_type,
+            error=f"{wrong.error:.3g}",
+            output=repr(wrong.output),
+            data=wrong.data,
+            limit=f"{wrong.limit:.3g}",
+        ),
         place=Place(str(model), node=node.index, node_name=node.name, op_type=node.op_type),
-        help=f"leave the {word} out with --skip {' --skip '.join(wrong.rules)}, and report the model "
-        "with this message",
+        help=Text(
+            "leave the {word} out with --skip {rules}, and report the model with this message",
+            word=word,
+            rules=" --skip ".join(wrong.rules),
+        ),
     )
 
 
@@ -139,7 +154,7 @@ def _region_difference(found: RegionProof | None) -> Difference | None:
 def _proof_data(found: RegionProof | None, options: FixOptions) -> ProofData:
     """Return the data of the proof of one rewrite, or why there is none."""
     if found is not None:
-        return ProofData(found.runs, found.drawn, Words("", "") if found.is_shown else found.why)
+        return ProofData(found.runs, found.drawn, Text("") if found.is_shown else found.why)
     return ProofData(why=_OPEN if options.seeds else _UNWANTED)
 
 

@@ -23,6 +23,7 @@ from atc_py.package.reader import open_model
 from atc_py.results.compiled_model import compiled_model
 from atc_py.system.memory_limit import require_own_memory
 from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import os
@@ -138,7 +139,7 @@ def _choice(
     mode: str | None, precision: Mapping[str, object], shapes: str | Mapping[str, Sequence[int]]
 ) -> ConvertChoice:
     """Return the mode and the finer controls; reject unknown keywords, and ranges of dims."""
-    refuse_ranges(shapes_and_ranges(shapes)[1], "a comparison runs one shape")
+    refuse_ranges(shapes_and_ranges(shapes)[1], Text("a comparison runs one shape"))
     reject_unknown("compare_model", precision, CompareChoice)
     given = {name: value for name, value in precision.items() if name in COMPILING}
     return cast("ConvertChoice", {"precision_mode": mode, **given})
@@ -150,9 +151,17 @@ def _check_search(
     """Reject counts and targets that are out of range."""
     for name, count in zip(("suggest_samples", "jobs"), judging, strict=True):
         if count is not None and count < 1:
-            raise BAD_OPTION.error(f"{name} must be 1 or more, found {count}")
+            raise BAD_OPTION.error(
+                Text("{name} must be 1 or more, found {count}", name=name, count=count)
+            )
     if targets is not None and trials < LEAST_TRIALS:
-        raise BAD_OPTION.error(f"a search needs {LEAST_TRIALS} trials, found {trials}")
+        raise BAD_OPTION.error(
+            Text(
+                "a search needs {least_trials} trials, found {trials}",
+                least_trials=LEAST_TRIALS,
+                trials=trials,
+            )
+        )
     check_targets(targets or {})
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -68,8 +69,10 @@ def observed_device(name: str, package: LoadedModel) -> ObservedDevice:
     if name == DEVICES[1]:
         return _Exported(package)
     raise BAD_OPTION.error(
-        f"layers cannot be compared on device {name!r}, which shows outputs alone",
-        help=f"devices that show every layer are {' and '.join(DEVICES)}",
+        Text(
+            "layers cannot be compared on device {name}, which shows outputs alone", name=repr(name)
+        ),
+        help=Text("devices that show every layer are {devices}", devices=" and ".join(DEVICES)),
     )
 
 

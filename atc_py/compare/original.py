@@ -16,6 +16,7 @@ from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.compile_options import AUTO
 from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,16 +69,23 @@ def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> Non
     unknown = [name for name in reference.inputs if name not in model.inputs]
     if unknown:
         raise BAD_OPTION.error(
-            f"the reference takes {', '.join(unknown)}, but {model.path} has no such input",
+            Text(
+                "the reference takes {unknown}, but {path} has no such input",
+                unknown=", ".join(unknown),
+                path=model.path,
+            ),
             place=place,
-            help=f"give a model that takes {', '.join(model.inputs)}",
+            help=Text("give a model that takes {inputs}", inputs=", ".join(model.inputs)),
         )
     if not set(model.outputs) & set(reference.outputs):
         raise BAD_OPTION.error(
-            f"the reference makes {', '.join(reference.outputs)}, and none of them is an output of "
-            f"{model.path}",
+            Text(
+                "the reference makes {outputs}, and none of them is an output of {path}",
+                outputs=", ".join(reference.outputs),
+                path=model.path,
+            ),
             place=place,
-            help=f"give a model that makes {', '.join(model.outputs)}",
+            help=Text("give a model that makes {outputs}", outputs=", ".join(model.outputs)),
         )
 
 

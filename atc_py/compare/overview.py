@@ -22,6 +22,7 @@ from atc_py.pipeline.opened import is_offline
 from atc_py.pipeline.profile import profile_model
 from atc_py.results.overview import Overview
 from atc_py.target import find_soc
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -202,7 +203,7 @@ def _compared(done: Overview, options: OverviewOptions) -> Overview:
     ranges = shapes_and_ranges(compiling.get("input_shape", ""))[1]
     first = done.compiled.description.soc if done.compiled is not None else _DEFAULT_SOC
     try:
-        refuse_ranges(ranges, "a comparison runs one shape")
+        refuse_ranges(ranges, Text("a comparison runs one shape"))
     except AtcError as error:
         return replace(done, not_compared=error.diagnostics)
     try:

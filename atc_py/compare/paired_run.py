@@ -24,6 +24,7 @@ from atc_py.package.schema import FIXED
 from atc_py.results.layer import NOISE
 from atc_py.results.layer_comparison import Alone, LayerComparison
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -334,9 +335,17 @@ def _unlike(dtype: DType, found: npt.NDArray[Any], wanted: npt.NDArray[Any] | No
         return "the original's value is not a tensor"
     theirs = DType.from_numpy(wanted.dtype)
     if (dtype.is_float, dtype.is_integer) != (theirs.is_float, theirs.is_integer):
-        return f"{dtype.value} here, {theirs.value} in the original"
+        return Text(
+            "{dtype} here, {theirs} in the original", dtype=dtype.value, theirs=theirs.value
+        )
     if dtype.is_integer and dtype.itemsize == 1 and dtype is not theirs:
-        return f"{dtype.value} here, {theirs.value} in the original"
+        return Text(
+            "{dtype} here, {theirs} in the original", dtype=dtype.value, theirs=theirs.value
+        )
     if found.shape != wanted.shape:
-        return f"shape {list(found.shape)} here, {list(wanted.shape)} in the original"
+        return Text(
+            "shape {shape} here, {shape_2} in the original",
+            shape=list(found.shape),
+            shape_2=list(wanted.shape),
+        )
     return ""

@@ -24,6 +24,7 @@ from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
 from atc_py.frontend.quantizing.balance_marks import balanced_values
 from atc_py.frontend.reading.mapped import reading_errors
 from atc_py.system.input_files import check_regular
+from atc_py.text import SEMICOLON, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -241,7 +242,11 @@ class ReferenceModel:
                 reasons.append(" ".join(f"{type(error).__name__}: {error}".split())[:200])
         ops = ", ".join(dict.fromkeys(node.op_type for node in piece.nodes))
         raise REFERENCE_FAILED.error(
-            f"neither engine runs the nodes {ops[:200]} of the original: {'; '.join(reasons)}",
+            Text(
+                "neither engine runs the nodes {ops} of the original: {reasons}",
+                ops=ops[:200],
+                reasons=SEMICOLON.join(reasons),
+            ),
             place=Place(str(self.path)),
         )
 
@@ -373,5 +378,7 @@ def open_reference(path: Path) -> ReferenceModel:
             proto = inliner.inline_local_functions(proto)
     except Exception as error:
         text = " ".join(str(error).split())[:200]
-        raise BAD_MODEL.error(f"onnx cannot load it: {text}", place=Place(str(path))) from error
+        raise BAD_MODEL.error(
+            Text("onnx cannot load it: {text}", text=text), place=Place(str(path))
+        ) from error
     return ReferenceModel(path, proto)

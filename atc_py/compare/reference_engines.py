@@ -12,6 +12,7 @@ from atc_py.compare.node_order import nodes_within
 from atc_py.frontend.folding.evaluator_faults import FINITE, fault_of
 from atc_py.frontend.reading.history import history
 from atc_py.system.one_thread import granted_threads
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -121,15 +122,34 @@ def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
     found = {each.name: each.f for each in node.attribute}
     low, high, scale = found.get("low", 0.0), found.get("high", 1.0), found.get("scale", 1.0)
     if node.op_type in _UNIFORM and not low <= high:
-        raise ValueError(f"{node.op_type} has numbers from {low:g} to {high:g}")
+        raise ValueError(
+            Text(
+                "{op_type} has numbers from {low} to {high}",
+                op_type=node.op_type,
+                low=f"{low:g}",
+                high=f"{high:g}",
+            )
+        )
     if node.op_type in _NORMAL and not scale > 0:
-        raise ValueError(f"{node.op_type} has a scale of {scale:g}, onnxruntime wants more than 0")
+        raise ValueError(
+            Text(
+                "{op_type} has a scale of {scale}, onnxruntime wants more than 0",
+                op_type=node.op_type,
+                scale=f"{scale:g}",
+            )
+        )
     absent = [position for position, name in enumerate(node.input) if not name]
     schema = history().at(node.op_type, opset) if absent and not node.domain else None
     for position in absent:
         formal = None if schema is None else schema.input_at(position)
         if formal is not None and not formal.optional:
-            raise ValueError(f"{node.op_type} lacks the input at {position}, which is not optional")
+            raise ValueError(
+                Text(
+                    "{op_type} lacks the input at {position}, which is not optional",
+                    op_type=node.op_type,
+                    position=position,
+                )
+            )
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

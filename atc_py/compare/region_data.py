@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +87,9 @@ def data_sets(
     elements = sum(prod(each.shape) for each in inputs)
     lowest, made = kinds.lowest, 0
     for seed in seeds:
-        yield DataSet(f"random data of seed {seed}", _drawn(inputs, _random, seed, lowest))
+        yield DataSet(
+            Text("random data of seed {seed}", seed=seed), _drawn(inputs, _random, seed, lowest)
+        )
         made += 1
         if elements > _FEW:
             break

@@ -22,7 +22,7 @@ from atc_py.compare.region_data import OWN_RUN, Kinds, data_sets
 from atc_py.compare.region_inputs import inputs_of
 from atc_py.compare.result_gap import largest_gap, magnitude
 from atc_py.compare.rounded_values import FLOAT32_STEP, is_float, moved, step_of
-from atc_py.diag import Words
+from atc_py.text import SEMICOLON, Text, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ class RegionProof:
     runs: int = 0
     drawn: int = 0
     undefined: bool = False
-    why: Words = field(default=Words("", ""))
+    why: Text = field(default=Text(""))
     wrong: Disagreement | None = None
 
     @property
@@ -173,10 +173,10 @@ class RegionTest:
             try:
                 found = self.after.run(data.feeds, engine)
             except NotRunError as error:
-                self.proof.why = self.proof.why or _not_run(str(error))
+                self.proof.why = self.proof.why or _not_run(error_text(error))
                 continue
             self._engines = (*(set(made_by) - {engine}), engine)[0], engine
-            self.proof.why = Words("", "")
+            self.proof.why = Text("")
             for name, value in wanted.items():
                 if name in found:
                     self._compare(name, found[name], value, None, data)
@@ -207,11 +207,11 @@ class RegionTest:
             try:
                 wanted, found = self.before.run(feeds, pair[0]), self.after.run(feeds, pair[1])
             except NotRunError as error:
-                reasons[pair] = str(error)
+                reasons[pair] = error_text(error)
                 continue
             self._engines = pair[0], pair[1]
             return wanted, found
-        raise NotRunError("; ".join(dict.fromkeys(reasons.values())))
+        raise NotRunError(SEMICOLON.join(dict.fromkeys(reasons.values())))
 
     def _compare(
         self,
@@ -341,7 +341,7 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
         try:
             proof.drawn += test.run(data, bounds)
         except NotRunError as error:
-            refused = str(error)
+            refused = error_text(error)
     if refused and not proof.is_shown:
         proof.why = _not_run(refused)
 
@@ -351,24 +351,25 @@ def _is_made(step: RuleStep, name: str) -> bool:
     return any(name in each.writes for each in step.written)
 
 
-def _not_run(reason: str) -> Words:
+def _not_run(reason: str) -> Text:
     """Return that neither engine runs a side, with the reason."""
-    return Words(f"neither engine runs it: {reason}", f"两种引擎均无法运行：{reason}")
+    return Text("neither engine runs it: {reason}", reason=reason)
 
 
-def _related(name: str) -> Words:
+def _related(name: str) -> Text:
     """Return why no data are drawn where the new nodes read more than the old one did."""
-    return Words(
-        f"the new nodes read {name!r}, which depends on the same values as the inputs of the old node",
-        f"新节点读取 {name!r}，它与原节点的输入相关",
+    return Text(
+        "the new nodes read {name}, which depends on the same values as the inputs of the old node",
+        name=repr(name),
     )
 
 
-def _not_drawn(name: str) -> Words:
+def _not_drawn(name: str) -> Text:
     """Return why no data are drawn for an input."""
-    return Words(
-        f"input {name!r} has open dims, or holds dims, axes or indices that only the model's own run shows",
-        f"输入 {name!r} 的维度未定，或为仅在模型运行时才知道的维度、轴或索引",
+    return Text(
+        "input {name} has open dims, or holds dims, axes or indices that only the model's "
+        "own run shows",
+        name=repr(name),
     )
 
 

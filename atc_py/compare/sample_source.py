@@ -14,6 +14,7 @@ from atc_py.running.sample_files import FileSamples
 from atc_py.running.sample_rows import RowSamples
 from atc_py.running.samples import ArraySamples, checked, has_rows, named_paths
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,12 +63,14 @@ class DrawnSamples:
             AtcError: BAD_OPTION where there are none, or all would be the same.
         """
         if draws[0] < 1:
-            raise BAD_OPTION.error(f"samples must be 1 or more, found {draws[0]}")
+            raise BAD_OPTION.error(Text("samples must be 1 or more, found {draws}", draws=draws[0]))
         self._ports, self._roles, self._given = ports, roles, given
         self.count, self._seed = draws
         if self.count > 1 and len(given) == len(ports):
             raise BAD_OPTION.error(
-                f"{self.count} samples of data that are all given would be the same",
+                Text(
+                    "{count} samples of data that are all given would be the same", count=self.count
+                ),
                 help="leave --samples out, or leave an input to random data",
             )
 
@@ -75,7 +78,7 @@ class DrawnSamples:
         """Yield the samples."""
         for seed in range(self._seed, self._seed + self.count):
             feeds = fitting_feeds(self._ports, self._roles, seed)
-            yield f"random data of seed {seed}", {**feeds, **self._given}
+            yield Text("random data of seed {seed}", seed=seed), {**feeds, **self._given}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +151,12 @@ class GivenSamples:
             twice = next((name for name in feeds if name in inputs.given), None)
             if twice is not None:
                 raise BAD_SAMPLE.error(
-                    f"{label} has data for {twice!r}, which --input gives for all samples",
-                    place=Place(label, field=f"input {twice}"),
+                    Text(
+                        "{label} has data for {twice}, which --input gives for all samples",
+                        label=label,
+                        twice=repr(twice),
+                    ),
+                    place=Place(label, field=Text("input {at}", at=twice)),
                     help="take the input out of the samples, or leave --input out for it",
                 )
             if not picture_inputs(inputs.description):

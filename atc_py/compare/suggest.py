@@ -20,6 +20,7 @@ from atc_py.compare.targets import reaches, targets_text
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_KERNEL
 from atc_py.results.layer_comparison import Excluded, KeptNode, Suggestion
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -243,12 +244,16 @@ class _Search:
 
     def _progress(self, kept: int) -> str:
         """Describe the next trial, with the number of lines that it keeps."""
-        best = "no set reaches the target yet"
+        best = Text("no set reaches the target yet")
         if self._fewest is not None:
-            best = f"best so far {self._fewest} kept"
-        return (
-            f"suggest: trial {self._trials.count + 1} of at most {self._limit}, "
-            f"{kept} of {len(self._candidates)} kept; {best}"
+            best = Text("best so far {fewest} kept", fewest=self._fewest)
+        return Text(
+            "suggest: trial {count} of at most {limit}, {kept} of {count_2} kept; {best}",
+            count=self._trials.count + 1,
+            limit=self._limit,
+            kept=kept,
+            count_2=len(self._candidates),
+            best=best,
         )
 
     def _exclude_refused(self, error: AtcError) -> None:

@@ -17,12 +17,13 @@ from atc_py.compare.result_gap import largest_gap
 from atc_py.cost.network import network_cost
 from atc_py.cost.reading import launches_of
 from atc_py.device.sim.execution.session import SimModel
-from atc_py.diag import AtcError, Words
+from atc_py.diag import AtcError
 from atc_py.options.compile_options import CompileOptions
 from atc_py.package.reader import open_model
 from atc_py.pipeline.compile import compile_model
 from atc_py.results.fixing import TargetError, TargetProof
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,10 +77,11 @@ def prove_on_target(
     names = check.soc, check.precision_mode.value
     if weight_bytes > _MOST_WEIGHTS:
         size = f"{weight_bytes / 2**20:.0f} MiB"
-        why = Words(
-            f"left out: the simulator would hold weights of {size}, "
-            f"and the limit is {_MOST_WEIGHTS >> 20} MiB",
-            f"未运行：模拟器需容纳 {size} 权重，上限为 {_MOST_WEIGHTS >> 20} MiB",
+        why = Text(
+            "left out: the simulator would hold weights of {size}, and the limit is "
+            "{most_weights} MiB",
+            size=size,
+            most_weights=_MOST_WEIGHTS >> 20,
         )
         return OnTarget(TargetProof(*names, {}, why=why), {})
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, BELOW_TARGET, DEVICE_FAILED
 from atc_py.results.layer_comparison import least_text, misses_of
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,12 +45,22 @@ def read_targets(given: Iterable[str], option: str = "--fail-under") -> dict[str
         name, _, number = text.partition("=")
         if name not in METRICS:
             raise BAD_OPTION.error(
-                f"{option} {text!r} names none of {', '.join(METRICS)}",
-                help=f"write {option} cosine=0.99",
+                Text(
+                    "{option} {text} names none of {metrics}",
+                    option=option,
+                    text=repr(text),
+                    metrics=", ".join(METRICS),
+                ),
+                help=Text("write {option} cosine=0.99", option=option),
             )
         if name in found:
             raise BAD_OPTION.error(
-                f"{option} gives {name} twice, the second time as {text!r}",
+                Text(
+                    "{option} gives {name} twice, the second time as {text}",
+                    option=option,
+                    name=name,
+                    text=repr(text),
+                ),
                 help="give each figure one number",
             )
         try:
@@ -70,10 +81,16 @@ def check_targets(targets: Mapping[str, float]) -> None:
     for name, least in targets.items():
         if name not in METRICS:
             raise BAD_OPTION.error(
-                f"the target {name!r} is none of {', '.join(METRICS)}",
+                Text(
+                    "the target {name} is none of {metrics}",
+                    name=repr(name),
+                    metrics=", ".join(METRICS),
+                ),
                 help='give targets such as {"cosine": 0.99}',
             )
-        _check_range(name, least, f"the target {name}={least}", f"{name}=")
+        _check_range(
+            name, least, Text("the target {name}={least}", name=name, least=least), f"{name}="
+        )
 
 
 def _check_range(name: str, least: float, found: str, start: str) -> None:
@@ -83,8 +100,13 @@ def _check_range(name: str, least: float, found: str, start: str) -> None:
         return
     allowed = f" from {low:g} to {high:g}" if math.isfinite(high) else ""
     raise BAD_OPTION.error(
-        f"{found}: {name} must be a finite number{allowed}",
-        help=f"write {start}{_EXAMPLES[name]}",
+        Text(
+            "{actual}: {name} must be a finite number{allowed}",
+            actual=found,
+            name=name,
+            allowed=allowed,
+        ),
+        help=Text("write {start}{examples}", start=start, examples=_EXAMPLES[name]),
     )
 
 
@@ -103,9 +125,10 @@ def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
 def targets_text(targets: Mapping[str, float]) -> str:
     """Return the targets in words."""
     if not targets:
-        return "no output fails"
+        return Text("no output fails")
     return ", ".join(
-        f"{name} of every output at least {least_text(least)}" for name, least in targets.items()
+        Text("{name} of every output at least {least}", name=name, least=least_text(least))
+        for name, least in targets.items()
     )
 
 
@@ -122,7 +145,7 @@ def missed_targets(done: LayerComparison, targets: Mapping[str, float]) -> list[
     for miss in misses_of(done, targets):
         if done.stopped and not miss.figure:
             continue  # Said already.
-        place = Place(field=f"output {miss.output}")
+        place = Place(field=Text("output {at}", at=miss.output))
         findings.append(BELOW_TARGET.diagnostic(miss.sentence, place=place, help=_hint(done)))
     return findings
 
@@ -134,9 +157,14 @@ def missed_by_all(done: LayerComparison) -> list[Diagnostic]:
         return []
     return [
         BELOW_TARGET.diagnostic(
-            f"the target ({found.target}) cannot be reached by keeping nodes in float32"
+            Text(
+                "the target ({target}) cannot be reached by keeping nodes in float32",
+                target=found.target,
+            )
             if found.out_of_reach
-            else f"no set of nodes was found that reaches the target ({found.target})",
+            else Text(
+                "no set of nodes was found that reaches the target ({target})", target=found.target
+            ),
             help="set a target that the model can reach, or see which layers fail"
             if found.out_of_reach
             else "allow the search more compilations with --suggest-trials",
@@ -148,6 +176,14 @@ def _hint(done: LayerComparison) -> str:
     """Return the hint for a missed target."""
     if done.suggestion is not None and done.suggestion.reached:
         return "keep the nodes of the suggestion in float32"
-    hint = "try --suggest FILE" if done.suggestion is None else "try another --precision-mode"
+    hint = (
+        Text("try --suggest FILE")
+        if done.suggestion is None
+        else Text("try another --precision-mode")
+    )
     first = done.first_failing
-    return hint if first is None else f"the first failing layer is {first.source}; {hint}"
+    return (
+        hint
+        if first is None
+        else Text("the first failing layer is {source}; {hint}", source=first.source, hint=hint)
+    )

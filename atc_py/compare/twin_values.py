@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag.codes import REFERENCE_FAILED
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -55,6 +56,10 @@ class TwinValues:
             return relation.entered(value)
         except ValueError as error:
             raise REFERENCE_FAILED.error(
-                f"the run of the original gives {self.source(name)!r} the dims "
-                f"{format_shape(value.shape)}, which contradict the types of the model"
+                Text(
+                    "the run of the original gives {source} the dims {shape}, which "
+                    "contradict the types of the model",
+                    source=repr(self.source(name)),
+                    shape=format_shape(value.shape),
+                )
             ) from error

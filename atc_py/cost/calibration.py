@@ -25,6 +25,7 @@ from atc_py.diag.codes import BAD_FACTORS
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,7 +210,9 @@ def load_fit(path: Path) -> tuple[str, Fit]:
     try:
         document: Any = json.loads(text)
     except (RecursionError, ValueError) as error:
-        raise BAD_FACTORS.error(f"{path} is no JSON: {error}", place=Place(str(path))) from error
+        raise BAD_FACTORS.error(
+            Text("{path} is no JSON: {error}", path=path, error=error), place=Place(str(path))
+        ) from error
     problem = _problem(document)
     if problem:
         raise BAD_FACTORS.error(
@@ -224,9 +227,13 @@ def load_fit(path: Path) -> tuple[str, Fit]:
 def _problem(document: Any) -> str:
     """Return the problem of a document, or nothing."""
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        return f"the file must have the format {_FORMAT!r}"
+        return Text("the file must have the format {format}", format=repr(_FORMAT))
     if document.get("version") != _VERSION:
-        return f"version {_VERSION} of the format is read, found {document.get('version')!r}"
+        return Text(
+            "version {version} of the format is read, found {document}",
+            version=_VERSION,
+            document=repr(document.get("version")),
+        )
     if not isinstance(document.get("soc"), str):
         return "the file must name the SoC"
     return _impossible(document.get("factors"), document.get("spread"))
@@ -236,14 +243,21 @@ def _impossible(factors: Any, spread: Any) -> str:
     """Return the problem with a document's figures, or nothing."""
     wanted = EXPECTED.factors.as_json()
     if not isinstance(factors, dict) or factors.keys() != wanted.keys():
-        return f"the factors must be {', '.join(wanted)}"
+        return Text("the factors must be {wanted}", wanted=", ".join(wanted))
     if not _is_figure(spread, math.inf):
-        return f"the spread must be a number of at least 0, found {spread!r}"
+        return Text(
+            "the spread must be a number of at least 0, found {spread}", spread=repr(spread)
+        )
     for name, value in factors.items():
         most = 1.0 if name in {"cube", "vector", "bandwidth"} else math.inf
         if not _is_figure(value, most) or value == 0:
-            limit = " up to 1" if most == 1.0 else ""
-            return f"{name} must be a number above 0{limit}, found {value!r}"
+            limit = Text(" up to 1") if most == 1.0 else ""
+            return Text(
+                "{name} must be a number above 0{limit}, found {value}",
+                name=name,
+                limit=limit,
+                value=repr(value),
+            )
     return ""
 
 

@@ -15,6 +15,7 @@ from atc_py.system.input_files import read_text
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import broadcast_shapes, element_count, format_shape
+from atc_py.text import Text, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,7 +92,7 @@ def _parsed(path: Path, text: str) -> list[Measurement]:
     try:
         rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        _refuse(path, reader.line_num, f"the line is no CSV: {error}")
+        _refuse(path, reader.line_num, Text("the line is no CSV: {error}", error=error))
     if not rows:
         _refuse(path, 1, "the file is empty")
     head = [cell.strip().lower() for cell in rows[0][1]]
@@ -104,13 +105,21 @@ def _parsed(path: Path, text: str) -> list[Measurement]:
             found.append(_measurement(cells, _UNITS.get(head[columns["time"]], _MICRO), line))
         except _LineError as error:
             wrong.append(BAD_MEASUREMENTS.diagnostic(
-                str(error), place=Place(str(path), line=line),
+                error_text(error), place=Place(str(path), line=line),
                 help="correct the line, or take it out",
             ))  # fmt: skip
     if wrong:
         raise AtcError(*wrong[:_SHOWN])
     if len(found) < LEAST:
-        _refuse(path, rows[-1][0], f"a fit needs {LEAST} measurements or more, found {len(found)}")
+        _refuse(
+            path,
+            rows[-1][0],
+            Text(
+                "a fit needs {least} measurements or more, found {count}",
+                least=LEAST,
+                count=len(found),
+            ),
+        )
     return found
 
 
@@ -134,7 +143,15 @@ def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
             found[name] = at
         elif name != _OPTIONAL:
             shown = ", ".join(head) or "none"
-            _refuse(path, line, f"there must be a column {spellings[0]}, found {shown}")
+            _refuse(
+                path,
+                line,
+                Text(
+                    "there must be a column {spellings}, found {shown}",
+                    spellings=spellings[0],
+                    shown=shown,
+                ),
+            )
     return found
 
 
@@ -146,7 +163,12 @@ def _measurement(cells: Mapping[str, str], unit: float, line: int) -> Measuremen
     """
     row = find_operator(cells["op"])
     if row is None or not row.launches_kernel:
-        raise _LineError(f"no target operator that launches a kernel is called {cells['op']!r}")
+        raise _LineError(
+            Text(
+                "no target operator that launches a kernel is called {cells}",
+                cells=repr(cells["op"]),
+            )
+        )
     dtype = _dtype(cells["dtype"])
     inputs = [Tensor(shape, dtype) for shape in _shapes(cells["shape"])]
     if not inputs:
@@ -158,7 +180,9 @@ def _measurement(cells: Mapping[str, str], unit: float, line: int) -> Measuremen
     try:
         launch = _launch(row, inputs, outputs)
     except (IndexError, ValueError) as error:
-        raise _LineError(f"the shapes {cells['shape']} do not fit {row.name}") from error
+        raise _LineError(
+            Text("the shapes {cells} do not fit {name}", cells=cells["shape"], name=row.name)
+        ) from error
     return Measurement(row.name, cells["shape"], dtype.value, seconds, launch, line)
 
 
@@ -167,9 +191,9 @@ def _seconds(text: str, unit: float) -> float:
     try:
         seconds = float(text) * unit
     except ValueError:
-        raise _LineError(f"the time must be a number, found {text!r}") from None
+        raise _LineError(Text("the time must be a number, found {text}", text=repr(text))) from None
     if not math.isfinite(seconds) or seconds <= 0:
-        raise _LineError(f"the time must be more than 0, found {text}")
+        raise _LineError(Text("the time must be more than 0, found {text}", text=text))
     return seconds
 
 
@@ -180,7 +204,7 @@ def _dtype(text: str) -> DType:
     try:
         return DType.parse(name)
     except UnknownDTypeError:
-        raise _LineError(f"no dtype is called {text!r}") from None
+        raise _LineError(Text("no dtype is called {text}", text=repr(text))) from None
 
 
 def _shapes(text: str) -> list[Shape]:
@@ -191,10 +215,16 @@ def _shapes(text: str) -> list[Shape]:
         try:
             shape = tuple(int(dim) for dim in dims.split(",")) if dims else ()
         except ValueError:
-            raise _LineError(f"a shape must be numbers joined by commas, found {part!r}") from None
+            raise _LineError(
+                Text("a shape must be numbers joined by commas, found {part}", part=repr(part))
+            ) from None
         if any(dim < 1 for dim in shape) or element_count(shape) > _MOST:
             raise _LineError(
-                f"dims must be 1 or more, at most {_MOST} elements in all, found {part!r}"
+                Text(
+                    "dims must be 1 or more, at most {most} elements in all, found {part}",
+                    most=_MOST,
+                    part=repr(part),
+                )
             )
         if shape:
             found.append(shape)
@@ -206,17 +236,21 @@ def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
     if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
         left, right = shapes[0], shapes[1]
         if left[-1] != right[-2]:
-            raise _LineError(f"{_pair(left, right)} do not multiply; give output_shape if turned")
+            raise _LineError(
+                Text("{pair} do not multiply; give output_shape if turned", pair=_pair(left, right))
+            )
         stack = left[:-2] if len(left) >= len(right) else right[:-2]
         return (*stack, left[-2], right[-1])
     if row.family in _BROADCAST:
         try:
             return broadcast_shapes(*shapes)
         except ValueError:
-            raise _LineError(f"{_pair(*shapes[:2])} do not broadcast") from None
+            raise _LineError(Text("{pair} do not broadcast", pair=_pair(*shapes[:2]))) from None
     if row.family in _SAME:
         return shapes[0]
-    raise _LineError(f"{row.name} needs output_shape: it does not follow from the inputs")
+    raise _LineError(
+        Text("{name} needs output_shape: it does not follow from the inputs", name=row.name)
+    )
 
 
 def _pair(*shapes: Shape) -> str:

@@ -16,6 +16,7 @@ from atc_py.target import Soc, find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,16 +156,20 @@ class NetworkCost(Result, frozen=True):
         """Return the assumptions of the estimate, in sentences."""
         lines = ["kernels run one after another; ends of ranges add up as though all erred alike"]
         if self.fit is None:
-            low = "low: peak rates of the SoC's row, data in L2 where they fit"
             lines += [
-                f"{low}; high: no double buffering, nothing in L2",
+                (
+                    "low: peak rates of the SoC's row, data in L2 where they fit; high: no double "
+                    "buffering, nothing in L2"
+                ),
                 "expected: built-in factors, not measured; --calibrate refits them",
             ]
         else:
-            error = f"{self.fit.spread:.0%} (root mean square)"
             lines.append(
-                f"factors refitted to measurements; the range is their error, {error}, twice "
-                "to either side"
+                Text(
+                    "factors refitted to measurements; the range is their error, {error} (root mean "
+                    "square), twice to either side",
+                    error=f"{self.fit.spread:.0%}",
+                )
             )
         if self.has_open:
             lines.append("dims that only the run knows count as 1: the true time is longer")
@@ -311,7 +316,7 @@ def _swept(
     for at in range(count):
         for opening in (True, False):
             for tensor in (begin if opening else end).get(at, ()):
-                place = f"tensor {tensor}" if places is None else places[tensor]
+                place = Text("tensor {tensor}", tensor=tensor) if places is None else places[tensor]
                 if places is not None and isinstance(place, str):
                     continue
                 held = holders[place]

@@ -12,6 +12,7 @@ from atc_py.ir.launches import launch_positions
 from atc_py.package.stored import stored_dims
 from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -158,7 +159,7 @@ class _Reader:
         if known is None:
             row = find_operator(node.op)
             if row is None:
-                raise ValueError(f"no target operator is called {node.op!r}")
+                raise ValueError(Text("no target operator is called {op}", op=repr(node.op)))
             known = Operation(row, tuple(inputs), tuple(outputs), attributes)
             self._operations[key] = known
         return known

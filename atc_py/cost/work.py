@@ -13,6 +13,7 @@ from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,7 +167,7 @@ def _matmul(operation: Operation) -> MatrixProduct:
     """Return stacked matrices; a right operand without a stack is one for all rows."""
     left, right, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if left is None or right is None:
-        raise ValueError(f"{operation.row.name} lacks an operand")
+        raise ValueError(Text("{name} lacks an operand", name=operation.row.name))
     flipped = dict(operation.attributes)
     turned = bool(flipped.get("transpose_x1") or flipped.get("adj_x1"))
     rows = left.shape[-_STACK:] if len(left.shape) >= _STACK else (1, *left.shape)
@@ -182,7 +183,7 @@ def _conv(operation: Operation) -> MatrixProduct:
     """Return a convolution: pixels of the result, the window's elements, output channels."""
     data, filters, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if data is None or filters is None:
-        raise ValueError(f"{operation.row.name} lacks an operand")
+        raise ValueError(Text("{name} lacks an operand", name=operation.row.name))
     if operation.row.name in _TRANSPOSED:
         return _transposed(operation, data, filters)
     groups = operation.number("groups", 1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,12 +154,19 @@ def load_stored(backend: DeviceBackend, model: LoadedModel, storage: str) -> Dev
     """
     if storage not in STORAGE_MODES:
         known = " and ".join(STORAGE_MODES)
-        raise BAD_OPTION.error(f"tensors cannot be kept {storage!r}", help=f"ways are {known}")
+        raise BAD_OPTION.error(
+            Text("tensors cannot be kept {storage}", storage=repr(storage)),
+            help=Text("ways are {known}", known=known),
+        )
     if storage == STORAGE_MODES[0]:
         return backend.load(model)
     if not isinstance(backend, ExactBackend):
         raise BAD_OPTION.error(
-            f"device {backend.name!r} does not run with --storage {storage}",
+            Text(
+                "device {backend} does not run with --storage {storage}",
+                backend=repr(backend.name),
+                storage=storage,
+            ),
             help="leave --storage out, or run on the device `sim`",
         )
     return backend.load_exact(model)

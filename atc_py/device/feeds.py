@@ -9,6 +9,7 @@ import numpy as np
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import SEMICOLON, Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +42,11 @@ def check_feeds(types: Mapping[str, Wanted], inputs: Mapping[str, NDArray[Any]])
     sink = Sink()
     missing = [f"{name!r} ({_text(types[name])})" for name in types if name not in inputs]
     if missing:
-        sink.add(MISSING_RUN_INPUT.diagnostic(f"no data was given for input {', '.join(missing)}"))
+        sink.add(
+            MISSING_RUN_INPUT.diagnostic(
+                Text("no data was given for input {missing}", missing=", ".join(missing))
+            )
+        )
     for name, array in inputs.items():
         sink.extend(_findings(name, array, types))
     sink.raise_errors()
@@ -77,16 +82,28 @@ def _findings(name: str, array: Any, types: Mapping[str, Wanted]) -> list[Diagno
     """Return the findings about the data given under `name`, at most one."""
     if name not in types:
         known = ", ".join(types) or "none"
-        message = f"the model has no input {name!r}"
-        return [BAD_RUN_INPUT.diagnostic(message, help=f"its inputs are: {known}")]
-    wanted, place = types[name], Place(field=f"input {name}")
+        message = Text("the model has no input {name}", name=repr(name))
+        return [
+            BAD_RUN_INPUT.diagnostic(message, help=Text("its inputs are: {known}", known=known))
+        ]
+    wanted, place = types[name], Place(field=Text("input {at}", at=name))
     if not isinstance(array, (np.ndarray, np.generic)):
-        message = f"input {name!r} must be a numpy array, found {type(array).__name__}"
+        message = Text(
+            "input {name} must be a numpy array, found {name_2}",
+            name=repr(name),
+            name_2=type(array).__name__,
+        )
         return [BAD_RUN_INPUT.diagnostic(message, place=place)]
     if _fits(array, wanted):
         return []
     shape = "x".join(map(str, array.shape)) or "scalar"
-    message = f"input {name!r} must be {_text(wanted)}, found {array.dtype.name} {shape}"
+    message = Text(
+        "input {name} must be {wanted}, found {dtype} {shape}",
+        name=repr(name),
+        wanted=_text(wanted),
+        dtype=array.dtype.name,
+        shape=shape,
+    )
     return [BAD_RUN_INPUT.diagnostic(message, place=place, help=_help(array, wanted))]
 
 
@@ -95,8 +112,10 @@ def _help(array: NDArray[Any] | np.generic, wanted: Wanted) -> str:
     dtype, shape = wanted
     hints = []
     if array.dtype.name != dtype.value:
-        hints.append(f"convert the data with array.astype({dtype.value!r})")
+        hints.append(Text("convert the data with array.astype({dtype})", dtype=repr(dtype.value)))
     if not _has_dims(array, shape):
         shown = format_shape(shape) if None in shape else list(shape)
-        hints.append(f"the shape must be {shown}, fixed when the model was converted")
-    return "; ".join(hints)
+        hints.append(
+            Text("the shape must be {shown}, fixed when the model was converted", shown=shown)
+        )
+    return SEMICOLON.join(hints)

@@ -13,6 +13,7 @@ from atc_py.device.registry import BUILT_IN, find_backend
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, DEVICE_FAILED
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ class GuardedBackend:
         """
         if not isinstance(self._backend, ExactBackend):
             raise BAD_OPTION.error(
-                f"device {self.name!r} does not run with --storage exact",
+                Text("device {name} does not run with --storage exact", name=repr(self.name)),
                 help="leave --storage out, or run on the device `sim`",
             )
         with self._faults("load_exact"):
@@ -81,7 +82,7 @@ class GuardedBackend:
         with self._faults("profile"):
             rows: object = tuple(self._backend.profile(self._own(handle).handle))
         if not isinstance(rows, tuple) or not all(isinstance(row, NodeProfile) for row in rows):
-            raise broken_backend(self.name, "its profile has other things than NodeProfile")
+            raise broken_backend(self.name, Text("its profile has other things than NodeProfile"))
         return rows
 
     def close(self) -> None:
@@ -98,7 +99,9 @@ class GuardedBackend:
             raise
         except (Exception, SystemExit) as error:
             said = f"{type(error).__name__}: {error}".strip(": ")
-            raise broken_backend(self.name, f"its {method} stopped with {said}") from error
+            raise broken_backend(
+                self.name, Text("its {method} stopped with {said}", method=method, said=said)
+            ) from error
 
     def _own(self, handle: DeviceModel) -> _Loaded:
         """Return `handle` as what `load` returned."""
@@ -112,11 +115,15 @@ class GuardedBackend:
         """Return the outputs of a run, where they are the ones that the model describes."""
         if not isinstance(found, Mapping):
             kind = type(found).__name__
-            raise broken_backend(self.name, f"its run returned {kind}, not arrays by name")
+            raise broken_backend(
+                self.name, Text("its run returned {kind}, not arrays by name", kind=kind)
+            )
         outputs = {port.name: self._output(found, port, model) for port in model.outputs}
         strange = [name for name in found if name not in outputs]
         if strange:
-            raise broken_backend(self.name, f"it made an output {strange[0]!r} of its own")
+            raise broken_backend(
+                self.name, Text("it made an output {strange} of its own", strange=repr(strange[0]))
+            )
         return outputs
 
     def _output(self, found: Mapping[Any, object], port: OmPort, model: OmModel) -> NDArray[Any]:
@@ -126,14 +133,28 @@ class GuardedBackend:
         array = found.get(port.name)
         if not isinstance(array, np.ndarray):
             what = "nothing" if array is None else type(array).__name__
-            raise broken_backend(self.name, f"it made {what} of output {port.name!r}: {declared}")
+            raise broken_backend(
+                self.name,
+                Text(
+                    "it made {what} of output {port}: {declared}",
+                    what=what,
+                    port=repr(port.name),
+                    declared=declared,
+                ),
+            )
         fits = len(array.shape) == len(wanted.shape) and all(
             dim in {None, made} for dim, made in zip(wanted.shape, array.shape, strict=True)
         )
         if array.dtype.name != wanted.dtype or not fits:
             made = f"{array.dtype.name} {format_shape(array.shape)}"
             raise broken_backend(
-                self.name, f"output {port.name!r} must be {declared}, found {made}"
+                self.name,
+                Text(
+                    "output {port} must be {declared}, found {made}",
+                    port=repr(port.name),
+                    declared=declared,
+                    made=made,
+                ),
             )
         return array
 
@@ -149,7 +170,7 @@ class _Loaded:
 def broken_backend(name: str, what: str) -> AtcError:
     """Return the error for a back end that does not do what the protocol says."""
     return DEVICE_FAILED.error(
-        f"device {name!r} failed: {what}",
-        place=Place(field=f"device {name}"),
+        Text("device {name} failed: {what}", name=repr(name), what=what),
+        place=Place(field=Text("device {device}", device=name)),
         help="ask who provides the back end, or run on the device `sim`",
     )

@@ -15,6 +15,7 @@ import numpy as np
 from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import DEVICE_FAILED, find_code
 from atc_py.tensor.dtypes import DType
+from atc_py.text.packed import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,7 @@ def send(
     """Send `fields`, which JSON can say, and `arrays`."""
     given = {name: np.ascontiguousarray(array) for name, array in (arrays or {}).items()}
     types = [(name, array.dtype.name, (arrays or {})[name].shape) for name, array in given.items()]
-    stream.write(json.dumps({**fields, "arrays": types}).encode() + b"\n")
+    stream.write(json.dumps({**packed(fields), "arrays": types}).encode() + b"\n")
     stream.writelines(array.reshape(-1).view(np.uint8).data for array in given.values())
     stream.flush()
 
@@ -45,7 +46,7 @@ def receive(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     line = stream.readline()
     if not line.endswith(b"\n"):
         raise EOFError
-    fields = json.loads(line)
+    fields = json.loads(line, object_hook=unpacked)
     arrays = {}
     for name, dtype, shape in fields.pop("arrays"):
         kind = DType(dtype).numpy

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.device.backend import DeviceBackend
 from atc_py.diag.codes import UNKNOWN_DEVICE
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.diag import AtcError
@@ -40,10 +41,17 @@ def find_backend(name: str) -> DeviceBackend:
     targets = sorted({point.value for point in _points() if point.name == name})
     if not targets:
         known = ", ".join(device_names())
-        raise UNKNOWN_DEVICE.error(f"no device is called {name!r}", help=f"installed are {known}")
+        raise UNKNOWN_DEVICE.error(
+            Text("no device is called {name}", name=repr(name)),
+            help=Text("installed are {known}", known=known),
+        )
     if len(targets) > 1:
         raise UNKNOWN_DEVICE.error(
-            f"device {name!r} is provided by {' and by '.join(targets)}",
+            Text(
+                "device {name} is provided by {targets}",
+                name=repr(name),
+                targets=" and by ".join(targets),
+            ),
             help="uninstall one of the packages",
         )
     return _make(EntryPoint(name, targets[0], _GROUP))
@@ -61,13 +69,18 @@ def _make(point: EntryPoint) -> DeviceBackend:
     except Exception as error:  # whatever a foreign package raises
         raise _unusable(point, f"{type(error).__name__}: {error}") from error
     if not isinstance(backend, DeviceBackend):
-        raise _unusable(point, "it lacks methods of DeviceBackend")
+        raise _unusable(point, Text("it lacks methods of DeviceBackend"))
     return backend
 
 
 def _unusable(point: EntryPoint, reason: str) -> AtcError:
     """Return the error for an entry point that does not lead to a back end."""
     return UNKNOWN_DEVICE.error(
-        f"device {point.name!r} of {point.value} cannot be used: {reason}",
+        Text(
+            "device {point} of {point_2} cannot be used: {reason}",
+            point=repr(point.name),
+            point_2=point.value,
+            reason=reason,
+        ),
         help="reinstall the package that provides it, or use the device `sim`",
     )

@@ -20,6 +20,7 @@ from atc_py.package.reader import OfflineModel
 from atc_py.system.memory_limit import memory_limit
 from atc_py.system.process_end import end_signal
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,8 +58,12 @@ def backend_for(name: str, timeout: float | None) -> DeviceBackend:
         return find_guarded(name)
     if not 0 <= timeout <= threading.TIMEOUT_MAX:
         raise BAD_OPTION.error(
-            "the time limit must be a number of seconds between 0 and "
-            f"{threading.TIMEOUT_MAX:.0f}, found {timeout}",
+            Text(
+                "the time limit must be a number of seconds between 0 and {timeout_max}, "
+                "found {timeout}",
+                timeout_max=f"{threading.TIMEOUT_MAX:.0f}",
+                timeout=timeout,
+            ),
             help="give seconds, or 0 for any time",
         )
     return SupervisedBackend(name, timeout)
@@ -96,8 +101,10 @@ class SupervisedBackend:
                 stdout=subprocess.PIPE,
             )
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise broken_backend(self.name, f"its process does not start: {reason}") from error
+            reason = os_reason(error)
+            raise broken_backend(
+                self.name, Text("its process does not start: {reason}", reason=reason)
+            ) from error
         self._ask({"ask": "open", "device": self.name, "limit": memory_limit()})
 
     def load(self, model: LoadedModel) -> DeviceModel:
@@ -161,7 +168,9 @@ class SupervisedBackend:
         """
         process = self._process
         if process is None:
-            raise DEVICE_FAILED.error(f"device {self.name!r} is not open", help="call open() first")
+            raise DEVICE_FAILED.error(
+                Text("device {name} is not open", name=repr(self.name)), help="call open() first"
+            )
         came: list[tuple[dict[str, Any], dict[str, NDArray[Any]]]] = []
         asking = threading.Thread(
             target=_exchange, args=(process, fields, arrays, came), daemon=True
@@ -176,7 +185,7 @@ class SupervisedBackend:
         if not came:
             if not _wait(process):
                 process.kill()
-            raise broken_backend(self.name, f"its process {_end(process.wait())}")
+            raise broken_backend(self.name, Text("its process {end}", end=_end(process.wait())))
         answer, made = came[0]
         if "diagnostics" in answer:
             raise as_error(answer["diagnostics"])
@@ -184,11 +193,15 @@ class SupervisedBackend:
 
     def _late(self, ask: str) -> Exception:
         """Return the error for an answer that did not come in time."""
-        doing = {"open": "opened", "load": "loaded the model", "run": "ended the run"}
+        doing = {"open": "opened", "load": Text("loaded the model"), "run": Text("ended the run")}
         return DEVICE_TIMEOUT.error(
-            f"device {self.name!r} has not {doing.get(ask, 'answered')} after "
-            f"{self._timeout:g} seconds, and was stopped",
-            place=Place(field=f"device {self.name}"),
+            Text(
+                "device {name} has not {doing} after {timeout} seconds, and was stopped",
+                name=repr(self.name),
+                doing=doing.get(ask, "answered"),
+                timeout=f"{self._timeout:g}",
+            ),
+            place=Place(field=Text("device {device}", device=self.name)),
             help="give it more time with --timeout SECONDS, or any with --timeout 0",
         )
 
@@ -232,12 +245,20 @@ def _check_sendable(name: str, array: object) -> None:
     if not known:
         kind = getattr(getattr(array, "dtype", None), "name", type(array).__name__)
         raise BAD_RUN_INPUT.error(
-            f"input {name!r} must be a numpy array of a tensor's dtype, found {kind}",
-            place=Place(field=f"input {name}"),
+            Text(
+                "input {name} must be a numpy array of a tensor's dtype, found {kind}",
+                name=repr(name),
+                kind=kind,
+            ),
+            place=Place(field=Text("input {at}", at=name)),
         )
 
 
 def _end(status: int) -> str:
     """Describe how a process ended."""
     name = end_signal(status)
-    return f"was ended by {name}" if name else f"ended with status {status} and without an answer"
+    return (
+        Text("was ended by {name}", name=name)
+        if name
+        else Text("ended with status {status} and without an answer", status=status)
+    )

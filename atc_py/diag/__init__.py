@@ -10,13 +10,9 @@ from atc_py.diag.diagnostic import (
     Severity,
 )
 from atc_py.diag.sink import Sink
-from atc_py.diag.words import COLON, COMMA, LANGUAGES, SEMICOLON, Words
+from atc_py.text import Words
 
 __all__ = [
-    "COLON",
-    "COMMA",
-    "LANGUAGES",
-    "SEMICOLON",
     "AtcError",
     "AtcFault",
     "Code",

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from enum import Enum, IntEnum
 
+from atc_py.text import in_language
+
 __all__ = ["AtcError", "AtcFault", "Code", "Diagnostic", "ExitCode", "Place", "Severity"]
 
 
@@ -113,6 +115,11 @@ class Diagnostic:
     help: str | None = None
     rule: str | None = None
     atc: AtcFault | None = None
+
+    def in_language(self, language: str) -> Diagnostic:
+        """Return the finding with its message and help in that language."""
+        help_ = in_language(self.help or self.code.remedy, language)
+        return replace(self, message=in_language(self.message, language), help=help_)
 
     def as_json(self) -> dict[str, object]:
         """Return the finding as JSON values."""

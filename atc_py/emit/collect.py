@@ -18,6 +18,7 @@ from atc_py.emit.registry import family_of
 from atc_py.ir import Engine
 from atc_py.system.structs import replace
 from atc_py.target import find_operator
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -151,7 +152,9 @@ def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:
     for node in graph.nodes:
         row = find_operator(node.op)
         if row is None:
-            raise _broken_invariant(node, f"no target operator is called {node.op!r}")
+            raise _broken_invariant(
+                node, Text("no target operator is called {op}", op=repr(node.op))
+            )
         operands = [value and (value.type, value.const is None) for value in node.inputs]
         results = [value.type for value in node.outputs]
         attributes = *node.attributes.items(), *compiled_numbers(node, row)
@@ -187,9 +190,13 @@ def _launching_engine(node: Node, row: TargetOp) -> Engine | None:
     if not row.launches_kernel or node.engine is Engine.LOCAL:
         return None
     if node.engine is None:
-        raise _broken_invariant(node, f"{node.op} reaches kernel emission without an engine")
+        raise _broken_invariant(
+            node, Text("{op} reaches kernel emission without an engine", op=node.op)
+        )
     if not (node.outputs and _fits_row(node, row)):
-        raise _broken_invariant(node, f"{node.op} has other operands than its row declares")
+        raise _broken_invariant(
+            node, Text("{op} has other operands than its row declares", op=node.op)
+        )
     return node.engine
 
 

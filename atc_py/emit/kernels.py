@@ -19,6 +19,7 @@ from atc_py.ir import Engine
 from atc_py.system.json_text import format_json
 from atc_py.system.path_facts import is_folder
 from atc_py.system.resources import templates_dir
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -114,7 +115,7 @@ def _folders(templates: Path | None) -> tuple[Path, ...]:
         return (own,)
     if not is_folder(templates):
         raise BAD_TEMPLATE.error(
-            f"there is no folder of templates {str(templates)!r}",
+            Text("there is no folder of templates {templates}", templates=repr(str(templates))),
             place=Place(file=str(templates)),
             help="give the folder that holds <template>.cpp.j2 files",
         )

@@ -18,6 +18,8 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.framing import read_block, write_block
 from atc_py.emit.sandbox import MOST_TEXT
+from atc_py.text import Text
+from atc_py.text.packed import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +99,9 @@ class _Process:
             data = read_block(answers, _MOST_ANSWER)
         finally:
             timer.cancel()
-        answer: dict[str, Any] | None = None if data is None else json.loads(data)
+        answer: dict[str, Any] | None = (
+            None if data is None else json.loads(data, object_hook=unpacked)
+        )
         return answer
 
     def _start_worker(self) -> subprocess.Popen[bytes]:
@@ -128,9 +132,17 @@ class _Process:
 def _worker_ended(path: Path, name: str, status: int) -> AtcError:
     """Return the diagnostic for a template with which the process ended."""
     slow = {-getattr(signal, each, 0) for each in ("SIGXCPU", "SIGKILL")} | {1}
-    why = f"it takes more than {SECONDS} s" if status in slow else f"it ends with status {status}"
+    why = (
+        Text("it takes more than {seconds} s", seconds=SECONDS)
+        if status in slow
+        else Text("it ends with status {status}", status=status)
+    )
     return BAD_TEMPLATE.error(
-        f"template {name!r} does not render: its process was stopped, {why}",
+        Text(
+            "template {name} does not render: its process was stopped, {why}",
+            name=repr(name),
+            why=why,
+        ),
         place=Place(file=str(path)),
         help="look for loops without an end and for numbers and texts that grow without bound",
     )

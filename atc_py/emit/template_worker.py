@@ -19,6 +19,7 @@ from typing import Any
 from atc_py.diag import AtcError
 from atc_py.emit.framing import read_block, write_block
 from atc_py.emit.templating import bad_template, sandboxed_text
+from atc_py.text.packed import packed
 
 __all__ = ["main"]
 
@@ -33,7 +34,7 @@ def main() -> None:
         folders, name, context, seconds, mebibytes = pickle.loads(request)  # noqa: S301
         _limit_resources(seconds, mebibytes)
         answer = _render(tuple(map(Path, folders)), name, context)
-        write_block(answers, json.dumps(answer).encode())
+        write_block(answers, json.dumps(packed(answer)).encode())
 
 
 def _render(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:

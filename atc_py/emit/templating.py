@@ -21,6 +21,7 @@ from atc_py.emit.cpp import camel, comment
 from atc_py.emit.functions import instruction_of
 from atc_py.emit.template_cache import bytecode_cache
 from atc_py.system.resources import templates_dir
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,14 +116,18 @@ def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> 
     if isinstance(error, TemplateNotFound):
         missing = error.name or name
         return BAD_TEMPLATE.error(
-            f"there is no template {missing!r} in {folders[0]}",
+            Text(
+                "there is no template {missing} in {folders}",
+                missing=repr(missing),
+                folders=folders[0],
+            ),
             place=Place(file=str(folders[0] / missing)),
             help="every family has one, named <template>.cpp.j2, there or in atc-py's own folder",
         )
     file, line = _failing_line(folders[0] / name, error)
     reason = str(error) or type(error).__name__
     return BAD_TEMPLATE.error(
-        f"template {name!r} does not render: {reason}",
+        Text("template {name} does not render: {reason}", name=repr(name), reason=reason),
         place=Place(file=file, line=line),
         help="correct the template at that line, or reinstall atc-py to restore its own",
     )

@@ -18,6 +18,7 @@ from atc_py.results.program_run import (
     ProgramProcess,
     ProgramUse,
 )
+from atc_py.text.packed import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +36,9 @@ def read_processes(run: Path) -> list[ProcessRecord]:
         # Any process of the program may have put something else there.
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
             began = int(file.stem.rpartition("-")[2])
-            record = process_from_json(json.loads(file.read_text(encoding="utf-8")))
+            record = process_from_json(
+                json.loads(file.read_text(encoding="utf-8"), object_hook=unpacked)
+            )
             with suppress(FileNotFoundError):
                 read_counters(file.with_suffix(COUNTS), record.models)
             found.append((began, record.pid, record))

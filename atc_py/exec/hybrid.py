@@ -19,6 +19,7 @@ from atc_py.exec.simulated import (
     simulated_work,
 )
 from atc_py.exec.strict import end_program
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -195,9 +196,16 @@ class Hybrid:
     def _refuse(self, error: AtcError, shapes: dict[str, list[int]] | None) -> None:
         """Record that the model, or one set of shapes, runs in onnxruntime; in strict mode, end."""
         findings = [found.as_json() for found in error.diagnostics]
-        where = "" if shapes is None else f" for {_shapes_text(shapes)}"
+        template = "{key} runs in onnxruntime: {reasons}"
+        if shapes is not None:
+            template = "{key} runs in onnxruntime for {shapes}: {reasons}"
         finding = SESSION_IN_ONNXRUNTIME.diagnostic(
-            f"{self._key[0] or 'a model of bytes'} runs in onnxruntime{where}: {_reasons(error)}"
+            Text(
+                template,
+                key=self._key[0] or Text("a model of bytes"),
+                shapes="" if shapes is None else _shapes_text(shapes),
+                reasons=_reasons(error),
+            )
         ).as_json()
         refusal = RefusalRecord(findings, shapes)
         with self._recorder.change(self._key, now=True) as record:

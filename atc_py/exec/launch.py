@@ -15,6 +15,8 @@ from atc_py.exec.settings import NOTICES
 from atc_py.exec.signals import held_signals
 from atc_py.exec.startup._atc_py_environment import hooked
 from atc_py.exec.terminate import end_processes
+from atc_py.text import Text
+from atc_py.text.packed import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,7 +93,9 @@ def _start(command: Sequence[str], run: Path, mask: set[signal.Signals]) -> int:
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise PROGRAM_NOT_STARTED.error(f"cannot start {command[0]!r}: {reason}") from error
+        raise PROGRAM_NOT_STARTED.error(
+            Text("cannot start {command}: {reason}", command=repr(command[0]), reason=reason)
+        ) from error
 
 
 def _pass_on(source: SignalSource, child: int) -> None:
@@ -125,7 +129,7 @@ def _say_notices(run: Path, seen: set[str], on_notice: Callable[[Notice], None])
         seen.add(file.name)
         # Any process of the program may have put something else there.
         with suppress(OSError, ValueError, TypeError, KeyError):
-            notice = Notice(**json.loads(file.read_text(encoding="utf-8")))
+            notice = Notice(**json.loads(file.read_text(encoding="utf-8"), object_hook=unpacked))
             message = str(notice.finding["message"])
             if message not in seen:  # several processes may say it
                 seen.add(message)

@@ -8,6 +8,7 @@ from atc_py.diag.codes import UNKNOWN_DEVICE
 from atc_py.options.choices import chosen_mode, chosen_rules, optional_path, precision_options
 from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.system.memory_limit import parse_size
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import os
@@ -93,5 +94,6 @@ def _require_device(name: str) -> None:
     known = device_names()
     if name not in known:
         raise UNKNOWN_DEVICE.error(
-            f"no device is called {name!r}", help=f"installed are {', '.join(known)}"
+            Text("no device is called {name}", name=repr(name)),
+            help=Text("installed are {known}", known=", ".join(known)),
         )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from atc_py.exec.counters import RunCounters
 from atc_py.exec.records import ModelRecord, ProcessRecord
 from atc_py.exec.settings import COUNTS, NOTICES, PROCESSES, ExecSettings, read_settings
+from atc_py.text.packed import packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -139,7 +140,7 @@ class Recorder:
         """Write a file of the run at once; after the end of the run there is no folder for it."""
         part = file.with_suffix(".part")
         with suppress(OSError):
-            part.write_text(json.dumps(value), encoding="utf-8", errors="backslashreplace")
+            part.write_text(json.dumps(packed(value)), encoding="utf-8", errors="backslashreplace")
             part.replace(file)
 
     def digest(self, model: str | bytes) -> tuple[str, int]:

@@ -20,6 +20,7 @@ from atc_py.exec.launch import launch
 from atc_py.exec.settings import ExecSettings, write_settings
 from atc_py.results.program_run import VERSION, ProgramRun
 from atc_py.system.temp_folders import remove_left_folders, work_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -98,12 +99,17 @@ def _findings(
     unloaded = _lines(run / "unloaded")
     for line in unloaded:
         who, _, why = line.partition("\t")
-        yield PROGRAM_LACKS_LIBRARIES.diagnostic(f"{who} cannot load atc-py: {why}")
+        yield PROGRAM_LACKS_LIBRARIES.diagnostic(
+            Text("{who} cannot load atc-py: {why}", who=who, why=why)
+        )
     old = (run / "old-python").exists()
     if old:
         version = "".join(_lines(run / "old-python"))
         yield PROGRAM_LACKS_LIBRARIES.diagnostic(
-            f"the program runs in Python {version}; atc-py needs Python 3.10 or later"
+            Text(
+                "the program runs in Python {version}; atc-py needs Python 3.10 or later",
+                version=version,
+            )
         )
     if not models and not unloaded and not old:
         yield from _no_session(command, run)
@@ -119,17 +125,27 @@ def _no_session(command: Sequence[str], run: Path) -> Iterator[Diagnostic]:
         )
     elif flags:
         yield NO_SESSION_SEEN.diagnostic(
-            f"no onnxruntime session was seen: {command[0]} runs with {', '.join(flags)}, which "
-            "keeps the hook out",
-            help=f"leave {', '.join(flags)} out",
+            Text(
+                "no onnxruntime session was seen: {command} runs with {flags}, which keeps "
+                "the hook out",
+                command=command[0],
+                flags=", ".join(flags),
+            ),
+            help=Text("leave {flags} out", flags=", ".join(flags)),
         )
     elif not (run / "hooked").exists():
         yield NO_SESSION_SEEN.diagnostic(
-            f"no onnxruntime session was seen: {command[0]} started no Python that atc-py could hook"
+            Text(
+                "no onnxruntime session was seen: {command} started no Python that atc-py "
+                "could hook",
+                command=command[0],
+            )
         )
     else:
-        what = "made no session" if (run / "imported").exists() else "did not import it"
-        yield NO_SESSION_SEEN.diagnostic(f"no onnxruntime session was seen: the program {what}")
+        what = Text("made no session") if (run / "imported").exists() else Text("did not import it")
+        yield NO_SESSION_SEEN.diagnostic(
+            Text("no onnxruntime session was seen: the program {what}", what=what)
+        )
 
 
 def _lines(file: Path) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_RUN_INPUT, INTERNAL, MEMORY_LIMIT, PROGRAM_LACKS_LIBRARIES
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,9 +119,10 @@ def as_refusal(error: Exception) -> AtcError:
     if isinstance(error, AtcError):
         return error
     if isinstance(error, MemoryError):
-        return MEMORY_LIMIT.error(f"memory ran out: {error}")
+        return MEMORY_LIMIT.error(Text("memory ran out: {said}", said=error))
     return INTERNAL.error(
-        f"{type(error).__name__}: {error}", help="this is a bug in atc-py; please report it"
+        verbatim(f"{type(error).__name__}: {error}"),
+        help="this is a bug in atc-py; please report it",
     )
 
 
@@ -150,18 +152,29 @@ def _lacking(settings: ExecSettings) -> AtcError | None:
     """Return the refusal of an interpreter whose libraries atc_py cannot use; None for others."""
     version = ".".join(map(str, sys.version_info[:3]))
     who = f"{sys.executable} (Python {version})"
-    remedy = f"install atc-py into the environment of {sys.executable}"
+    remedy = Text("install atc-py into the environment of {executable}", executable=sys.executable)
     try:
         for name in filter(None, settings.libraries):
             __import__(name)
     except Exception as error:  # noqa: BLE001  (libraries fail in many ways)
-        lacking = f"{who} cannot import what atc-py needs: {type(error).__name__}: {error}"
+        lacking = Text(
+            "{who} cannot import what atc-py needs: {name}: {error}",
+            who=who,
+            name=type(error).__name__,
+            error=error,
+        )
         return PROGRAM_LACKS_LIBRARIES.error(lacking, help=remedy)
     for name, least in settings.needs.items():
         found = _installed(name)
         if found is not None and _numbers(found) < _numbers(least):
-            old = f"{who} has {name} {found}, atc-py needs {least} or later"
-            return PROGRAM_LACKS_LIBRARIES.error(old, help=f"update {name} there")
+            old = Text(
+                "{who} has {name} {actual}, atc-py needs {least} or later",
+                who=who,
+                name=name,
+                actual=found,
+                least=least,
+            )
+            return PROGRAM_LACKS_LIBRARIES.error(old, help=Text("update {name} there", name=name))
     return None
 
 

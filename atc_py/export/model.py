@@ -25,6 +25,7 @@ from atc_py.package.stored_types import TRANS_DATA, storage_of
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -141,7 +142,7 @@ class _Emulator:
             )
         except NoFormError as error:
             raise NO_ONNX_FORM.error(
-                f"control flow has no ONNX form: {error}", help=_HELP
+                Text("control flow has no ONNX form: {error}", error=error), help=_HELP
             ) from None
         made = {value for node in nodes for value in node.output}
         aliases = list(self._aliases())
@@ -221,7 +222,9 @@ class _Emulator:
             place = Place(node=index, node_name=node.name, op_type=node.op)
             self._sink.add(
                 NO_ONNX_FORM.diagnostic(
-                    f"{node.op} has no ONNX form: {error}", place=place, help=_HELP
+                    Text("{op} has no ONNX form: {error}", op=node.op, error=error),
+                    place=place,
+                    help=_HELP,
                 )
             )
             return None

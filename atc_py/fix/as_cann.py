@@ -25,6 +25,7 @@ from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.spec.deviations import Certainty
 from atc_py.system.structs import replace
+from atc_py.text import Text, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -202,13 +203,18 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnost
     """Report that what CANN computes of a node cannot be followed."""
     from atc_py.diag import Place
 
-    why = f"; it could if {needs}" if needs else ""
-    if met.row.undefined and met.answer.observed.en:
-        why = f" ({met.answer.observed.en})"
-    inferred = " (inferred)" if met.certainty is Certainty.INFERRED else ""
+    why = Text("; it could if {needs}", needs=needs) if needs else Text("")
+    if met.row.undefined and met.answer.observed:
+        why = Text(" ({reason})", reason=met.answer.observed)
+    if met.certainty is Certainty.INFERRED:
+        why += Text(" (inferred)")
     return NO_CANN_ARITHMETIC.diagnostic(
-        f"what CANN computes of {node.op_type} cannot be followed: "
-        f"{met.row.effect.en}{why}{inferred}",
+        Text(
+            "what CANN computes of {op} cannot be followed: {effect}{why}",
+            op=node.op_type,
+            effect=Words(met.row.effect.en, met.row.effect.zh),
+            why=why,
+        ),
         place=Place(path, node.index, node.name, node.op_type),
         help="leave --semantics out, or rewrite the node with `atc-py fix --for cann`",
     )

@@ -9,6 +9,7 @@ import numpy as np
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.ir import DenseConst
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,14 +28,14 @@ def bind_inputs(graph: WorkGraph, values: Mapping[str, float]) -> None:
     for name, value in values.items():
         if name not in graph.inputs:
             raise BAD_OPTION.error(
-                f"the model has no input {name!r} to bind",
-                help=f"its inputs are {', '.join(graph.inputs)}",
+                Text("the model has no input {name} to bind", name=repr(name)),
+                help=Text("its inputs are {names}", names=", ".join(graph.inputs)),
             )
         known = graph.inputs[name]
         dtype, shape = dtype_of_element(known.element), known.shape
         if dtype is None or shape is None:
             raise BAD_OPTION.error(
-                f"input {name!r} cannot be bound: its dims are open",
-                help=f"give them with --input-shape {name}:...",
+                Text("input {name} cannot be bound: its dims are open", name=repr(name)),
+                help=Text("give them with --input-shape {name}:...", name=name),
             )
         graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))

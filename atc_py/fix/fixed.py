@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import FIX_NOT_SETTLED
 from atc_py.fix.tidy.tidying import Tidied
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,6 +99,6 @@ class Fixed:
             return
         rules = ", ".join(dict.fromkeys(each.rule.name for each in self.applied[-8:]))
         raise FIX_NOT_SETTLED.error(
-            f"rules undo each other, or never end: {rules}",
+            Text("rules undo each other, or never end: {rules}", rules=rules),
             help="leave one of them out with --skip",
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
 from atc_py.fix.rule import FixRule, Purpose
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -113,8 +114,9 @@ def check_rules(names: Iterable[str]) -> None:
     """
     known = load_rules()
     for name in sorted(set(names) - known.keys()):
-        hint = "".join(f"; the nearest is {each}" for each in nearest(name, known, 1))
+        near = nearest(name, known, 1)
+        hint = Text("; the nearest is {name}", name=near[0]) if near else ""
         raise BAD_OPTION.error(
-            f"no rule is called {name!r}{hint}",
+            Text("no rule is called {name}{hint}", name=repr(name), hint=hint),
             help="`atc-py fix MODEL --dry-run` names the rules that apply to a model; docs/rewrites.md, all",
         )

@@ -24,6 +24,7 @@ from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.spec.generations import find_generation
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PREFERRED", "NotStated", "best_opset", "changed_operators", "restate_graph"]
 
-NotStated = tuple["SourceNode", Words]
+NotStated = tuple["SourceNode", Text]
 """A node without a form at the opset, and why."""
 
 _Branches: TypeAlias = "Mapping[WorkNode, tuple[Branch, ...]]"
@@ -144,7 +145,7 @@ class _Restating:
 
     def _node(
         self, writer: Writer, work: WorkNode, node: SourceNode, branches: Sequence[Branch]
-    ) -> Words | None:
+    ) -> Text | None:
         """Write one node in its form; return why it has none."""
         spec, opset = self._library.find(node.op_type, node.domain), self._opset
         if node.domain or (spec is not None and spec.custom):
@@ -158,7 +159,7 @@ class _Restating:
 
     def _of_version(
         self, writer: Writer, work: WorkNode, node: SourceNode, branches: Sequence[Branch]
-    ) -> Words | None:
+    ) -> Text | None:
         """Write one node in the form of the version in force at the opset."""
         opset = self._opset
         before, after = (history().at(node.op_type, each) for each in (node.opset, opset))
@@ -183,7 +184,7 @@ class _Restating:
         work: WorkNode,
         node: SourceNode,
         known: tuple[OpSpec, OperatorSchema, OperatorSchema],
-    ) -> Words | None:
+    ) -> Text | None:
         """Write one node of another version; `known` has its specification and both definitions."""
         (spec, before, after), opset = known, self._opset
         site = Site(node, opset, self._fresh)
@@ -192,7 +193,7 @@ class _Restating:
         else:
             moved = _attributes_as_inputs(site, after)
             found = restated_at(node, spec, history(), opset, moved)
-            if isinstance(found, Words):
+            if isinstance(found, Text):
                 return found
             attributes: dict[str, Any] = {**found.attributes}
             names = [tensor.name if tensor is not None else "" for tensor in found.inputs]
@@ -211,10 +212,10 @@ class _Restating:
         node: SourceNode,
         branches: Sequence[Branch],
         spec: OpSpec,
-    ) -> Words | None:
+    ) -> Text | None:
         """Write an If whose branches have their new forms."""
         found = restated_at(node, spec, history(), self._opset, {})
-        if isinstance(found, Words):
+        if isinstance(found, Text):
             return found
         graphs = {each.name: each.g for each in work.proto.attribute if each.HasField("g")}
         if graphs.keys() != {each.name for each in branches}:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_IR_TEXT
 from atc_py.ir.literals import BARE_NAME, STRING, WORD
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.diag import AtcError
@@ -115,12 +116,16 @@ class Cursor:
         try:
             text: str = json.loads(quoted)
         except ValueError:
-            raise self.error(f"expected a JSON string, found {token}", token) from None
+            raise self.error(
+                Text("expected a JSON string, found {token}", token=token), token
+            ) from None
         return text
 
     def expected(self, what: str) -> AtcError:
         """Return the error that the current token is not `what`."""
-        return self.error(f"expected {what}, found {self.token}", self.token)
+        return self.error(
+            Text("expected {expected}, found {line}", expected=what, line=self.token), self.token
+        )
 
     def error(self, message: str, token: Token, help: str | None = None) -> AtcError:  # noqa: A002
         """Return an error at `token`."""

@@ -10,6 +10,7 @@ from atc_py.ir.constants import DenseConst, OpaqueConst, SplatConst
 from atc_py.ir.literals import array_of, integer_range
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text, error_text
 
 if TYPE_CHECKING:
     from atc_py.diag import AtcError
@@ -44,7 +45,16 @@ def read_integer(at: Cursor, what: str, limits: tuple[int, int] = _INT64) -> int
     low, high = limits
     token = at.take()
     if len(token.text) > _MAX_DIGITS or not low <= int(token.text) <= high:
-        raise at.error(f"{what} must be in [{low}, {high}], found {token}", token)
+        raise at.error(
+            Text(
+                "{name} must be in [{least}, {most}], found {value}",
+                name=what,
+                least=low,
+                most=high,
+                value=token,
+            ),
+            token,
+        )
     return int(token.text)
 
 
@@ -88,19 +98,27 @@ def _dense_elements(at: Cursor, type_: TensorType) -> DenseConst:
     count = element_count(type_.shape)
     if count != len(elements):
         raise at.error(
-            f"the number of elements of {type_} is {count}, found {len(elements)}", opening
+            Text(
+                "the number of elements of {type} is {count}, found {count_2}",
+                type=type_,
+                count=count,
+                count_2=len(elements),
+            ),
+            opening,
         )
     try:
         array = array_of(elements, type_.dtype).reshape(type_.shape)
     except (ValueError, OverflowError):
-        raise at.error(f"no array can have the shape of {type_}", opening) from None
+        raise at.error(Text("no array can have the shape of {type}", type=type_), opening) from None
     return DenseConst(array)
 
 
 def _element(at: Cursor, dtype: DType) -> float | bool:
     """Return one element of a tensor of `dtype`."""
     if dtype.is_integer:
-        return read_integer(at, f"an element of {dtype.value}", integer_range(dtype))
+        return read_integer(
+            at, Text("an element of {dtype}", dtype=dtype.value), integer_range(dtype)
+        )
     token = at.token
     if dtype is DType.BOOL:
         if token.text not in _BOOLS:
@@ -108,7 +126,11 @@ def _element(at: Cursor, dtype: DType) -> float | bool:
         return _BOOLS[at.take().text]
     number = float(_number(at))
     if math.isfinite(number) and not math.isfinite(float(array_of([number], dtype)[0])):
-        raise at.error(f"{token} is beyond the range of {dtype.value}", token, "write inf")
+        raise at.error(
+            Text("{token} is beyond the range of {dtype}", token=token, dtype=dtype.value),
+            token,
+            "write inf",
+        )
     return number
 
 
@@ -120,7 +142,7 @@ def _number_list(at: Cursor) -> tuple[int, ...] | tuple[float, ...]:
     if isinstance(first, int):
         integers = [first]
         while at.accept(","):
-            integers.append(read_integer(at, "an element like the first"))
+            integers.append(read_integer(at, Text("an element like the first")))
         at.expect("]")
         return tuple(integers)
     floats = [first]
@@ -141,17 +163,21 @@ def _number(at: Cursor) -> int | float:
     if token.kind != "number":
         raise at.expected("a number")
     if _INTEGER.fullmatch(token.text):
-        return read_integer(at, "an integer")
+        return read_integer(at, Text("an integer"))
     number = float(at.take().text)
     if math.isinf(number) and token.text != "-inf":
-        raise at.error(f"{token} is beyond the range of a float", token, "write inf")
+        raise at.error(
+            Text("{token} is beyond the range of a float", token=token), token, "write inf"
+        )
     return number
 
 
 def _not_a_float(at: Cursor, token: Token) -> AtcError:
     """Return the error of an integer among floats."""
     return at.error(
-        f"expected a float like the first element, found {token}", token, f"write {token.text}.0"
+        Text("expected a float like the first element, found {token}", token=token),
+        token,
+        f"write {token.text}.0",
     )
 
 
@@ -160,4 +186,4 @@ def _dtype(at: Cursor, token: Token) -> DType:
     try:
         return DType.parse(token.text)
     except UnknownDTypeError as error:
-        raise at.error(str(error), token) from None
+        raise at.error(error_text(error), token) from None

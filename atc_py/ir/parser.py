@@ -13,6 +13,7 @@ from atc_py.ir.types import TensorType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import MAX_RANK
 from atc_py.tensor.storage import BLOCKED_FORMATS, Storage
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir.lexer import Token
@@ -81,13 +82,15 @@ class _Parser:
             token = at.token
             value = self._definition()
             if value.type.is_open:
-                raise at.error(f"a constant has known dims, found {value.type}", token)
+                raise at.error(
+                    Text("a constant has known dims, found {type}", type=value.type), token
+                )
             at.expect("=")
             value.const = read_data(at, value.type)
         elif at.accept("output"):
             self._output()
         else:
-            raise at.expected("`input`, `const`, `output`, a value or `}`")
+            raise at.expected(Text("`input`, `const`, `output`, a value or `}`"))
 
     def _definition(self) -> Value:
         """Return a new value with its type."""
@@ -158,7 +161,7 @@ class _Parser:
             token = at.token
             name = self._word("an attribute")
             if name in attributes:
-                raise at.error(f"attribute {name} is given twice", token)
+                raise at.error(Text("attribute {name} is given twice", name=name), token)
             at.expect("=")
             attributes[name] = read_attribute(at)
         at.expect("}")
@@ -183,10 +186,17 @@ class _Parser:
             if dims:
                 at.expect(",")
             is_open = at.accept("?")
-            dims.append(None if is_open else read_integer(at, "a dim", (0, _MAX_DIM)))
+            dims.append(None if is_open else read_integer(at, Text("a dim"), (0, _MAX_DIM)))
         at.expect("]")
         if len(dims) > MAX_RANK:
-            raise at.error(f"at most {MAX_RANK} axes are allowed, found {len(dims)}", opening)
+            raise at.error(
+                Text(
+                    "at most {max_rank} axes are allowed, found {count}",
+                    max_rank=MAX_RANK,
+                    count=len(dims),
+                ),
+                opening,
+            )
         form = self._one_of(_FORMATS, "format")
         return TensorType(dtype, tuple(dims), form, self._storage())
 
@@ -201,7 +211,7 @@ class _Parser:
             return Storage(form)
         groups, depth = 1, 0
         if at.token.text != "C0":
-            groups = read_integer(at, "a number of groups", (1, _MAX_DIM))
+            groups = read_integer(at, Text("a number of groups"), (1, _MAX_DIM))
         if at.token.text == "C0" or at.accept(","):
             at.expect("C0")
             at.expect("=")
@@ -221,7 +231,7 @@ class _Parser:
         if not self._at.accept("scope"):
             return 0
         self._at.expect("=")
-        return read_integer(self._at, "the number of a scope")
+        return read_integer(self._at, Text("the number of a scope"))
 
     def _node_name(self, place: Token, default: str) -> str:
         """Return `name="..."` or the default; no two nodes have the same."""
@@ -232,7 +242,9 @@ class _Parser:
             name = self._string("the node's name in quotes")
         if name in self._node_names:
             raise at.error(
-                f'a node called "{name}" exists already', place, 'give one of them name="..."'
+                Text('a node called "{name}" exists already', name=name),
+                place,
+                'give one of them name="..."',
             )
         self._node_names.add(name)
         self._graph.reserve(name)
@@ -252,7 +264,7 @@ class _Parser:
 
     def _origin(self) -> Origin:
         """Return a source node: position, name, operator."""
-        index = read_integer(self._at, "the position of a source node")
+        index = read_integer(self._at, Text("the position of a source node"))
         name = self._string("the source node's name in quotes")
         return Origin(index, name, self._word("an ONNX operator"))
 
@@ -265,7 +277,9 @@ class _Parser:
         """Make `value` known to the statements that follow."""
         if value.name in self._values:
             raise self._at.error(
-                f"value {token} is defined twice", token, "every value has one definition"
+                Text("value {token} is defined twice", token=token),
+                token,
+                "every value has one definition",
             )
         self._values[value.name] = value
         self._graph.reserve(value.name)
@@ -276,7 +290,9 @@ class _Parser:
         value = self._values.get(name)
         if value is None:
             raise self._at.error(
-                f"value {token} is not defined", token, "a value is defined above its first use"
+                Text("value {token} is not defined", token=token),
+                token,
+                "a value is defined above its first use",
             )
         return value
 
@@ -294,12 +310,16 @@ class _Parser:
 
     def _one_of(self, table: dict[str, _Row], what: str) -> _Row:
         """Return the row of `table` that the next word names."""
-        token = self._at.expect_kind("word", f"a word for the {what}")
+        token = self._at.expect_kind("word", Text("a word for the {what}", what=what))
         return self._row(table, token.text, what, token)
 
     def _row(self, table: dict[str, _Row], name: str, what: str, token: Token) -> _Row:
         """Return the row of `table` called `name`, which stands in `token`."""
         row = table.get(name)
         if row is None:
-            raise self._at.error(f"unknown {what} {token}", token, f"known are {', '.join(table)}")
+            raise self._at.error(
+                Text("unknown {what} {token}", what=what, token=token),
+                token,
+                Text("known are {known}", known=", ".join(table)),
+            )
         return row

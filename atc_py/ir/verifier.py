@@ -32,6 +32,7 @@ from atc_py.ir.structure import (
 )
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import why_impossible
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -107,7 +108,9 @@ def _diagnostic(finding: Finding) -> Diagnostic:
     if node.origins:
         origin = node.origins[0]
         place = Place(node=origin.index, node_name=origin.name, op_type=origin.op_type)
-    return BROKEN_INVARIANT.diagnostic(f"{node.op} {node.name!r}: {message}", place=place)
+    return BROKEN_INVARIANT.diagnostic(
+        verbatim(f"{node.op} {node.name!r}: ") + Text(message), place=place
+    )
 
 
 class _Subject:
@@ -150,7 +153,7 @@ def _check_signatures(subject: _Subject) -> Iterator[Finding]:
         signature = subject.signatures[node.op]
         if signature is None:
             subject.unfit.add(node)
-            yield node, f"the target has no operator {node.op}"
+            yield node, Text("the target has no operator {op}", op=node.op)
             continue
         if not signature.has_operands(node):
             subject.unfit.add(node)

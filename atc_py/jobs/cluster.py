@@ -24,6 +24,7 @@ from atc_py.jobs.sent_files import forget_files, has_files, store_files
 from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.jobs.worker import TaskAnswer
 from atc_py.system.memory_limit import memory_limit
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -70,7 +71,7 @@ def open_cluster(address: str, memory: int | None) -> TaskExecutor:
         # closing takes, and this process would wait for itself.
         with suppress(Exception):
             client.close(timeout=_PATIENCE)
-        raise _failed(address, f"does not answer: {_reason(error)}") from error
+        raise _failed(address, Text("does not answer: {reason}", reason=_reason(error))) from error
     try:
         client.wait_for_workers(1, timeout=_GATHERING)
         _check_versions(client)
@@ -78,7 +79,7 @@ def open_cluster(address: str, memory: int | None) -> TaskExecutor:
         client.close(timeout=_PATIENCE)
         if isinstance(error, AtcError) or not isinstance(error, Exception):
             raise
-        raise _failed(address, "has no workers") from error
+        raise _failed(address, Text("has no workers")) from error
     return _Cluster(client, address, memory)
 
 
@@ -106,7 +107,9 @@ class _Cluster(TaskExecutor):
             try:
                 self._threads = sum(self._client.nthreads().values()) or 1
             except OSError as error:
-                raise _failed(self._address, f"was lost: {_reason(error)}") from error
+                raise _failed(
+                    self._address, Text("was lost: {reason}", reason=_reason(error))
+                ) from error
             self._asked = time.monotonic()
         return self._threads
 
@@ -173,7 +176,9 @@ class _Cluster(TaskExecutor):
             text = "the workers that it was given to ended"
             return TaskAnswer(failure=TaskFailure(TaskFailureKind.CRASHED, text))
         except (Exception, CancelledError) as error:
-            raise _failed(self._address, f"was lost: {_reason(error)}") from error
+            raise _failed(
+                self._address, Text("was lost: {reason}", reason=_reason(error))
+            ) from error
 
 
 def _sending(digest: str, contents: dict[str, bytes]) -> Any:
@@ -268,7 +273,12 @@ def _other_version(unfit: Mapping[str, str], own: str) -> AtcError:
     return AtcError(
         *(
             WORKER_VERSION.diagnostic(
-                f"worker {name} has atc-py {version}, this machine has atc-py {own}"
+                Text(
+                    "worker {name} has atc-py {version}, this machine has atc-py {own}",
+                    name=name,
+                    version=version,
+                    own=own,
+                )
             )
             for name, version in sorted(unfit.items())
         )
@@ -277,7 +287,9 @@ def _other_version(unfit: Mapping[str, str], own: str) -> AtcError:
 
 def _failed(address: str, what: str) -> AtcError:
     """Build the error for a cluster that is not there."""
-    return CLUSTER_FAILED.error(f"the Dask scheduler at {address} {what}")
+    return CLUSTER_FAILED.error(
+        Text("the Dask scheduler at {address} {what}", address=address, what=what)
+    )
 
 
 def _reason(error: BaseException) -> str:

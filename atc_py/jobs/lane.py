@@ -25,6 +25,7 @@ from atc_py.jobs.resident import private_bytes
 from atc_py.jobs.worker import BEGUN, TaskAnswer
 from atc_py.system.memory_limit import format_size
 from atc_py.system.process_end import end_signal
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -105,7 +106,7 @@ class Lane:
         try:
             process = self._process or self._start()
         except OSError as error:
-            return _crashed(f"its process does not start: {error.strerror or error}")
+            return _crashed(Text("its process does not start: {reason}", reason=os_reason(error)))
         stdin = process.stdin
         if stdin is not None:
             with suppress(OSError):  # it has ended, and the reader of answers says so
@@ -155,7 +156,7 @@ class Lane:
         """Return the failure of a process that ended in the middle of a task."""
         status = process.wait()
         self._kill()
-        return _crashed(f"its process {_end(status)}")
+        return _crashed(Text("its process {end}", end=_end(status)))
 
     def _kill(self) -> None:
         """End the process at once."""
@@ -181,13 +182,15 @@ def _excess(process: subprocess.Popen[bytes], memory: int | None) -> TaskAnswer 
     """Return the failure of a process that takes more memory than it may, or None."""
     if memory is None or private_bytes(process.pid) <= memory + _OWN:
         return None
-    text = f"the task took more memory than {format_size(memory)}, and was ended"
+    text = Text("the task took more memory than {size}, and was ended", size=format_size(memory))
     return TaskAnswer(failure=TaskFailure(TaskFailureKind.OUT_OF_MEMORY, text))
 
 
 def _late(seconds: float | None) -> TaskAnswer:
     """Return the failure of a task beyond its time."""
-    text = f"the task did not end within {seconds:g} seconds, and was ended"
+    text = Text(
+        "the task did not end within {seconds} seconds, and was ended", seconds=f"{seconds:g}"
+    )
     return TaskAnswer(failure=TaskFailure(TaskFailureKind.TIMED_OUT, text))
 
 
@@ -199,4 +202,8 @@ def _crashed(text: str) -> TaskAnswer:
 def _end(status: int) -> str:
     """Describe how a process ended."""
     name = end_signal(status)
-    return f"was ended by {name}" if name else f"ended with status {status}"
+    return (
+        Text("was ended by {name}", name=name)
+        if name
+        else Text("ended with status {status}", status=status)
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.cache_folders import cache_folder
+from atc_py.text import Text, os_reason
 
 __all__ = ["FileBundle", "forget_files", "has_files", "sent_file", "store_files"]
 
@@ -74,7 +75,9 @@ def store_files(digest: str, contents: dict[str, bytes]) -> None:
     except OSError as error:
         shutil.rmtree(new, ignore_errors=True)
         if not whole.is_dir():  # another process may have been faster
-            raise CANNOT_WRITE.error(f"cannot write {whole}: {error.strerror}") from error
+            raise CANNOT_WRITE.error(
+                Text("cannot write {whole}: {strerror}", whole=whole, strerror=os_reason(error))
+            ) from error
 
 
 def sent_file(digest: str, path: str) -> str:

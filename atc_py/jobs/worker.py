@@ -21,6 +21,7 @@ from atc_py.jobs.frames import receive_frame, send_frame
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind, failure_of
 from atc_py.system.memory_limit import limited_memory
 from atc_py.system.one_thread import limited_threads
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +82,9 @@ def _answer(frame: bytes, answers: BinaryIO) -> bytes:
     try:
         return pickle.dumps(answer)
     except Exception as error:  # noqa: BLE001  (any class may refuse)
-        text = f"the result cannot be sent: {type(error).__name__}: {error}"
+        text = Text(
+            "the result cannot be sent: {name}: {error}", name=type(error).__name__, error=error
+        )
         return pickle.dumps(TaskAnswer(failure=TaskFailure(TaskFailureKind.RAISED, text)))
 
 

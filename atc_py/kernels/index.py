@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.system.json_text import MAX_DEPTH, is_deep
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -126,16 +127,23 @@ def decode_index(text: str, place: Place) -> Index:
         msgspec.convert(document, Index)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise _unusable_list(
-            place, f"the list of kernels does not follow its schema: {error}"
+            place, Text("the list of kernels does not follow its schema: {error}", error=error)
         ) from error
     if is_deep(document):
-        raise _unusable_list(place, f"the list of kernels is nested more than {MAX_DEPTH} times")
+        raise _unusable_list(
+            place,
+            Text("the list of kernels is nested more than {max_depth} times", max_depth=MAX_DEPTH),
+        )
     index = cast("Index", document)  # the document itself has more keys than readers need
     for kernel in index["kernels"]:
         for row in kernel["rows"]:
             unknown = {each["storage"] for each in row["buffers"]} - index["buffers"].keys()
             if unknown:
-                message = f"{kernel['name']} uses buffers {sorted(unknown)} that are not listed"
+                message = Text(
+                    "{kernel} uses buffers {unknown} that are not listed",
+                    kernel=kernel["name"],
+                    unknown=sorted(unknown),
+                )
                 raise _unusable_list(place, message)
     return index
 
@@ -156,12 +164,15 @@ def check_fit(
     for kernel in kernels:
         if kernel["complete"] and kernel["numbers"] is None:
             raise _unusable_list(
-                place, f"{kernel['name']} is complete and says nothing of its numbers"
+                place,
+                Text("{kernel} is complete and says nothing of its numbers", kernel=kernel["name"]),
             )
         for row in kernel["rows"]:
             message = _misfit(kernel, row, nodes)
             if message:
-                raise _unusable_list(place, f"{kernel['name']} {message}")
+                raise _unusable_list(
+                    place, Text("{field} {message}", field=kernel["name"], message=Text(message))
+                )
 
 
 def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, int]]) -> str:
@@ -170,14 +181,20 @@ def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, i
     launched = row["nodes"][: 1 + len(links)]
     unknown = [node for node in launched if node not in nodes]
     if unknown:
-        return f"serves {unknown[0]!r}, which the model does not have"
+        return Text("serves {unknown}, which the model does not have", unknown=repr(unknown[0]))
     if len(launched) <= len(links):
-        return f"has {len(links)} links and serves {len(launched)} nodes"
+        return Text(
+            "has {count} links and serves {count_2} nodes", count=len(links), count_2=len(launched)
+        )
     pairs = zip(launched[1:], links, strict=True)
     if any(len(link["reads"]) != nodes[node][0] for node, link in pairs):
         return "has links that read other operands than their nodes"
     if len(kernel["outputs"]) != nodes[launched[-1]][1]:
-        return f"writes {len(kernel['outputs'])} results, its nodes have {nodes[launched[-1]][1]}"
+        return Text(
+            "writes {count} results, its nodes have {nodes}",
+            count=len(kernel["outputs"]),
+            nodes=nodes[launched[-1]][1],
+        )
     return ""
 
 

@@ -10,6 +10,7 @@ from atc_py.diag.codes import OM_CONTENT
 from atc_py.emit.kernels import INDEX
 from atc_py.kernels.index import decode_index
 from atc_py.package.names import KERNELS
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +71,7 @@ def read_kernels(model: OfflineModel) -> KernelList:
     if member not in model.members:
         if any(name.startswith(KERNELS) for name in model.members):
             raise OM_CONTENT.error(
-                f"{model.path} has kernels but no list of them",
+                Text("{path} has kernels but no list of them", path=model.path),
                 place=place,
                 help="convert the model again with this version of atc-py",
             )

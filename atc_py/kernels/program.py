@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.text import Text
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -90,8 +92,10 @@ def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:
         )
     except subprocess.TimeoutExpired as error:
         said = (error.stdout or b"").decode(errors="replace")
-        return _read_outcomes(program, jobs, folder, said, f"it runs for more than {_SECONDS} s")
-    ended = f"it ends the program with status {done.returncode}"
+        return _read_outcomes(
+            program, jobs, folder, said, Text("it runs for more than {seconds} s", seconds=_SECONDS)
+        )
+    ended = Text("it ends the program with status {returncode}", returncode=done.returncode)
     fault = next((line for line in done.stderr.splitlines() if "rror" in line), ended)
     return _read_outcomes(program, jobs, folder, done.stdout, fault.strip())
 

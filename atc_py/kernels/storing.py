@@ -13,6 +13,7 @@ from atc_py.tensor.formats import Format
 from atc_py.tensor.packing import pack, unpack
 from atc_py.tensor.shapes import closed_shape
 from atc_py.tensor.storage import Storage, stored_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +98,12 @@ def _place(
         stored_shape(facts.shape, origin, storage, facts.dtype)
     except ValueError as error:  # ImpossibleStorageError is one
         raise OM_CONTENT.error(
-            f"{kernel['name']} addresses {port['name']} in a storage that it cannot have: {error}",
+            Text(
+                "{kernel} addresses {port} in a storage that it cannot have: {error}",
+                kernel=kernel["name"],
+                port=port["name"],
+                error=error,
+            ),
             help="convert the ONNX model again",
         ) from error
     return origin, storage

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag.codes import NO_COMPILER
 from atc_py.emit.templating import render
 from atc_py.system.resources import templates_dir
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +70,7 @@ class Compiler:
                 env={**os.environ, "LC_ALL": "C"},
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return f"the compiler takes more than {_SECONDS} s"
+            return Text("the compiler takes more than {seconds} s", seconds=_SECONDS)
         return None if done.returncode == 0 else _first_error(done.stderr)
 
 
@@ -89,7 +90,10 @@ def find_compiler(*, sanitize: bool = False) -> Compiler:
     if given:
         if shutil.which(given[0]) is None:
             raise NO_COMPILER.error(
-                f"the environment variable CXX names {given[0]!r}, which is not there",
+                Text(
+                    "the environment variable CXX names {given}, which is not there",
+                    given=repr(given[0]),
+                ),
                 help="name a C++ compiler that is installed, or unset CXX",
             )
         return Compiler(tuple(given), sanitize)
@@ -98,6 +102,6 @@ def find_compiler(*, sanitize: bool = False) -> Compiler:
         if path is not None:
             return Compiler((path,), sanitize)
     raise NO_COMPILER.error(
-        f"no C++ compiler was found; looked for {', '.join(_NAMES)}",
+        Text("no C++ compiler was found; looked for {names}", names=", ".join(_NAMES)),
         help="install one of them, or name one in the environment variable CXX",
     )

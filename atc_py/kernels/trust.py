@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_TRUSTED
 from atc_py.pipeline.opened import is_offline
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,10 @@ def check_trust(path: Path, *, trusted: bool) -> None:
     """
     if not trusted and is_offline(path):
         raise NOT_TRUSTED.error(
-            f"{path} carries C++ that --verify would build and run here with your rights",
+            Text(
+                "{path} carries C++ that --verify would build and run here with your rights",
+                path=path,
+            ),
             place=Place(file=str(path)),
             help="give --trust too where you know who wrote the file, or verify the ONNX model",
         )

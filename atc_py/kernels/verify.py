@@ -19,6 +19,7 @@ from atc_py.kernels.samples import case_of
 from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
 from atc_py.kernels.written import as_written
 from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -200,16 +201,26 @@ def _compare_results(
     ):
         found, stray = unpacked_result(kernel, port, stored, facts)
         if stray:
-            text = f"{stray} elements of the padding of {port['name']} are not zero"
+            text = Text(
+                "{stray} elements of the padding of {port} are not zero",
+                stray=stray,
+                port=port["name"],
+            )
             return KernelVerdict(kernel, row, Verdict.DIFFERS, text=text)
         found_agreement = agreement(found, wanted, off)
         differing += found_agreement.differing
         ulps = max(ulps, found_agreement.ulps)
         if not found_agreement.holds(exact=exact):
             at = found_agreement.first or 0
-            text = (
-                f"{port['name']}[{at}] is {found.reshape(-1)[at]}, the simulator has "
-                f"{wanted.reshape(-1)[at]}; {found_agreement.differing} of {wanted.size} differ"
+            text = Text(
+                "{port}[{at}] is {reshape}, the simulator has {reshape_2}; {differing} "
+                "of {size} differ",
+                port=port["name"],
+                at=at,
+                reshape=found.reshape(-1)[at],
+                reshape_2=wanted.reshape(-1)[at],
+                differing=found_agreement.differing,
+                size=wanted.size,
             )
             return KernelVerdict(kernel, row, Verdict.DIFFERS, ulps, text)
     return KernelVerdict(kernel, row, Verdict.CLOSE if differing else Verdict.EQUAL, ulps)

@@ -9,6 +9,7 @@ from atc_py.diag.codes import BAD_NODE, UNSUPPORTED_FORM
 from atc_py.ir import DenseConst, Origin, TensorType, Value
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_dims, element_count
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +79,10 @@ class Builder:
         """
         value = self.optional_source(position)
         if value is None:
-            raise self.bad(f"needs input {position}, found none", f"input {position}")
+            raise self.bad(
+                Text("needs input {position}, found none", position=position),
+                Text("input {at}", at=position),
+            )
         return value
 
     def optional_source(self, position: int) -> SourceTensor | None:
@@ -99,7 +103,9 @@ class Builder:
         found = self.scope.find(source)
         if found is None:
             if source.const is None:
-                raise self.bad(f'uses "{source.name}", which no node before it computes')
+                raise self.bad(
+                    Text('uses "{source}", which no node before it computes', source=source.name)
+                )
             found = self.graph.constant(source.name, source.const)
             self.scope.bind(source, found)
         return found
@@ -117,7 +123,10 @@ class Builder:
         outputs = self.node.outputs
         output = outputs[position] if position < len(outputs) else None
         if output is None:
-            raise self.bad(f"needs output {position}, found none", f"output {position}")
+            raise self.bad(
+                Text("needs output {position}, found none", position=position),
+                Text("output {at}", at=position),
+            )
         return TensorType(output.required_dtype, output.required_dims)
 
     def wants_output(self, position: int) -> bool:
@@ -140,8 +149,12 @@ class Builder:
             return None
         if source.const is None:
             raise self.unsupported(
-                f'input {name} must be constant, "{source.name}" is computed at run time',
-                f"input {name}",
+                Text(
+                    'input {name} must be constant, "{source}" is computed at run time',
+                    name=name,
+                    source=source.name,
+                ),
+                Text("input {at}", at=name),
                 "fix the input shapes with --input-shape so that it folds, or simplify the model",
             )
         return source.const.numpy()
@@ -235,7 +248,9 @@ class Builder:
         try:
             return broadcast_dims(*shapes)
         except ValueError as error:
-            raise self.bad(f"has inputs that do not fit each other: {error}") from None
+            raise self.bad(
+                Text("has inputs that do not fit each other: {error}", error=error)
+            ) from None
 
     # Refusals ---------------------------------------------------------------------------------
 
@@ -246,9 +261,12 @@ class Builder:
 
     def bad(self, reason: str, field: str | None = None) -> AtcError:
         """Return the node contradicts ONNX's definition of its operator."""
-        return BAD_NODE.error(f"{self.node.op_type} {reason}", place=self.place(field))
+        return BAD_NODE.error(
+            Text("{field} {message}", field=self.node.op_type, message=Text(reason)),
+            place=self.place(field),
+        )
 
     def unsupported(self, reason: str, field: str | None, help_: str) -> AtcError:
         """Return an error: the node is valid but its form has no counterpart on the device."""
-        message = f"{self.node.op_type}: {reason}"
+        message = verbatim(f"{self.node.op_type}: ") + Text(reason)
         return UNSUPPORTED_FORM.error(message, place=self.place(field), help=help_)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import NOT_LOWERED, NOT_PUBLISHED
 from atc_py.lowering.lower import can_lower
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,10 +37,19 @@ def _finding(spec: OpSpec, views: list[SourceNode], path: str) -> Diagnostic:
     count = f"{len(views)} node{'s' if len(views) > 1 else ''}"
     if spec.unpublished is not None:
         return NOT_PUBLISHED.diagnostic(
-            f"the arithmetic of {first.op_type} is not published: {spec.unpublished.en}; {count}",
+            Text(
+                "the arithmetic of {op_type} is not published: {value}; {count}",
+                op_type=first.op_type,
+                value=spec.unpublished.en,
+                count=count,
+            ),
             place=Place(path, first.index, first.name, first.op_type),
         )
     return NOT_LOWERED.diagnostic(
-        f"{first.op_type} is on the operator list, but atc-py does not compile it yet; {count}",
+        Text(
+            "{op_type} is on the operator list, but atc-py does not compile it yet; {count}",
+            op_type=first.op_type,
+            count=count,
+        ),
         place=Place(path, first.index, first.name, first.op_type),
     )

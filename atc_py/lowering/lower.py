@@ -18,6 +18,7 @@ from atc_py.lowering.scope import Scope
 from atc_py.spec import library
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import OpenShapeError
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +130,9 @@ def _lower_as_listed(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
     if function is not None:
         return function(builder)
     if spec is None or spec.target is None:
-        raise INTERNAL.error(f"{node.op_type} has no lowering", place=builder.place())
+        raise INTERNAL.error(
+            Text("{op_type} has no lowering", op_type=node.op_type), place=builder.place()
+        )
     return lower_by_spec(spec, spec.target, builder)
 
 
@@ -155,5 +158,5 @@ def _add_outputs(graph: Graph, model: SourceModel, scope: Scope) -> None:
             value = graph.constant(source.name, source.const)
             scope.bind(source, value)
         if value is None:
-            raise INTERNAL.error(f'nothing was made for output "{source.name}"')
+            raise INTERNAL.error(Text('nothing was made for output "{source}"', source=source.name))
         graph.add_output(value, source.name)

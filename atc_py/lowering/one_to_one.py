@@ -10,6 +10,7 @@ from atc_py.diag.codes import BAD_SPEC
 from atc_py.ir import ConstData
 from atc_py.ir.signature import Signature
 from atc_py.target import find_operator
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,12 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
         faults = signature.faults(node)
     if faults:
         raise BAD_SPEC.error(
-            f"target {target.op} of {spec.op} does not fit: {faults[0]}",
+            Text(
+                "target {op} of {op_2} does not fit: {faults}",
+                op=target.op,
+                op_2=spec.op,
+                faults=faults[0],
+            ),
             place=Place(spec.file_name),
             help="docs/target.md lists the target operators with their operands and attributes",
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import TensorType
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.lowering.builder import Builder
@@ -30,7 +31,8 @@ def stated(b: Builder, position: int, found: TensorType) -> TensorType:
     )
     if stated.dtype is not found.dtype or not fits:
         raise b.bad(
-            f"gives {said(found)}, but the file states {said(stated)}", f"output {position}"
+            f"gives {said(found)}, but the file states {said(stated)}",
+            Text("output {at}", at=position),
         )
     return TensorType(found.dtype, stated.dims)
 

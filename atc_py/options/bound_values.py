@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,12 +23,15 @@ def bound_values(given: Iterable[str]) -> dict[str, float]:
     for text in given:
         name, separator, value = text.rpartition("=")
         if not separator or not name or name in found:
-            raise BAD_OPTION.error(f"--bind {text!r} is not NAME=VALUE", help="--bind sr=16000")
+            raise BAD_OPTION.error(
+                Text("--bind {text} is not NAME=VALUE", text=repr(text)), help="--bind sr=16000"
+            )
         try:
             found[name] = int(value) if value.lstrip("+-").isdigit() else float(value)
         except ValueError:
             raise BAD_OPTION.error(
-                f"--bind {text!r} has no number after `=`", help="--bind sr=16000"
+                Text("--bind {text} has no number after `=`", text=repr(text)),
+                help="--bind sr=16000",
             ) from None
     return found
 
@@ -50,9 +54,12 @@ def value_ranges(given: Iterable[str]) -> dict[str, tuple[int, int]]:
         whole = all(each.lstrip("+-").isdigit() for each in (low, high))
         if not separator or not name or not colon or not whole or name in found:
             raise BAD_OPTION.error(
-                f"--range {text!r} is not NAME=LOW:HIGH", help="--range ids=0:30521"
+                Text("--range {text} is not NAME=LOW:HIGH", text=repr(text)),
+                help="--range ids=0:30521",
             )
         if int(low) > int(high):
-            raise BAD_OPTION.error(f"--range {text!r} has no value", help="--range ids=0:30521")
+            raise BAD_OPTION.error(
+                Text("--range {text} has no value", text=repr(text)), help="--range ids=0:30521"
+            )
         found[name] = int(low), int(high)
     return found

@@ -23,6 +23,7 @@ from atc_py.options.fix_rules import FixRules
 from atc_py.options.gears import GearKind, Gears, one_kind, parse_gears
 from atc_py.options.input_shapes import parse_gear_shapes, parse_input_shapes
 from atc_py.options.ranges import has_ranges, parse_ranges
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -207,7 +208,8 @@ def reject_unknown(function: str, given: Mapping[str, object], known: type) -> N
     """
     for name in sorted(given.keys() - known.__annotations__.keys()):
         hint = "".join(
-            f". Did you mean {each!r}?" for each in nearest(name, known.__annotations__, 1)
+            Text(". Did you mean {item}?", item=repr(each))
+            for each in nearest(name, known.__annotations__, 1)
         )
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
@@ -276,7 +278,8 @@ def _generation(number: object) -> int:
         return number
     known = ", ".join(map(str, CANN_GENERATIONS))
     raise BAD_OPTION.error(
-        f"cann must be one of {known}, found {number!r}", help="leave it out for the newest"
+        Text("cann must be one of {known}, found {number}", known=known, number=repr(number)),
+        help="leave it out for the newest",
     )
 
 
@@ -284,7 +287,13 @@ def _semantics(name: str) -> Semantics:
     """Return the reading of nodes that is called `name`."""
     known = {each.value: each for each in Semantics}
     if name not in known:
-        raise BAD_OPTION.error(f"semantics must be one of {', '.join(known)}, found {name!r}")
+        raise BAD_OPTION.error(
+            Text(
+                "semantics must be one of {known}, found {name}",
+                known=", ".join(known),
+                name=repr(name),
+            )
+        )
     return known[name]
 
 
@@ -297,7 +306,11 @@ def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
     first, second = given.get("precision_mode"), given.get("precision_mode_v2")
     if first is not None and second is not None:
         raise OPTIONS_EXCLUDE.error(
-            f"--precision-mode {first} and --precision-mode-v2 {second} both name a mode",
+            Text(
+                "--precision-mode {first} and --precision-mode-v2 {second} both name a mode",
+                first=first,
+                second=second,
+            ),
             help="give one of them",
         )
     if second is None:
@@ -305,7 +318,8 @@ def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
     known = PrecisionMode.second_names()
     if second not in known:
         raise BAD_OPTION.error(
-            f"no precision mode is called {second!r} here", help=f"modes are {', '.join(known)}"
+            Text("no precision mode is called {second} here", second=repr(second)),
+            help=Text("modes are {known}", known=", ".join(known)),
         )
     return known[second]
 
@@ -316,7 +330,8 @@ def _precision_mode(name: str, allowed: Sequence[PrecisionMode]) -> PrecisionMod
     if mode is None:
         known = ", ".join(mode.value for mode in allowed)
         raise BAD_OPTION.error(
-            f"no precision mode is called {name!r} here", help=f"modes are {known}"
+            Text("no precision mode is called {second} here", second=repr(name)),
+            help=Text("modes are {known}", known=known),
         )
     return mode
 

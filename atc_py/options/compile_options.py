@@ -16,6 +16,7 @@ from atc_py.options.out_nodes import OutNode
 from atc_py.options.ranges import DimRange
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 __all__ = [
     "AUTO",
@@ -121,7 +122,11 @@ class QuantBias(Enum):
         known = {AUTO: None, **{each.value: each for each in cls}}
         if name not in known:
             raise BAD_OPTION.error(
-                f"quant_bias must be one of {', '.join(known)}, found {name!r}",
+                Text(
+                    "quant_bias must be one of {known}, found {name}",
+                    known=", ".join(known),
+                    name=repr(name),
+                ),
                 help="leave it out, and the file's metadata decide",
             )
         return known[name]

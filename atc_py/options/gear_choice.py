@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
 from atc_py.options.gears import GearKind
 from atc_py.system.structs import Result
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,20 +42,38 @@ class GearChoice(Result, frozen=True):
         """
         if gears is None:
             raise NO_SUCH_GEAR.error(
-                f"{self.option} names a gear, but the offline model is for one shape",
+                Text(
+                    "{option} names a gear, but the offline model is for one shape",
+                    option=self.option,
+                ),
                 help="leave the option out",
             )
         if self.kind is None:
             position = self.values[0]
             if position not in range(len(gears.gears)):
                 last = len(gears.gears) - 1
-                raise gears.refusal(f"{self.option} {position} is beyond the last gear, {last}")
+                raise gears.refusal(
+                    Text(
+                        "{option} {position} is beyond the last gear, {last}",
+                        option=self.option,
+                        position=position,
+                        last=last,
+                    )
+                )
             return position
         if self.kind is not gears.kind:
             raise NO_SUCH_GEAR.error(
-                f"{self.option} names a gear of kind {self.kind.value}; "
-                f"those of the offline model are of kind {gears.kind.value}",
-                help=f"use {gears.kind.run_option}, or --gear with the gear's position",
+                Text(
+                    "{option} names a gear of kind {kind}; those of the offline model are of "
+                    "kind {kind_2}",
+                    option=self.option,
+                    kind=self.kind.value,
+                    kind_2=gears.kind.value,
+                ),
+                help=Text(
+                    "use {run_option}, or --gear with the gear's position",
+                    run_option=gears.kind.run_option,
+                ),
             )
         return gears.of_values(self.values, self.option)
 
@@ -72,7 +91,9 @@ def parse_gear_choice(position: int | None, given: Mapping[GearKind, str]) -> Ge
     texts = [(kind, text) for kind, text in given.items() if text]
     options = ["--gear"] * (position is not None) + [kind.run_option for kind, _ in texts]
     if len(options) > 1:
-        raise OPTIONS_EXCLUDE.error(f"{' and '.join(options)} both name a gear", help="give one")
+        raise OPTIONS_EXCLUDE.error(
+            Text("{options} both name a gear", options=" and ".join(options)), help="give one"
+        )
     if position is not None:
         return GearChoice("--gear", None, (position,))
     if not texts:
@@ -81,7 +102,11 @@ def parse_gear_choice(position: int | None, given: Mapping[GearKind, str]) -> Ge
     numbers = [part.strip() for part in text.split(",")]
     if not all(each.isascii() and each.isdigit() and len(each) <= _DIGITS for each in numbers):
         raise BAD_OPTION.error(
-            f"{kind.run_option} {text!r} does not name a gear",
-            help=f"give its numbers, such as {kind.run_option} 320,320",
+            Text(
+                "{run_option} {text} does not name a gear",
+                run_option=kind.run_option,
+                text=repr(text),
+            ),
+            help=Text("give its numbers, such as {run_option} 320,320", run_option=kind.run_option),
         )
     return GearChoice(kind.run_option, kind, tuple(map(int, numbers)))

@@ -3,6 +3,8 @@
 The checks and their order are ATC's [C]; each fault carries ATC's code. Two are stricter than ATC's
 code: a gear of 0, which ATC lets fail when shapes are inferred [D], and more than 100 gears, which
 ATC's documents refuse and its newest code does not count [D].
+
+Over 400 lines: the three kinds of gears share their checks.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Dims, Shape, format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,7 +135,9 @@ class Gears(Result, frozen=True):
         fitting = self.matching(shapes)
         if not fitting:
             given = ", ".join(f"{name} {format_shape(shapes[name])}" for name in shapes)
-            raise self.refusal(f"the offline model has no gear for the shapes {given}")
+            raise self.refusal(
+                Text("the offline model has no gear for the shapes {given}", given=given)
+            )
         return max(fitting, key=self.elements)
 
     def of_values(self, values: Sequence[int], source: str) -> int:
@@ -147,7 +152,13 @@ class Gears(Result, frozen=True):
         """
         if tuple(values) not in self.gears:
             wanted = f"gear {format_gear(values)}"
-            raise self.refusal(f"{source} asks for {wanted}, which the offline model does not have")
+            raise self.refusal(
+                Text(
+                    "{source} asks for {wanted}, which the offline model does not have",
+                    source=source,
+                    wanted=wanted,
+                )
+            )
         return self.gears.index(tuple(values))
 
     def refusal(self, message: str) -> AtcError:
@@ -159,7 +170,8 @@ class Gears(Result, frozen=True):
         more = len(self.gears) - _SHOWN
         return NO_SUCH_GEAR.error(
             message,
-            help=f"its gears are {', '.join(known)}" + (f" and {more} more" if more > 0 else ""),
+            help=Text("its gears are {known}", known=", ".join(known))
+            + (Text(" and {left} more", left=more) if more > 0 else ""),
         )
 
     def _numbers(self, gear: tuple[int, ...]) -> tuple[int, ...]:
@@ -185,7 +197,7 @@ def one_kind(given: Mapping[GearKind, str]) -> tuple[GearKind, str] | None:
     if len(found) > 1:
         named = " and ".join(kind.option for kind, _ in found)
         raise OPTIONS_EXCLUDE.error(
-            f"{named} both list gears",
+            Text("{named} both list gears", named=named),
             help="give one of them; --dims can vary any dims together",
             atc=AtcFault("E10009"),
         )
@@ -208,7 +220,10 @@ def parse_gears(
     """
     if not shapes:
         raise _fault(
-            kind, "E10004", ("input_shape",), f"{kind.option} needs --input-shape with -1 in it"
+            kind,
+            "E10004",
+            ("input_shape",),
+            Text("{option} needs --input-shape with -1 in it", option=kind.option),
         )
     check = {
         GearKind.BATCH: _check_batch,
@@ -228,7 +243,14 @@ def _check_batch(
     for name, dims in sorted(shapes.items()):
         if not dims:
             raise _fault(
-                kind, "E10012", (), f"{kind.option} needs inputs with a batch; {name!r} is a scalar"
+                kind,
+                "E10012",
+                (),
+                Text(
+                    "{option} needs inputs with a batch; {name} is a scalar",
+                    option=kind.option,
+                    name=repr(name),
+                ),
             )
         for axis, dim in enumerate(dims):
             if axis and dim is None:
@@ -236,44 +258,85 @@ def _check_batch(
                     kind,
                     "E10018",
                     (_shape_text(dims), str(axis)),
-                    f"with {kind.option} only axis 0 of an input can be -1; "
-                    f"axis {axis} of {name!r} is -1",
+                    Text(
+                        "with {option} only axis 0 of an input can be -1; axis {axis} of "
+                        "{name} is -1",
+                        option=kind.option,
+                        axis=axis,
+                        name=repr(name),
+                    ),
                 )
     if all(None not in dims for dims in shapes.values()):
-        raise _fault(kind, "E10031", (), f"{kind.option} needs an input whose axis 0 is -1")
+        raise _fault(
+            kind,
+            "E10031",
+            (),
+            Text("{option} needs an input whose axis 0 is -1", option=kind.option),
+        )
     if text.strip("0123456789,") or not text.strip(","):
-        raise _value_fault(kind, text, "only digits and commas are allowed")
+        raise _value_fault(kind, text, Text("only digits and commas are allowed"))
     return tuple((_number(kind, each, text),) for each in text.removesuffix(",").split(","))
+
+
+def _no_images(kind: GearKind, layout: str, only: Text) -> AtcError:
+    """Return the refusal of a layout that has no height and width."""
+    return AtcError(
+        BAD_OPTION.diagnostic(
+            Text(
+                "{option} needs inputs in NCHW or NHWC, found input format {layout}",
+                option=kind.option,
+                layout=repr(layout),
+            ),
+            place=_place(kind),
+            help="give --input-format NCHW or NHWC, or use --dims",
+            atc=AtcFault("E10003", (layout, "input_format", "only NCHW and NHWC have images")),
+        ),
+        _fault(kind, "E10019", (), only).diagnostics[0],
+    )
 
 
 def _check_image(text: str, shapes: Mapping[str, Dims], layout: str) -> tuple[tuple[int, ...], ...]:
     """Return the gears of image sizes after their checks."""
     kind = GearKind.IMAGE
-    only = f"with {kind.option} the height and width of images must be -1, and nothing else"
+    only = Text(
+        "with {option} the height and width of images must be -1, and nothing else",
+        option=kind.option,
+    )
     if layout not in _IMAGE_AXES:
-        raise AtcError(
-            BAD_OPTION.diagnostic(
-                f"{kind.option} needs inputs in NCHW or NHWC, found input format {layout!r}",
-                place=_place(kind),
-                help="give --input-format NCHW or NHWC, or use --dims",
-                atc=AtcFault("E10003", (layout, "input_format", "only NCHW and NHWC have images")),
-            ),
-            _fault(kind, "E10019", (), only).diagnostics[0],
-        )
+        raise _no_images(kind, layout, only)
     axes = _IMAGE_AXES[layout]
     for name, dims in sorted(shapes.items()):
         found = tuple(axis for axis, dim in enumerate(dims) if dim is None)
         if found and (len(dims) != _IMAGE_RANK or found != axes):
-            raise _fault(kind, "E10019", (), f"{only}; input {name!r} is {_shape_text(dims)}")
+            raise _fault(
+                kind,
+                "E10019",
+                (),
+                Text(
+                    "{only}; input {name} is {shape}",
+                    only=only,
+                    name=repr(name),
+                    shape=_shape_text(dims),
+                ),
+            )
     if all(None not in dims for dims in shapes.values()):
-        raise _fault(kind, "E10019", (), f"{only}; no input has -1")
+        raise _fault(kind, "E10019", (), Text("{only}; no input has -1", only=only))
     text = text.removesuffix(";")
     if text.strip("0123456789,; "):
-        raise _value_fault(kind, text, "only digits, commas, blanks and semicolons are allowed")
+        raise _value_fault(
+            kind, text, Text("only digits, commas, blanks and semicolons are allowed")
+        )
     groups = [group.split(",") for group in text.split(";")]
     if any(len(group) != len(axes) for group in groups):
         raise _fault(
-            kind, "E10020", (text,), f"each gear of {kind.option} is height,width; found {text!r}"
+            kind,
+            "E10020",
+            (text,),
+            Text(
+                "each gear of {option} is height,width; found {text}",
+                option=kind.option,
+                text=repr(text),
+            ),
         )
     return tuple(tuple(_number(kind, each.strip(" "), text) for each in group) for group in groups)
 
@@ -287,15 +350,22 @@ def _check_dims(text: str, shapes: Mapping[str, Dims], _format: str) -> tuple[tu
             kind,
             "E10001",
             ("0", "--input_shape", "at least one dim must be -1"),
-            f"{kind.option} needs at least one -1 in --input-shape",
+            Text("{option} needs at least one -1 in --input-shape", option=kind.option),
         )
     text = text.removesuffix(";")
     if not text:
-        raise _fault(kind, "E10058", (f"--{kind.parameter}",), f"{kind.option} lists no gear")
+        raise _fault(
+            kind,
+            "E10058",
+            (f"--{kind.parameter}",),
+            Text("{option} lists no gear", option=kind.option),
+        )
     found = []
     for group in (each.split(",") for each in text.split(";")):
         if len(group) != count:
-            reason = f"each gear needs {count} numbers, one for each -1 in --input-shape"
+            reason = Text(
+                "each gear needs {count} numbers, one for each -1 in --input-shape", count=count
+            )
             raise _value_fault(kind, text, f"{reason}; {','.join(group)!r} has {len(group)}")
         found.append(tuple(_digits(each) for each in group))
     return tuple(found)
@@ -309,7 +379,11 @@ def _digits(text: str) -> int:
             kind,
             "E10001",
             (text, f"--{kind.parameter}", "dims must be positive integers"),
-            f"gears of {kind.option} are made of whole numbers, found {text!r}",
+            Text(
+                "gears of {option} are made of whole numbers, found {text}",
+                option=kind.option,
+                text=repr(text),
+            ),
         )
     return _bounded(kind, text)
 
@@ -317,7 +391,7 @@ def _digits(text: str) -> int:
 def _number(kind: GearKind, text: str, whole: str) -> int:
     """Return one number of batch or image sizes."""
     if not text.isascii() or not text.isdigit():
-        raise _value_fault(kind, whole, f"{text!r} is not a whole number")
+        raise _value_fault(kind, whole, Text("{dim} is not a whole number", dim=repr(text)))
     return _bounded(kind, text)
 
 
@@ -330,7 +404,12 @@ def _bounded(kind: GearKind, digits: str) -> int:
             kind,
             "E10013",
             (shown, kind.parameter),
-            f"dims of {kind.option} are at most {_LARGEST}, found {shown}",
+            Text(
+                "dims of {option} are at most {largest}, found {shown}",
+                option=kind.option,
+                largest=_LARGEST,
+                shown=shown,
+            ),
         )
     return int(digits)
 
@@ -343,7 +422,12 @@ def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...]) -> None:
             kind,
             "E10035",
             (str(count), str(FEWEST_GEARS)),
-            f"{kind.option} needs at least {FEWEST_GEARS} gears, found {count}",
+            Text(
+                "{option} needs at least {fewest_gears} gears, found {count}",
+                option=kind.option,
+                fewest_gears=FEWEST_GEARS,
+                count=count,
+            ),
             "a model for one shape needs no gears: give the numbers in --input-shape",
         )
     if count > MOST_GEARS:
@@ -351,16 +435,29 @@ def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...]) -> None:
             kind,
             "E10036",
             (str(count), str(MOST_GEARS)),
-            f"{kind.option} takes at most {MOST_GEARS} gears, found {count}",
+            Text(
+                "{option} takes at most {most_gears} gears, found {count}",
+                option=kind.option,
+                most_gears=MOST_GEARS,
+                count=count,
+            ),
         )
     zero = next((gear for gear in gears if 0 in gear), None)
     if zero is not None:
         raise _fault(
-            kind, "E10038", ("0",), f"numbers of {kind.option} must be at least 1, found 0"
+            kind,
+            "E10038",
+            ("0",),
+            Text("numbers of {option} must be at least 1, found 0", option=kind.option),
         )
     twice = next((gear for gear in gears if gears.count(gear) > 1), None)
     if twice is not None:
-        raise _fault(kind, "E10039", (), f"{kind.option} lists gear {format_gear(twice)} twice")
+        raise _fault(
+            kind,
+            "E10039",
+            (),
+            Text("{option} lists gear {gear} twice", option=kind.option, gear=format_gear(twice)),
+        )
 
 
 def _shape_text(dims: Dims) -> str:
@@ -375,7 +472,12 @@ def _place(kind: GearKind) -> Place:
 
 def _value_fault(kind: GearKind, text: str, reason: str) -> AtcError:
     """Return the refusal of an option's whole text."""
-    message = f"{kind.option} {text!r} cannot be read: {reason}"
+    message = Text(
+        "{option} {text} cannot be read: {reason}",
+        option=kind.option,
+        text=repr(text),
+        reason=reason,
+    )
     return _fault(kind, "E10003", (text, kind.parameter, reason), message)
 
 
@@ -391,6 +493,6 @@ def _fault(
     return BAD_OPTION.error(
         message,
         place=_place(kind),
-        help=help_ or f"for example {example}",
+        help=help_ or Text("for example {example}", example=example),
         atc=AtcFault(code, arguments),
     )

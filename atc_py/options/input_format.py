@@ -6,6 +6,7 @@ from enum import Enum
 
 from atc_py.diag import AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.text import Text
 
 __all__ = ["InputFormat"]
 
@@ -29,11 +30,16 @@ class InputFormat(Enum):
         if found is None:
             known = ", ".join(each.value for each in cls)
             raise BAD_OPTION.error(
-                f"--input-format knows no layout {name!r}",
+                Text("--input-format knows no layout {name}", name=repr(name)),
                 place=Place(field="--input-format"),
-                help=f"layouts are {known}",
+                help=Text("layouts are {known}", known=known),
                 atc=AtcFault(
-                    "E10001", (name, "--input_format", f"the layout must be one of {known}")
+                    "E10001",
+                    (
+                        name,
+                        "--input_format",
+                        Text("the layout must be one of {known}", known=known),
+                    ),
                 ),
             )
         return found

@@ -8,6 +8,7 @@ import msgspec
 
 from atc_py.diag import AtcFault, Place
 from atc_py.diag.codes import BAD_INPUT_SHAPE
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,7 +66,10 @@ def parse_gear_shapes(text: str) -> dict[str, Dims]:
         AtcError: BAD_INPUT_SHAPE as `parse_input_shapes` does, and for a range such as `1~8`.
     """
     if "~" in text:
-        raise _error(f"--input-shape {text!r} has a range, which gears exclude", AtcFault("E10040"))
+        raise _error(
+            Text("--input-shape {text} has a range, which gears exclude", text=repr(text)),
+            AtcFault("E10040"),
+        )
     return _parsed(text, lambda dim, name: None if dim == _OPEN else _dim(dim, name, text))
 
 
@@ -78,10 +82,10 @@ def _parsed(text: str, dim_of: Callable[[str, str], _D]) -> dict[str, tuple[_D, 
     for entry in text.split(";"):
         name, colon, dims = (part.strip() for part in entry.rpartition(":"))
         if not colon or not name:
-            reason = f"{entry.strip()!r} is not of the form `name:dims`"
+            reason = Text("{entry} is not of the form `name:dims`", entry=repr(entry.strip()))
             raise _error(reason, AtcFault("E10002", (text, reason, _SAMPLE)))
         if name in shapes:
-            raise _error(f"the shape of input {name!r} is given twice")
+            raise _error(Text("the shape of input {name} is given twice", name=repr(name)))
         parts = dims.split(",") if dims else []
         shapes[name] = tuple(dim_of(part.strip(), name) for part in parts)
     return shapes
@@ -99,8 +103,11 @@ def _dim(text: str, name: str, whole: str) -> int:
     dim = int(text) if fits else 0
     if not 1 <= dim <= _LARGEST:
         shown = text if len(text) <= len("-2147483648") else f"{text[:10]}..."
-        message = (
-            f"dims of input {name!r} must be whole numbers in [1, {_LARGEST}], found {shown!r}"
+        message = Text(
+            "dims of input {name} must be whole numbers in [1, {largest}], found {shown}",
+            name=repr(name),
+            largest=_LARGEST,
+            shown=repr(shown),
         )
         raise _error(message, _dim_fault(shown, whole, message))
     return dim

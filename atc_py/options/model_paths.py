@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import FILE_NOT_FOUND
 from atc_py.system.path_facts import is_file, is_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,16 +41,23 @@ def _files(text: str) -> list[Path]:
         return [Path(text)]
     if is_folder(text):
         found = sorted(each for each in Path(text).rglob(f"*{_SUFFIX}") if each.is_file())
-        return found or _refuse(f"cannot read {text}: no {_SUFFIX} file is in this folder", text)
+        return found or _refuse(
+            Text(
+                "cannot read {text}: no {suffix} file is in this folder", text=text, suffix=_SUFFIX
+            ),
+            text,
+        )
     if glob.has_magic(text) and not os.path.lexists(text):
         names = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  (a pattern may be absolute)
         found = [Path(each) for each in names if is_file(each)]
-        return found or _refuse(f"cannot read {text}: no file matches", text)
+        return found or _refuse(Text("cannot read {text}: no file matches", text=text), text)
     return [Path(text)]
 
 
 def _refuse(message: str, text: str) -> list[Path]:
     """Refuse a text that names no model."""
     raise FILE_NOT_FOUND.error(
-        message, place=Place(text), help=f"name {_SUFFIX} files, or a folder that has some"
+        message,
+        place=Place(text),
+        help=Text("name {suffix} files, or a folder that has some", suffix=_SUFFIX),
     )

@@ -8,6 +8,7 @@ import msgspec
 
 from atc_py.diag import AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.diag import AtcError
@@ -50,10 +51,14 @@ def parse_out_nodes(text: str) -> tuple[OutNode, ...]:
     found = tuple(_entry(each.strip(), text) for each in given)
     if len({each.index is None for each in found}) > 1:
         raise out_nodes_error(
-            text, f"{text!r} mixes names of tensors with `node:index`, which cannot stand together"
+            text,
+            Text(
+                "{text} mixes names of tensors with `node:index`, which cannot stand together",
+                text=repr(text),
+            ),
         )
     if len(set(found)) < len(found):
-        raise out_nodes_error(text, f"{text!r} names a result twice")
+        raise out_nodes_error(text, Text("{text} names a result twice", text=repr(text)))
     return found
 
 
@@ -70,17 +75,30 @@ def _entry(entry: str, text: str) -> OutNode:
     if len(parts) == 1 and entry:
         return OutNode(entry, entry)
     if len(parts) != len(("node", "index")) or not parts[0]:
-        shown = repr(entry) if entry else "an empty entry"
+        shown = repr(entry) if entry else Text("an empty entry")
         raise out_nodes_error(
-            entry or text, f"{shown} is neither the name of a tensor nor `node:index`"
+            entry or text,
+            Text("{shown} is neither the name of a tensor nor `node:index`", shown=shown),
         )
     name, digits = parts
     if not (digits.isascii() and digits.isdigit()):
         raise out_nodes_error(
-            entry, f"the index {digits!r} of node {name!r} must be 0 or a positive integer"
+            entry,
+            Text(
+                "the index {digits} of node {name} must be 0 or a positive integer",
+                digits=repr(digits),
+                name=repr(name),
+            ),
         )
     if len(digits.lstrip("0")) > len(str(_LARGEST)) or int(digits) > _LARGEST:
         raise out_nodes_error(
-            digits, f"the index {digits[:20]} of node {name!r} is beyond {_LARGEST}", "E10013"
+            digits,
+            Text(
+                "the index {digits} of node {name} is beyond {largest}",
+                digits=digits[:20],
+                name=repr(name),
+                largest=_LARGEST,
+            ),
+            "E10013",
         )
     return OutNode(entry, name, int(digits))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,16 +41,17 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
     given = f"{model.stem}{_SUFFIX}" if output is None else os.fspath(output)
     if output is not None and (_names_no_file(given) or os.path.split(given)[1] == _SUFFIX):
         raise BAD_OPTION.error(
-            f"the output {given!r} names no file", help="give a file name such as model.om"
+            Text("the output {given} names no file", given=repr(given)),
+            help="give a file name such as model.om",
         )
     path = _with_suffix(Path(given))
     for each in (Path(given), path):
         name = f"{model.stem}{_SUFFIX}"
         example = each / name if stat.S_ISDIR(_mode(each)) else name
-        _refuse_no_file(each, f"give the name of a file, such as {example}")
+        _refuse_no_file(each, Text("give the name of a file, such as {default}", default=example))
     if _is_same(path, model):
         raise BAD_OPTION.error(
-            f"the output {path} is the model itself",
+            Text("the output {path} is the model itself", path=path),
             place=Place(str(path)),
             help="give another name with -o; the model would be lost",
         )
@@ -79,13 +81,13 @@ def rewritten_output(
     path = default if output is None else Path(output)
     if output is not None and _names_no_file(os.fspath(output)):
         raise BAD_OPTION.error(
-            f"the output {os.fspath(output)!r} names no file",
-            help=f"give a file name such as {default.name}",
+            Text("the output {given} names no file", given=repr(os.fspath(output))),
+            help=Text("give a file name such as {default}", default=default.name),
         )
-    _refuse_no_file(path, f"give the name of a file, such as {default.name}")
+    _refuse_no_file(path, Text("give the name of a file, such as {default}", default=default.name))
     if _is_same(path, model):
         raise BAD_OPTION.error(
-            f"the output {path} is the model itself",
+            Text("the output {path} is the model itself", path=path),
             place=Place(str(path)),
             help="give another name with -o; the model would be lost",
         )
@@ -111,20 +113,23 @@ def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | N
         return None
     if not os.fspath(given):
         raise BAD_OPTION.error(
-            f"{option} is empty and names no folder", help="write `.` for the current folder"
+            Text("{option} is empty and names no folder", option=option),
+            help="write `.` for the current folder",
         )
     if "\0" in os.fspath(given):
-        raise BAD_OPTION.error(f"{option} {os.fspath(given)!r} names no folder")
+        raise BAD_OPTION.error(
+            Text("{option} {fspath} names no folder", option=option, fspath=repr(os.fspath(given)))
+        )
     if os.fspath(given) == _STANDARD_OUTPUT:
         raise BAD_OPTION.error(
-            f"{option} {_STANDARD_OUTPUT!r} names no folder",
+            Text("{option} {fspath} names no folder", option=option, fspath=repr(_STANDARD_OUTPUT)),
             help="several files are written, which standard output cannot take; name a folder",
         )
     path = Path(given)
     kind = _kind(path)
     if kind not in {"", "a folder"}:
         raise CANNOT_WRITE.error(
-            f"cannot write to {path}: it is {kind}, not a folder",
+            Text("cannot write to {path}: it is {kind}, not a folder", path=path, kind=kind),
             place=Place(str(path)),
             help="give the name of a folder, or a new name",
         )
@@ -140,14 +145,19 @@ def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
     """
     if _names_no_file(given):
         raise BAD_OPTION.error(
-            f"{option} {given!r} names no file",
-            help=f"give a file name such as report.json{_stdout_hint(option)}",
+            Text("{option} {given} names no file", option=option, given=repr(given)),
+            help=Text(
+                "give a file name such as report.json{stdout_hint}",
+                stdout_hint=_stdout_hint(option),
+            ),
         )
     path = Path(given)
-    _refuse_no_file(path, f"give the name of a file{_stdout_hint(option)}")
+    _refuse_no_file(
+        path, Text("give the name of a file{stdout_hint}", stdout_hint=_stdout_hint(option))
+    )
     if any(_is_same(path, each) for each in inputs):
         raise BAD_OPTION.error(
-            f"{option} {path} is a model that is to be checked",
+            Text("{option} {path} is a model that is to be checked", option=option, path=path),
             place=Place(str(path)),
             help="give another name; the model would be lost",
         )
@@ -163,14 +173,14 @@ def file_output(given: str | os.PathLike[str], inputs: Iterable[Path], example: 
     """
     if _names_no_file(os.fspath(given)):
         raise BAD_OPTION.error(
-            f"the output {os.fspath(given)!r} names no file",
-            help=f"give a file name such as {example}",
+            Text("the output {given} names no file", given=repr(os.fspath(given))),
+            help=Text("give a file name such as {default}", default=example),
         )
     path = Path(given)
-    _refuse_no_file(path, f"give the name of a file, such as {example}")
+    _refuse_no_file(path, Text("give the name of a file, such as {default}", default=example))
     if any(_is_same(path, each) for each in inputs):
         raise BAD_OPTION.error(
-            f"the output {path} is a file that is read",
+            Text("the output {path} is a file that is read", path=path),
             place=Place(str(path)),
             help="give another name with -o; the file would be lost",
         )
@@ -184,7 +194,7 @@ def _with_suffix(path: Path) -> Path:
 
 def _stdout_hint(option: str) -> str:
     """Tell how to see a report without a file, where `option` is for a report."""
-    return ", or leave --output out to print the report" if option == "--output" else ""
+    return Text(", or leave --output out to print the report") if option == "--output" else ""
 
 
 def _refuse_no_file(path: Path, help_: str) -> None:
@@ -193,14 +203,16 @@ def _refuse_no_file(path: Path, help_: str) -> None:
     # The name is resolved as a text, so that `a/..` needs no `a`; so it is when it is written.
     if not kind and not _mode(Path(os.path.realpath(path)).parent):
         raise CANNOT_WRITE.error(
-            f"cannot write {path}: there is no folder {path.parent}",
+            Text("cannot write {path}: there is no folder {parent}", path=path, parent=path.parent),
             place=Place(str(path)),
             help="create the folder first, or choose another place",
         )
     if kind not in {"", "a file"}:
-        other = "" if kind == "a folder" else ", not a file"
+        other = "" if kind == "a folder" else Text(", not a file")
         raise CANNOT_WRITE.error(
-            f"cannot write {path}: it is {kind}{other}", place=Place(str(path)), help=help_
+            Text("cannot write {path}: it is {kind}{other}", path=path, kind=kind, other=other),
+            place=Place(str(path)),
+            help=help_,
         )
 
 
@@ -208,12 +220,12 @@ def _kind(path: Path) -> str:
     """Name what is at `path`; empty where there is nothing."""
     mode = _mode(path)
     if stat.S_ISDIR(mode):
-        return "a folder"
+        return Text("a folder")
     if mode and not stat.S_ISREG(mode):
-        return "a device, a pipe or a socket"
+        return Text("a device, a pipe or a socket")
     if _is_stream(path):
-        return "a name for a device or an open stream"
-    return "a file" if mode else ""
+        return Text("a name for a device or an open stream")
+    return Text("a file") if mode else ""
 
 
 def _is_stream(path: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.text import Text
 
 __all__ = ["parse_size"]
 
@@ -24,7 +25,11 @@ def parse_size(text: str) -> tuple[int, int]:
         if min(height, width) >= 1 and max(height, width) <= _MOST:
             return height, width
     raise BAD_OPTION.error(
-        f"--size is height and width in [1, {_MOST}], found {text[:40]!r}",
+        Text(
+            "--size is height and width in [1, {most}], found {text}",
+            most=_MOST,
+            text=repr(text[:40]),
+        ),
         place=Place(field="--size"),
         help="write --size 224,224",
     )

@@ -8,6 +8,7 @@ from atc_py.diag import AtcFault
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
 from atc_py.system.structs import Result
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,13 +75,21 @@ def parse_ranges(text: str) -> Ranges:
     for entry in text.split(";"):
         name, colon, dims = (part.strip() for part in entry.rpartition(":"))
         if not colon or not name:
-            raise _fault("E10048", text, f"{entry.strip()!r} is not of the form `name:dims`")
+            raise _fault(
+                "E10048",
+                text,
+                Text("{entry} is not of the form `name:dims`", entry=repr(entry.strip())),
+            )
         if set(dims) - _ALLOWED:
             raise _fault(
-                "E10002", text, f"the dims {dims!r} have other characters than digits, ~ - ,"
+                "E10002",
+                text,
+                Text("the dims {dims} have other characters than digits, ~ - ,", dims=repr(dims)),
             )
         if name in found:
-            raise _fault("E10048", text, f"the shape of input {name!r} is given twice")
+            raise _fault(
+                "E10048", text, Text("the shape of input {name} is given twice", name=repr(name))
+            )
         found[name] = tuple(_range(part.strip(), text) for part in dims.split(",")) if dims else ()
     return found
 
@@ -106,7 +115,11 @@ def refuse_ranges(ranges: Mapping[str, tuple[DimRange, ...]], why: str) -> None:
     """
     if ranges:
         raise BAD_INPUT_SHAPE.error(
-            f"--input-shape leaves dims of {format_ranges(ranges)} open, but {why}",
+            Text(
+                "--input-shape leaves dims of {ranges} open, but {why}",
+                ranges=format_ranges(ranges),
+                why=why,
+            ),
             place=INPUT_SHAPE_PLACE,
             help="give numbers in place of ranges and -1",
         )
@@ -128,10 +141,18 @@ def _range(text: str, whole: str) -> DimRange:
     if not wave and text.startswith("-") and _is_number(text[1:]):
         return DimRange(1, None)
     if not _is_number(low) or (wave and not _is_number(high)):
-        raise _fault("E10048", whole, f"{text!r} cannot be converted to a number or a range")
+        raise _fault(
+            "E10048",
+            whole,
+            Text("{part} cannot be converted to a number or a range", part=repr(text)),
+        )
     numbers = int(low), int(high) if wave else int(low)
     if not numbers[1] >= 1 or numbers[0] > numbers[1] or numbers[1] > _LARGEST:
-        raise _fault("E10048", whole, f"{text!r} has no number in [1, {_LARGEST}]")
+        raise _fault(
+            "E10048",
+            whole,
+            Text("{text} has no number in [1, {largest}]", text=repr(text), largest=_LARGEST),
+        )
     return DimRange(max(numbers[0], 1), numbers[1])
 
 
@@ -143,7 +164,7 @@ def _is_number(text: str) -> bool:
 def _fault(code: str, text: str, reason: str) -> AtcError:
     """Return the refusal of a text."""
     return BAD_INPUT_SHAPE.error(
-        f"--input-shape {text!r} cannot be read: {reason}",
+        Text("--input-shape {text} cannot be read: {reason}", text=repr(text), reason=reason),
         place=INPUT_SHAPE_PLACE,
         help='write ranges as "x:1~8,3,224,224", and -1 for any number',
         atc=AtcFault(code, (text, reason, _SAMPLE)),

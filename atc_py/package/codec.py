@@ -14,6 +14,7 @@ from atc_py.package.names import MODEL, REPORT
 from atc_py.package.schema import FORMAT, FORMAT_VERSION, READ_VERSIONS, OmModel
 from atc_py.system.json_text import MAX_DEPTH, is_deep
 from atc_py.system.struct_types import ready_for_threads
+from atc_py.text import Text, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,17 +46,19 @@ ready_for_threads(_Probe, OmModel, OmIndex)
 def encode_model(model: OmModel) -> bytes:
     """Return JSON of a description; the same description gives the same bytes."""
     nodes = [_without_nonfinite(node) for node in model.nodes]
-    return msgspec.json.encode(msgspec.structs.replace(model, nodes=nodes), order="deterministic")
+    return msgspec.json.encode(
+        msgspec.structs.replace(model, nodes=nodes), order="deterministic", enc_hook=plain_text
+    )
 
 
 def encode_index(index: OmIndex) -> bytes:
     """Return JSON of the description of a model with gears."""
-    return msgspec.json.encode(index, order="deterministic")
+    return msgspec.json.encode(index, order="deterministic", enc_hook=plain_text)
 
 
 def encode_report(report: Mapping[str, object]) -> bytes:
     """Encode a report as JSON, byte for byte reproducible; NaN and infinity become null."""
-    return msgspec.json.encode(dict(report), order="deterministic")
+    return msgspec.json.encode(dict(report), order="deterministic", enc_hook=plain_text)
 
 
 def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
@@ -68,7 +71,12 @@ def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
     probe = _decode(data, _Probe, place)
     if probe.format != FORMAT:
         raise NOT_OM.error(
-            f"{file} says that its format is {probe.format!r}; atc-py reads {FORMAT!r}",
+            Text(
+                "{file} says that its format is {format}; atc-py reads {format_2}",
+                file=file,
+                format=repr(probe.format),
+                format_2=repr(FORMAT),
+            ),
             place=place,
             help="convert the ONNX model with `atc-py convert`",
         )
@@ -77,7 +85,12 @@ def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
     if probe.format_version not in READ_VERSIONS:
         known = " and ".join(f"version {version}" for version in (*READ_VERSIONS, GEARS_VERSION))
         raise OM_VERSION.error(
-            f"{file} has version {probe.format_version} of the format; this atc-py reads {known}",
+            Text(
+                "{file} has version {format_version} of the format; this atc-py reads {known}",
+                file=file,
+                format_version=probe.format_version,
+                known=known,
+            ),
             place=place,
             help="convert the ONNX model again with this atc-py, or use the one that wrote it",
         )
@@ -94,8 +107,14 @@ def decode_gear(data: bytes, file: str, member: str) -> OmModel:
     model = _decoded_model(data, place)
     if (model.format, model.format_version) != (FORMAT, FORMAT_VERSION):
         raise OM_CONTENT.error(
-            f"{member} must be a description of version {FORMAT_VERSION}, "
-            f"found {model.format!r}, version {model.format_version}",
+            Text(
+                "{member} must be a description of version {format_version}, found {format}, "
+                "version {format_version_2}",
+                member=member,
+                format_version=FORMAT_VERSION,
+                format=repr(model.format),
+                format_version_2=model.format_version,
+            ),
             place=place,
             help="convert the ONNX model again",
         )
@@ -119,7 +138,9 @@ def decode_report(data: bytes, file: str, member: str = REPORT) -> dict[str, obj
     report = _decode(data, dict[str, object], place)
     if is_deep(report):
         raise OM_CONTENT.error(
-            f"{member} is nested more than {MAX_DEPTH} times",
+            Text(
+                "{member} is nested more than {max_depth} times", member=member, max_depth=MAX_DEPTH
+            ),
             place=place,
             help="convert the ONNX model again",
         )
@@ -132,7 +153,7 @@ def _decode(data: bytes, type_: type[_T], place: Place) -> _T:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise OM_CONTENT.error(
-            f"{place.field} does not follow the schema: {error}",
+            Text("{field} does not follow the schema: {error}", field=place.field, error=error),
             place=place,
             help="convert the ONNX model again",
         ) from error
@@ -168,7 +189,9 @@ def _with_nonfinite(node: OmNode, place: Place) -> OmNode:
         }
     except ValueError as error:
         raise OM_CONTENT.error(
-            f"a number of node {node.name!r} cannot be read: {error}",
+            Text(
+                "a number of node {node} cannot be read: {error}", node=repr(node.name), error=error
+            ),
             place=place,
             help="convert the ONNX model again",
         ) from error

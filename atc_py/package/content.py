@@ -14,6 +14,7 @@ from atc_py.package.schema import INPUT_RANGES
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +55,15 @@ class _Reporter:
 
     def unknown(self, field: str, kind: str, found: str, known: Iterable[str]) -> None:
         """Add a finding about an unknown name."""
-        self.add(field, f"{kind} must be one of {', '.join(known)}; found {found!r}")
+        self.add(
+            field,
+            Text(
+                "{kind} must be one of {known}; found {actual}",
+                kind=kind,
+                known=", ".join(known),
+                actual=repr(found),
+            ),
+        )
 
 
 def check_names(entries: Iterable[Entry], file: str, sink: Sink) -> None:
@@ -63,17 +72,34 @@ def check_names(entries: Iterable[Entry], file: str, sink: Sink) -> None:
     entries = list(entries)
     for entry in entries:
         if entry.size > _LARGEST_TEXT and not entry.name.startswith(WEIGHTS):
-            message = f"{entry.name!r} must have at most {_LARGEST_TEXT} bytes, found {entry.size}"
+            message = Text(
+                "{entry} must have at most {largest_text} bytes, found {size}",
+                entry=repr(entry.name),
+                largest_text=_LARGEST_TEXT,
+                size=entry.size,
+            )
             report.add(entry.name, message)
     counts = Counter(entry.name for entry in entries)
     for name, count in counts.items():
         if count > 1:
-            report.add(name, f"a member's name must occur once; {name!r} occurs {count} times")
+            report.add(
+                name,
+                Text(
+                    "a member's name must occur once; {name} occurs {count} times",
+                    name=repr(name),
+                    count=count,
+                ),
+            )
         if not is_safe_member(name):
-            report.add(name, f"a member's name must be a plain relative path; found {name!r}")
+            report.add(
+                name,
+                Text(
+                    "a member's name must be a plain relative path; found {name}", name=repr(name)
+                ),
+            )
     for name in (MODEL, REPORT):
         if name not in counts:
-            report.add(name, f"the archive must have a member {name}; it has none")
+            report.add(name, Text("the archive must have a member {name}; it has none", name=name))
 
 
 def check_members(
@@ -84,12 +110,34 @@ def check_members(
     present = {entry.name: entry.size for entry in entries if entry.name != MODEL}
     for name in sorted(present.keys() | model.members.keys()):
         if name not in present:
-            report.add(name, f"{MODEL} lists a member {name!r} that the archive does not have")
+            report.add(
+                name,
+                Text(
+                    "{model} lists a member {name} that the archive does not have",
+                    model=MODEL,
+                    name=repr(name),
+                ),
+            )
         elif name not in model.members:
-            report.add(name, f"the archive has a member {name!r} that {MODEL} does not list")
+            report.add(
+                name,
+                Text(
+                    "the archive has a member {name} that {model} does not list",
+                    name=repr(name),
+                    model=MODEL,
+                ),
+            )
         elif present[name] != model.members[name].size:
             listed = model.members[name].size
-            report.add(name, f"{name} must have {listed} bytes, found {present[name]}")
+            report.add(
+                name,
+                Text(
+                    "{name} must have {listed} bytes, found {present}",
+                    name=name,
+                    listed=listed,
+                    present=present[name],
+                ),
+            )
 
 
 def check_description(model: OmModel, file: str, sink: Sink) -> None:
@@ -152,12 +200,21 @@ def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporte
     known = [dim for dim in tensor.shape if dim is not None]
     filled = element_count(max(dim, 1) for dim in known)
     if len(tensor.shape) > MAX_RANK or min(known, default=0) < 0 or filled > _MOST_BYTES:
-        report.add(field, f"no tensor can have the shape {format_shape(tensor.shape)}")
+        report.add(
+            field, Text("no tensor can have the shape {shape}", shape=format_shape(tensor.shape))
+        )
     member = tensor.member
     if member is not None and len(known) < len(tensor.shape):
         report.add(field, "a constant must have known dims")
     if member is not None and not (member in model.members and member.startswith(WEIGHTS)):
-        report.add(field, f"a constant's member must be one below {WEIGHTS}; found {member!r}")
+        report.add(
+            field,
+            Text(
+                "a constant's member must be one below {weights}; found {member}",
+                weights=WEIGHTS,
+                member=repr(member),
+            ),
+        )
 
 
 def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report: _Reporter) -> None:
@@ -180,18 +237,34 @@ def _check_position(field: str, position: int, allowed: range, report: _Reporter
     if position in allowed:
         return True
     bounds = f"[{allowed.start}, {allowed.stop - 1}]"
-    report.add(field, f"a tensor's position must be in {bounds}, found {position}")
+    report.add(
+        field,
+        Text(
+            "a tensor's position must be in {bounds}, found {position}",
+            bounds=bounds,
+            position=position,
+        ),
+    )
     return False
 
 
 def _note_use(field: str, position: int, made: set[int], report: _Reporter) -> None:
     """Note a use; the tensor must have been made before."""
     if position not in made:
-        report.add(field, f"a tensor must be made before it is used; tensor {position} is not")
+        report.add(
+            field,
+            Text(
+                "a tensor must be made before it is used; tensor {position} is not",
+                position=position,
+            ),
+        )
 
 
 def _note_source(field: str, position: int, made: set[int], report: _Reporter) -> None:
     """Note a source; a second one is a contradiction."""
     if position in made:
-        report.add(field, f"a tensor must have one source; tensor {position} has two")
+        report.add(
+            field,
+            Text("a tensor must have one source; tensor {position} has two", position=position),
+        )
     made.add(position)

@@ -27,6 +27,7 @@ from atc_py.package.records import (
     local_header,
     parse_directory,
 )
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -54,14 +55,14 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
     """
     tail = data[-_TAIL:]
     if data[:4] == b"IMOD":
-        raise _not_a_model(file, "its first bytes are those of Huawei's own format")
+        raise _not_a_model(file, Text("its first bytes are those of Huawei's own format"))
     if is_onnx(data):
         raise _onnx_model(file)
     if not is_directory_end(tail):
         if data[:4] == b"PK\x03\x04":
-            raise _not_a_model(file, "it is a zip archive of another kind, or cut short")
+            raise _not_a_model(file, Text("it is a zip archive of another kind, or cut short"))
         raise _not_a_model(
-            file, "it is neither a zip archive, which offline models are, nor an ONNX model"
+            file, Text("it is neither a zip archive, which offline models are, nor an ONNX model")
         )
     block, digest = data[directory_offset(tail) :], document_digest(tail)
     try:
@@ -71,7 +72,10 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
         sound = False
     if not sound:
         raise OM_MEMBER.error(
-            f"the directory of {file} is damaged: its bytes are not the ones that were written",
+            Text(
+                "the directory of {file} is damaged: its bytes are not the ones that were written",
+                file=file,
+            ),
             place=Place(file=file, field="directory"),
             help="copy the file again, or convert the ONNX model again",
         )
@@ -81,7 +85,7 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
 def damaged_headers(data: mmap, entries: Iterable[Entry], file: str) -> list[Diagnostic]:
     """Return OM_MEMBER for each member whose header is not the one that the directory asks for."""
     return [
-        _damaged_member(entry.name, file, "the header before its data")
+        _damaged_member(entry.name, file, Text("the header before its data"))
         for entry in entries
         if data[entry.offset : entry.data_offset] != local_header(entry)
     ]
@@ -94,7 +98,7 @@ def damaged_members(
     wanted = [entry for entry in entries if entry.name in digests]
     found = _digests(data, wanted)
     return [
-        _damaged_member(entry.name, file, "its data")
+        _damaged_member(entry.name, file, Text("its data"))
         for entry in wanted
         if found[entry.name] != digests[entry.name]
     ]
@@ -125,7 +129,12 @@ def _digests(data: mmap, entries: list[Entry]) -> dict[str, str]:
 def _damaged_member(member: str, file: str, part: str) -> Diagnostic:
     """Return a member that is not what was written."""
     return OM_MEMBER.diagnostic(
-        f"{member} in {file} is damaged: {part} does not match its digest",
+        Text(
+            "{member} in {file} is damaged: {part} does not match its digest",
+            member=member,
+            file=file,
+            part=part,
+        ),
         place=Place(file=file, field=member),
         help="copy the file again, or convert the ONNX model again",
     )
@@ -135,17 +144,20 @@ def _onnx_model(file: str) -> AtcError:
     """Make the error for an ONNX model given as an offline model."""
     name = shlex.quote(file)
     return NOT_OM.error(
-        f"{file} is an ONNX model, not an offline model",
+        Text("{file} is an ONNX model, not an offline model", file=file),
         place=Place(file=file),
-        help=f"compile it with `atc-py convert {name}` and give the .om file that is written; "
-        f"`atc-py check {name}` looks at the ONNX model itself",
+        help=Text(
+            "compile it with `atc-py convert {name}` and give the .om file that is written; "
+            "`atc-py check {name}` looks at the ONNX model itself",
+            name=name,
+        ),
     )
 
 
 def _not_a_model(file: str, why: str) -> AtcError:
     """Return the refusal of a file that is not an offline model."""
     return NOT_OM.error(
-        f"{file} is not an offline model of atc-py: {why}",
+        Text("{file} is not an offline model of atc-py: {why}", file=file, why=why),
         place=Place(file=file),
         help="convert the ONNX model with `atc-py convert`",
     )

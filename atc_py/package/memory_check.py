@@ -15,6 +15,7 @@ from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +64,13 @@ def check_memory(model: OmModel, file: str, sink: Sink) -> None:
 def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, str]]:
     """Yield (field, sentence) of everything that is wrong with a plan."""
     if model.format_version < _SINCE:
-        yield "memory", f"version {model.format_version} of the format has no memory plan"
+        yield (
+            "memory",
+            Text(
+                "version {format_version} of the format has no memory plan",
+                format_version=model.format_version,
+            ),
+        )
         return
     if len(memory.places) != len(model.tensors):
         count = len(model.tensors)

@@ -20,6 +20,7 @@ from atc_py.ir import CastConst, DeferredConst, RowwiseConst, SplatConst
 from atc_py.package.npy import CHUNK, array_chunks
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -153,7 +154,7 @@ def _jobs(value: Value) -> Iterator[_Job]:
     const, dtype = value.const, value.type.dtype
     source = const.source if isinstance(const, CastConst) else const
     if const is None or source is None:
-        raise ValueError(f"{value.name} has no data")
+        raise ValueError(Text("{value} has no data", value=value.name))
     _check(value, const.dtype, const.shape)
     if isinstance(source, RowwiseConst):
         yield from _jobs_of_rows(const, source, dtype)
@@ -231,7 +232,7 @@ def _piece_of_rows(
 def _whole(value: Value, _spare: _Spare) -> _Piece:
     """Return the data of a constant, checked against its type."""
     if value.const is None:
-        raise ValueError(f"{value.name} has no data")
+        raise ValueError(Text("{value} has no data", value=value.name))
     array = value.const.numpy()
     _check(value, DType.from_numpy(array.dtype), array.shape)
     return _Piece(array)

@@ -16,6 +16,7 @@ from atc_py.package.verify import VerifiedFile, verify
 from atc_py.system.input_files import check_name, check_regular, read_refusal
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +86,7 @@ class OfflineModel:
             AtcError: OM_CONTENT where no constant has that member.
         """
         if member not in self._types:
-            raise self._missing_member(member, "no constant has")
+            raise self._missing_member(member, Text("no constant has"))
         dtype, shape = self._types[member]
         start = self._entries[member].data_offset + len(npy_header(dtype, shape))
         return view_array(self._data, start, dtype, shape)
@@ -97,7 +98,7 @@ class OfflineModel:
             ValueError: there is no such gear.
         """
         if self.gears is None or gear not in range(len(self.gears.gears)):
-            raise ValueError(f"{self.path} has no gear {gear}")
+            raise ValueError(Text("{path} has no gear {gear}", path=self.path, gear=gear))
         return self if gear == self.gear else OfflineModel(self.path, self._data, self._file, gear)
 
     def text(self, member: str) -> str:
@@ -107,12 +108,17 @@ class OfflineModel:
             AtcError: OM_CONTENT if the member is missing, or it is not UTF-8.
         """
         if member not in self._entries:
-            raise self._missing_member(member, "there is no")
+            raise self._missing_member(member, Text("there is no"))
         try:
             return self._entries[member].data_in(self._data).decode()
         except UnicodeDecodeError as error:
             raise OM_CONTENT.error(
-                f"{member} in {self.path} is not UTF-8 text: {error}",
+                Text(
+                    "{member} in {path} is not UTF-8 text: {error}",
+                    member=member,
+                    path=self.path,
+                    error=error,
+                ),
                 place=Place(file=str(self.path), field=member),
                 help="ask for a kernel, or for `model.json` or `report.json`",
             ) from error
@@ -136,7 +142,9 @@ class OfflineModel:
     def _missing_member(self, member: str, what: str) -> AtcError:
         """Return the error for a requested member that is missing."""
         return OM_CONTENT.error(
-            f"{what} member {member!r} in {self.path}",
+            Text(
+                "{what} member {member} in {path}", what=what, member=repr(member), path=self.path
+            ),
             place=Place(file=str(self.path), field=member),
             help="`unzip -l` lists the members",
         )
@@ -170,7 +178,7 @@ def _map_file(path: Path) -> mmap.mmap:
         raise read_refusal(path, error) from error
     except ValueError as error:
         raise NOT_OM.error(
-            f"{path} is not an offline model: it is empty",
+            Text("{path} is not an offline model: it is empty", path=path),
             place=Place(file=str(path)),
             help="convert the ONNX model with `atc-py convert`",
         ) from error

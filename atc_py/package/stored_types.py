@@ -17,6 +17,7 @@ from atc_py.tensor.storage import (
     stored_shape,
     why_impossible,
 )
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,13 @@ def _faults(model: OmModel) -> Iterator[tuple[str, str]]:
     """Yield (field, sentence) of everything that is wrong."""
     stored = any(tensor.storage is not None for tensor in model.tensors)
     if stored and model.format_version < _SINCE:
-        yield "tensors", f"version {model.format_version} of the format has no storage"
+        yield (
+            "tensors",
+            Text(
+                "version {format_version} of the format has no storage",
+                format_version=model.format_version,
+            ),
+        )
         return
     found = [
         (f"tensors[{position}].storage", reason)

@@ -27,6 +27,7 @@ from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import check_storage
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count, format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -168,8 +169,16 @@ def _disagreeing_weight(data: mmap, entry: Entry, tensor: OmTensor, file: str) -
         return None
     text = found[10:].decode("ascii", "backslashreplace").strip()
     return OM_CONTENT.diagnostic(
-        f"{entry.name} must be an array {dtype.value} of {format_shape(shape)} in {size} bytes; "
-        f"found {entry.size} bytes with the header {text!r}",
+        Text(
+            "{entry} must be an array {dtype} of {shape} in {size} bytes; found {size_2} "
+            "bytes with the header {text}",
+            entry=entry.name,
+            dtype=dtype.value,
+            shape=format_shape(shape),
+            size=size,
+            size_2=entry.size,
+            text=repr(text),
+        ),
         place=Place(file=file, field=entry.name),
         help="convert the ONNX model again; if that does not help, report it as a bug",
     )

@@ -59,6 +59,7 @@ from atc_py.passes.quant.merge_quants import MergeQuantsPass
 from atc_py.passes.quant.roll_back_quant import RollBackQuantPass
 from atc_py.passes.quant.set_offset_x import SetOffsetXPass
 from atc_py.passes.quant.set_round_mode import SetRoundModePass
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -143,7 +144,7 @@ def check_names(disabled: Iterable[str]) -> None:
     """
     for name, row in zip(sorted(disabled), find_passes(sorted(disabled)), strict=True):
         if not row.optional:
-            raise REQUIRED_PASS.error(f"{name} cannot be switched off")
+            raise REQUIRED_PASS.error(Text("{name} cannot be switched off", name=name))
 
 
 def find_passes(names: Iterable[str]) -> list[type[Pass]]:
@@ -157,7 +158,10 @@ def find_passes(names: Iterable[str]) -> list[type[Pass]]:
     for name in names:
         if name not in by_name:
             known = ", ".join(row.name for row in PIPELINE)
-            raise UNKNOWN_PASS.error(f"no pass is called {name!r}", help=f"passes are {known}")
+            raise UNKNOWN_PASS.error(
+                Text("no pass is called {name}", name=repr(name)),
+                help=Text("passes are {known}", known=known),
+            )
         found.append(by_name[name])
     return found
 
@@ -207,7 +211,12 @@ def _run(step: Pass, graph: Graph, context: PassContext) -> PassRun:
     """Run one pass and put the nodes in order."""
     if graph.phase < step.requires:
         raise BROKEN_INVARIANT.error(
-            f"pass {step.name} needs phase {step.requires.label}, found {graph.phase.label}"
+            Text(
+                "pass {step} needs phase {label}, found {label_2}",
+                step=step.name,
+                label=step.requires.label,
+                label_2=graph.phase.label,
+            )
         )
     started = time.perf_counter()
     changes = step.run(graph, context)

@@ -26,6 +26,7 @@ from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
 from atc_py.system.structs import replace
 from atc_py.target import find_soc
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +78,7 @@ def check_files(
     for path, done in zip(models, checked_files(models, options, check, processes), strict=True):
         checks.append(done.check)
         if on_stage is not None and len(models) > 1:
-            on_stage(f"{len(checks)} of {len(models)} models")
+            on_stage(Text("{count} of {count_2} models", count=len(checks), count_2=len(models)))
         if done.names is not None:
             unused -= done.names
             unmatched.meet(done.unknown)
@@ -234,7 +235,7 @@ def _refuse_unused(unused: set[str]) -> None:
     if unused:
         names = ", ".join(repr(name) for name in sorted(unused))
         raise BAD_INPUT_SHAPE.error(
-            f"no model has an input {names}",
+            Text("no model has an input {names}", names=names),
             place=INPUT_SHAPE_PLACE,
             help="`atc-py check MODEL` of one model alone names its inputs",
         )

@@ -11,6 +11,7 @@ from atc_py.frontend.reading.declared import DeclaredInput
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
@@ -80,9 +81,9 @@ def _unknown(name: str, known: dict[str, DeclaredInput]) -> Diagnostic:
     """Return the finding about a name that no input has."""
     listed = ", ".join(f"{each.name!r} {each.label}" for each in known.values())
     return BAD_INPUT_SHAPE.diagnostic(
-        f"the model has no input {name!r}",
+        Text("the model has no input {name}", name=repr(name)),
         place=INPUT_SHAPE_PLACE,
-        help=f"inputs of the model: {listed or 'none'}",
+        help=Text("inputs of the model: {listed}", listed=listed or "none"),
         atc=AtcFault("E10016", (name, "input_shape")),
     )
 
@@ -92,8 +93,12 @@ def _missing(declared: DeclaredInput, gears: Gears) -> Diagnostic:
     listed = len(gears.shapes)
     reason = "with gears every input must be listed, scalars as `name:`"
     return BAD_INPUT_SHAPE.diagnostic(
-        f"--input-shape lists {listed} inputs and leaves out {declared.name!r}, "
-        f"which is {declared.label}",
+        Text(
+            "--input-shape lists {listed} inputs and leaves out {declared}, which is {label}",
+            listed=listed,
+            declared=repr(declared.name),
+            label=declared.label,
+        ),
         place=INPUT_SHAPE_PLACE,
         help=reason,
         atc=AtcFault("E10001", (str(listed), "--input_shape", reason)),
@@ -105,7 +110,12 @@ def _disagreeing(declared: DeclaredInput, dims: Dims) -> Diagnostic:
     text = format_shape(dims)
     reason = f"the model has {declared.label}"
     return BAD_INPUT_SHAPE.diagnostic(
-        f"input {declared.name!r} is {declared.label} in the model, but --input-shape gives {text}",
+        Text(
+            "input {declared} is {label} in the model, but --input-shape gives {text}",
+            declared=repr(declared.name),
+            label=declared.label,
+            text=text,
+        ),
         place=INPUT_SHAPE_PLACE,
         help="give the model's own dims, or -1 where gears decide",
         atc=AtcFault("E10001", (text, "--input_shape", reason)),

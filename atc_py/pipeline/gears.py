@@ -23,6 +23,7 @@ from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import closed_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,8 +118,12 @@ def _compiled_gear(
 def not_compiled(gears: Gears, gear: int) -> Diagnostic:
     """Return the note on a gear that does not compile."""
     return GEAR_NOT_COMPILED.diagnostic(
-        f"gear {format_gear(gears.gears[gear])} of {gears.kind.option} "
-        f"({format_input_shapes(gears.shapes_of(gear))}) does not compile; nothing is written",
+        Text(
+            "gear {gear} of {option} ({input_shapes}) does not compile; nothing is written",
+            gear=format_gear(gears.gears[gear]),
+            option=gears.kind.option,
+            input_shapes=format_input_shapes(gears.shapes_of(gear)),
+        ),
         place=Place(field=gears.kind.option),
     )
 

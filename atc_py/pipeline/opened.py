@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from atc_py.diag.codes import NO_SUCH_GEAR
 from atc_py.package.foreign import is_onnx
 from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,11 @@ def opened_model(
         return
     if gear is not None:
         raise NO_SUCH_GEAR.error(
-            f"{gear.option} names a gear of an offline model, but {path} is an ONNX model",
+            Text(
+                "{option} names a gear of an offline model, but {path} is an ONNX model",
+                option=gear.option,
+                path=path,
+            ),
             help="give the gear's dims with --input-shape",
         )
     with work_folder() as folder:

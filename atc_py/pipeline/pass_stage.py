@@ -15,6 +15,7 @@ from atc_py.source import form_of
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.folders import make_folder
 from atc_py.target import is_view
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,10 +53,12 @@ def run_pipeline(
     for warning in switches.warnings:
         context.sink.add(warning)
     if options.small_channel and not context.soc.storage.c04_filters:
-        message = f"--enable-small-channel has no effect on {context.soc.name}"
+        message = Text("--enable-small-channel has no effect on {soc}", soc=context.soc.name)
         context.sink.add(SMALL_CHANNEL_WITHOUT_EFFECT.diagnostic(message))
     if context.soc.assumed_kernels:
-        message = f"the kernels of {context.soc.name} are not published; their dtypes are assumed"
+        message = Text(
+            "the kernels of {soc} are not published; their dtypes are assumed", soc=context.soc.name
+        )
         context.sink.add(ASSUMED_KERNELS.diagnostic(message))
     dumps = None if options.dump_ir is None else _Dumps(options.dump_ir)
     if dumps is not None:

@@ -22,6 +22,7 @@ from atc_py.ir import TensorType
 from atc_py.options.gears import GearKind
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -117,13 +118,21 @@ def _check_type(config: AippConfig, value: Value) -> None:
     dtype = value.type.dtype
     if value.type.is_open:
         raise config.error(
-            f"AIPP needs all dims of input {value.name!r}, found {value.type}",
+            Text(
+                "AIPP needs all dims of input {value}, found {type}",
+                value=repr(value.name),
+                type=value.type,
+            ),
             "related_input_rank",
             "fix them with --input-shape, or give gears of batch or image sizes",
         )
     if not (dtype.is_float or dtype is DType.UINT8):
         raise config.error(
-            f"AIPP gives floats or uint8, but input {value.name!r} is {dtype.value}",
+            Text(
+                "AIPP gives floats or uint8, but input {value} is {dtype}",
+                value=repr(value.name),
+                dtype=dtype.value,
+            ),
             "related_input_rank",
         )
 

@@ -16,6 +16,7 @@ from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.compiled_model import compiled_model
 from atc_py.results.profile import GearCost, Profile, SocProfile
 from atc_py.target import find_soc
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +41,7 @@ def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
     """
     if len(socs) > 1:
         raise BAD_OPTION.error(
-            f"measurements are of one SoC, found {', '.join(socs)}",
+            Text("measurements are of one SoC, found {socs}", socs=", ".join(socs)),
             help="name the SoC that was measured with --soc, once",
         )
     return calibrate(read_measurements(path), find_soc(socs[0] if socs else _DEFAULT))
@@ -56,8 +57,13 @@ def fit_of(path: Path, socs: Sequence[str]) -> Fit:
     others = [name for name in socs or (_DEFAULT,) if find_soc(name).name != soc]
     if others:
         raise BAD_OPTION.error(
-            f"the factors in {path} are of {soc}, found --soc {others[0]}",
-            help=f"profile for --soc {soc}, or leave --factors out",
+            Text(
+                "the factors in {path} are of {soc}, found --soc {others}",
+                path=path,
+                soc=soc,
+                others=others[0],
+            ),
+            help=Text("profile for --soc {soc}, or leave --factors out", soc=soc),
         )
     return fit
 
@@ -170,6 +176,8 @@ def _check(model: OfflineModel) -> None:
 def _of_another(path: Path, soc: str, wanted: str) -> AtcError:
     """Return the refusal to profile an offline model for another SoC."""
     return BAD_OPTION.error(
-        f"{path} is compiled for {soc}, found --soc {wanted}",
+        Text(
+            "{path} is compiled for {soc}, found --soc {wanted}", path=path, soc=soc, wanted=wanted
+        ),
         help="give the ONNX model to profile it for other SoCs",
     )

@@ -21,6 +21,7 @@ from atc_py.pipeline.proposal.judging import Judge
 from atc_py.results.quantization import Quantization
 from atc_py.spec import specifications
 from atc_py.target import find_soc
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import os
@@ -69,7 +70,8 @@ def rewrite_quantized(
     form = chosen.form
     if form not in FORMS:
         raise BAD_OPTION.error(
-            f"no form is called {form!r}", help=f"forms are {' and '.join(FORMS)}"
+            Text("no form is called {form}", form=repr(form)),
+            help=Text("forms are {forms}", forms=" and ".join(FORMS)),
         )
     specs = specifications(None, chosen.operator_list)
     convention = QuantBias.chosen(chosen.quant_bias)

@@ -12,6 +12,7 @@ from atc_py.diag import AtcError, AtcFault, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE, OPEN_DIMS_NOT_COMPILED
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
 from atc_py.options.ranges import format_ranges
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,8 +47,14 @@ def _disagreements(declared: DeclaredInput, dims: tuple[DimRange, ...]) -> Itera
     own = declared.dims or ()
     if len(own) != len(dims):
         yield BAD_INPUT_SHAPE.diagnostic(
-            f"input {declared.name!r} is {declared.label} in the model (rank {len(own)}), "
-            f"but --input-shape gives {len(dims)} dims",
+            Text(
+                "input {declared} is {label} in the model (rank {count}), but --input-shape "
+                "gives {count_2} dims",
+                declared=repr(declared.name),
+                label=declared.label,
+                count=len(own),
+                count_2=len(dims),
+            ),
             place=INPUT_SHAPE_PLACE,
             atc=AtcFault("E10049", (str(len(dims)), str(len(own)))),
         )
@@ -56,8 +63,14 @@ def _disagreements(declared: DeclaredInput, dims: tuple[DimRange, ...]) -> Itera
         if isinstance(dim, int) and not given.holds(dim):
             limits = str(given.low), str(-1 if given.high is None else given.high)
             yield BAD_INPUT_SHAPE.diagnostic(
-                f"axis {axis} of input {declared.name!r} is {dim} in the model, "
-                f"which is not in the range {given}",
+                Text(
+                    "axis {axis} of input {declared} is {dim} in the model, which is not in "
+                    "the range {given}",
+                    axis=axis,
+                    declared=repr(declared.name),
+                    dim=dim,
+                    given=given,
+                ),
                 place=INPUT_SHAPE_PLACE,
                 atc=AtcFault("E10050", (str(dim), *limits)),
             )
@@ -105,8 +118,14 @@ def _advice(ranges: Given) -> Diagnostic:
         ends = (",".join(str(pair[at]) for pair in numbers) for at in (0, 1))
         gears = f'--dims "{";".join(ends)}"'
     return OPEN_DIMS_NOT_COMPILED.diagnostic(
-        f"--input-shape leaves dims of {format_ranges(ranges)} to each run, "
-        "which the nodes above may not take",
+        Text(
+            "--input-shape leaves dims of {ranges} to each run, which the nodes above may not take",
+            ranges=format_ranges(ranges),
+        ),
         place=INPUT_SHAPE_PLACE,
-        help=f'compile it for a list of shapes, such as --input-shape "{shapes}" {gears}',
+        help=Text(
+            'compile it for a list of shapes, such as --input-shape "{shapes}" {gears}',
+            shapes=shapes,
+            gears=gears,
+        ),
     )

@@ -17,6 +17,7 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_NODE
 from atc_py.package.describe import describe
 from atc_py.package.names import weight_member
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +78,13 @@ def _source_finding(found: Diagnostic, description: OmModel, model: str) -> Diag
         return BAD_NODE.diagnostic(found.message, place=Place(model), help=_HELP)
     node = description.nodes[place.node]
     if not node.origins:
-        return BAD_NODE.diagnostic(f"{node.op}: {found.message}", place=Place(model), help=_HELP)
+        return BAD_NODE.diagnostic(
+            verbatim(f"{node.op}: ") + found.message, place=Place(model), help=_HELP
+        )
     origin = node.origins[0]
     where = Place(model, origin.index, origin.name, origin.op_type)
-    return BAD_NODE.diagnostic(f"{node.op} of the device: {found.message}", place=where, help=_HELP)
+    return BAD_NODE.diagnostic(
+        Text("{op} of the device: {message}", op=node.op, message=found.message),
+        place=where,
+        help=_HELP,
+    )

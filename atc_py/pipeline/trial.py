@@ -16,8 +16,7 @@ import msgspec
 from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import compiled_nodes
-from atc_py.diag import AtcError, Place, Words
-from atc_py.diag.chinese import both
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import INFINITY_CLIPPED, NO_KERNEL
 from atc_py.frontend.folding.sample import sample
 from atc_py.ir import Phase
@@ -32,6 +31,7 @@ from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.weight_clip import clipped_infinities, count_infinities
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.source import form_of
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,16 +49,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TrialCompilation"]
 
-_REFUSED = Words("", "无法编译：")
-"""Prefix of a sentence of the compiler, which is in English."""
-
 _OF_CUBE = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 """Operators of ONNX whose weights are too large to be looked at for infinities."""
 
-_UNCLIPPED = Words(
-    "use a large finite number such as -65504 in the model, or --is-weight-clip 0",
-    "请在模型中改用较大的有限值（如 -65504），或使用 --is-weight-clip 0",
-)
+_UNCLIPPED = Text("use a large finite number such as -65504 in the model, or --is-weight-clip 0")
 
 
 class TrialCompilation(msgspec.Struct, frozen=True):
@@ -251,9 +245,9 @@ def _findings_of(refused: Iterable[Diagnostic], view: SourceModel) -> list[Findi
             source="",
             place=place,
             scope=scopes.get((place.node or 0, place.node_name or "", place.op_type or ""), ""),
-            observed=Words("", ""),
-            allowed=_REFUSED + both(each.message),
-            help=both(each.help or each.code.remedy),
+            observed=Text(""),
+            allowed=Text("{refusal}", context="compiler", refusal=each.message),
+            help=Text(each.help or each.code.remedy),
         )
         found.append(finding)
     return found
@@ -262,11 +256,11 @@ def _findings_of(refused: Iterable[Diagnostic], view: SourceModel) -> list[Findi
 def _without_kernel(refusal: Refusal, mode: PrecisionMode) -> Finding:
     """Return the finding at the source node; one may come from several target nodes."""
     place = refusal.place
-    wants = Words("", "")
+    wants = Text("")
     if refusal.rule == mode.value:
         wants = mode_words(mode)
     elif refusal.rule:
-        wants = Words(f"--{refusal.rule} names the node", f"--{refusal.rule} 指定了该节点")
+        wants = Text("--{rule} names the node", rule=refusal.rule)
     return Finding(
         code=NO_KERNEL,
         standing=Standing.ERROR,
@@ -274,8 +268,8 @@ def _without_kernel(refusal: Refusal, mode: PrecisionMode) -> Finding:
         source="",
         place=Place(place.file, place.node, place.node_name, place.op_type),
         scope="",
-        observed=Words("", ""),
+        observed=Text(""),
         allowed=refusal.lack,
         help=refusal.help,
-        when=joined([wants, soc_words(refusal.soc) if refusal.soc else Words("", "")]),
+        when=joined([wants, soc_words(refusal.soc) if refusal.soc else Text("")]),
     )

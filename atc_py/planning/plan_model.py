@@ -25,6 +25,7 @@ from atc_py.planning.record import plan_record, verify
 from atc_py.planning.search import PlanSearch
 from atc_py.planning.trial_runs import TrialRuns, rank
 from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import os
@@ -193,8 +194,12 @@ def _check(
             help="leave --precision-mode-v2 out",
         )
     if trials < _LEAST:
-        raise BAD_OPTION.error(f"a plan needs {_LEAST} trials, found {trials}")
+        raise BAD_OPTION.error(
+            Text("a plan needs {least} trials, found {trials}", least=_LEAST, trials=trials)
+        )
     for name, count in (("judge", choice.get("judge")), ("jobs", choice.get("jobs"))):
         if count is not None and count < 1:
-            raise BAD_OPTION.error(f"{name} must be 1 or more, found {count}")
-    refuse_ranges(shapes_and_ranges(shapes)[1], "a plan is for one shape")
+            raise BAD_OPTION.error(
+                Text("{name} must be 1 or more, found {count}", name=name, count=count)
+            )
+    refuse_ranges(shapes_and_ranges(shapes)[1], Text("a plan is for one shape"))

@@ -24,6 +24,7 @@ from atc_py.planning.moves import DOUBT, moves_of
 from atc_py.planning.time_model import TimeModel
 from atc_py.planning.trial_runs import rank
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -139,7 +140,13 @@ class PlanSearch:
         values = self._choices.values
         for count, (line, labels) in enumerate(self._choices.labels.items(), 1):
             if self._on_stage is not None:
-                self._on_stage(f"plan: single trial {count} of {len(self._choices.labels)}")
+                self._on_stage(
+                    Text(
+                        "plan: single trial {count} of {count_2}",
+                        count=count,
+                        count_2=len(self._choices.labels),
+                    )
+                )
             self.shares[line] = {
                 label: min(errors.share(values.get(line, ()), DType(label)), _MOST_SHARE)
                 if errors.tells_nodes_apart

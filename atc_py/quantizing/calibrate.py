@@ -20,6 +20,7 @@ from atc_py.quantizing.prepare import prepare
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.selection import skipped_layers
 from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -90,8 +91,8 @@ def _refuse_calibrator(settings: QuantizeSettings) -> None:
     """
     if settings.calibrator not in {*CALIBRATORS, AUTO}:
         raise BAD_OPTION.error(
-            f"no calibrator is called {settings.calibrator!r}",
-            help=f"calibrators are {', '.join((AUTO, *CALIBRATORS))}",
+            Text("no calibrator is called {calibrator}", calibrator=repr(settings.calibrator)),
+            help=Text("calibrators are {value}", value=", ".join((AUTO, *CALIBRATORS))),
         )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atc_py.calibration.histogram import Histogram
     from atc_py.calibration.ranges import Range
     from atc_py.calibration.scales import ActivationScale
-    from atc_py.diag import Diagnostic, Words
+    from atc_py.diag import Diagnostic
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
     from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from atc_py.quantizing.prepare import Prepared
     from atc_py.quantizing.settings import QuantizeSettings
     from atc_py.results.step_gain import RangeTrial, StepGain
+    from atc_py.text import Text
 
 __all__ = ["Calibrated", "CalibratedLayer"]
 
@@ -102,7 +103,7 @@ class Calibrated:
         original: FloatModel,
         prepared: Prepared,
         layers: tuple[CalibratedLayer, ...],
-        left: Mapping[str, Words],
+        left: Mapping[str, Text],
         warnings: tuple[Diagnostic, ...],
         observed: Observed | None,
         settings: QuantizeSettings,
@@ -142,7 +143,7 @@ class Calibrated:
         self.steps, self.trials = (*self.steps, *steps), (*self.trials, *trials)
         return self
 
-    def leaving(self, reasons: Mapping[str, Words]) -> Calibrated:
+    def leaving(self, reasons: Mapping[str, Text]) -> Calibrated:
         """Add layers that stay in floats, with the reasons; return this."""
         self.left = {**self.left, **reasons}
         return self

@@ -15,6 +15,7 @@ from atc_py.frontend.quantizing.mean_errors import write_mean_errors
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.weights import layer_bias
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -109,7 +110,7 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
         executor,
         see,
         path=path,
-        stage="correct biases",
+        stage=Text("correct biases"),
         on_stage=on_stage,
     )
     return errors

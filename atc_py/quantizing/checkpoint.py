@@ -14,6 +14,7 @@ from atc_py.diag.codes import BAD_HISTOGRAM
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_bytes
 from atc_py.system.path_facts import exists
+from atc_py.text import Text, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,9 +65,13 @@ class Checkpoint:
         try:
             found = msgspec.msgpack.decode(data, type=_Stored)
         except msgspec.DecodeError as error:
-            raise BAD_HISTOGRAM.error(f"it holds no histograms: {error}", place=place) from None
+            raise BAD_HISTOGRAM.error(
+                Text("it holds no histograms: {error}", error=error), place=place
+            ) from None
         if found.format != _FORMAT or found.samples < 0:
-            raise BAD_HISTOGRAM.error(f"its format is {found.format[:80]!r}", place=place)
+            raise BAD_HISTOGRAM.error(
+                Text("its format is {format}", format=repr(found.format[:80])), place=place
+            )
         if found.digest != self._digest or found.histograms.keys() != histograms.keys():
             raise BAD_HISTOGRAM.error(
                 "it has histograms of another model, or of other layers or rewrites of this one",
@@ -103,7 +108,7 @@ class Checkpoint:
         found = {name: each.as_bytes() for name, each in histograms.items()}
         stored = _Stored(_FORMAT, self._digest, self._samples, found)
         with atomic_write(self._path) as file:
-            file.write(msgspec.msgpack.encode(stored))
+            file.write(msgspec.msgpack.encode(stored, enc_hook=plain_text))
         self._kept, self._written = self._samples, time.monotonic()
 
 

@@ -15,6 +15,7 @@ from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.targets import checked_target
 from atc_py.system.input_files import read_text
 from atc_py.target import find_soc
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import os
@@ -135,7 +136,9 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
     }
     for name, count in counts.items():
         if count < 0:
-            raise BAD_OPTION.error(f"{name} must not be negative, found {count}")
+            raise BAD_OPTION.error(
+                Text("{name} must not be negative, found {lengths}", name=name, lengths=count)
+            )
     resume, config = choice.get("resume"), choice.get("config")
     return QuantizeSettings(
         calibrator=choice.get("calibrator", default.calibrator),
@@ -177,10 +180,11 @@ def proof_settings(choice: QuantizeChoice) -> ProofSettings:
     if count is None:
         count = None if target else ProofSettings().samples
     elif count < bool(target):
-        raise BAD_OPTION.error(
-            f"measure must be a count{', 1 or more with a target' if target else ''}, found {count}"
-        )
+        template = "measure must be a count, found {count}"
+        if target:
+            template = "measure must be a count, 1 or more with a target, found {count}"
+        raise BAD_OPTION.error(Text(template, count=count))
     if jobs is not None and jobs < 1:
-        raise BAD_OPTION.error(f"jobs must be 1 or more, found {jobs}")
+        raise BAD_OPTION.error(Text("jobs must be 1 or more, found {jobs}", jobs=jobs))
     soc = find_soc(soc).name if soc else ""
     return ProofSettings(target=target, samples=count, soc=soc, jobs=jobs)

@@ -12,6 +12,7 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED
 from atc_py.frontend.quantizing.watched import write_watched
 from atc_py.system.one_thread import granted_threads
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +76,8 @@ def start_executor(
     """
     if choice not in EXECUTORS:
         raise BAD_OPTION.error(
-            f"no executor is called {choice!r}", help=f"executors are {', '.join(EXECUTORS)}"
+            Text("no executor is called {choice}", choice=repr(choice)),
+            help=Text("executors are {executors}", executors=", ".join(EXECUTORS)),
         )
     installed = find_spec("onnxruntime") is not None
     if choice == "ort" and not installed:
@@ -186,7 +188,7 @@ def _failure(model: Path, error: Exception) -> Exception:
     with suppress(Exception):
         text = " ".join(str(error).split())[:300]
         return REFERENCE_FAILED.error(
-            f"onnxruntime does not run the float model: {text}",
+            Text("onnxruntime does not run the float model: {text}", text=text),
             place=Place(str(model)),
             help="check that the samples fit the model, or calibrate with --executor sim",
         )

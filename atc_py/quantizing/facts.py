@@ -13,9 +13,9 @@ from atc_py.source import Outcome, QuantizedNode
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atc_py.diag import Words
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+    from atc_py.text import Text
 
 __all__ = ["balanced_tensors", "layer_facts", "node_outcomes"]
 
@@ -49,7 +49,7 @@ def node_outcomes(
         imported: what the rewrite to the deploy form says; empty for the other form.
     """
     by_name = {each.name: each for each in imported if each.name}
-    reasons: dict[str, Words] = dict(found.left)
+    reasons: dict[str, Text] = dict(found.left)
     model = found.model
     names = {each.node: each.name for each in model.found.layers}
     left = {node: reason for node, reason in model.found.left}  # noqa: C416  (pairs of a tuple)

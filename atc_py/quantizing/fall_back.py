@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.quantizing.targets import reaches_target
 from atc_py.results.quantization_proof import FallBack, FallBackPoint
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,7 +50,13 @@ def cost_order(
     """
 
     def told(number: int) -> None:
-        tell(f"target: layer {number} of {len(trials.layers)} alone on int8")
+        tell(
+            Text(
+                "target: layer {number} of {count} alone on int8",
+                number=number,
+                count=len(trials.layers),
+            )
+        )
 
     if tasks is not None:
         trials.make_ahead(tasks, ([name] for name in trials.layers), RANKING_SAMPLES, told)
@@ -140,7 +147,13 @@ class _Search:
         chosen = frozenset(floats)
         if chosen not in self.points:
             names = tuple(name for name in self._order if name in chosen)
-            self._tell(f"target: {len(names)} of {len(self._order)} layers in floats")
+            self._tell(
+                Text(
+                    "target: {count} of {count_2} layers in floats",
+                    count=len(names),
+                    count_2=len(self._order),
+                )
+            )
             outputs = self._trials.figures(self._on_int8(chosen))
             self.points[chosen] = FallBackPoint(
                 int8=len(self._order) - len(names),

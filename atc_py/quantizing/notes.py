@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import LAYERS_IN_BODIES, STEP_LEFT_OUT
 from atc_py.frontend.quantizing.bodies import layers_in_bodies
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,9 +33,18 @@ def notes_on_steps(steps: Iterable[StepGain]) -> list[Diagnostic]:
             continue
         found.append(
             STEP_LEFT_OUT.diagnostic(
-                f"step {each.name!r} makes the outputs worse by {-each.whole_gain:.2f} dB with all of "
-                f"its {each.parts} parts: {each.kept} are kept",
-                help=f"the report has the gain of each step; {_STEPS[each.name]} leaves this one out",
+                Text(
+                    "step {name} makes the outputs worse by {whole_gain} dB with all of its "
+                    "{parts} parts: {kept} are kept",
+                    name=repr(each.name),
+                    whole_gain=f"{-each.whole_gain:.2f}",
+                    parts=each.parts,
+                    kept=each.kept,
+                ),
+                help=Text(
+                    "the report has the gain of each step; {steps} leaves this one out",
+                    steps=_STEPS[each.name],
+                ),
             )
         )
     return found
@@ -44,7 +54,11 @@ def notes_on_bodies(graph: WorkGraph) -> Sequence[Diagnostic]:
     """Return a note for each node whose own graphs have layers."""
     return [
         LAYERS_IN_BODIES.diagnostic(
-            f"layers in the graphs of {node.op_type} stay in floats: {_listed(counts)}",
+            Text(
+                "layers in the graphs of {op_type} stay in floats: {listed}",
+                op_type=node.op_type,
+                listed=_listed(counts),
+            ),
             place=node.place,
         )
         for node, counts in layers_in_bodies(graph)

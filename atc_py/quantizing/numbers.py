@@ -9,10 +9,10 @@ import numpy as np
 from atc_py.calibration.amct_choices import LayerChoice
 from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.calibration.scales import EPSILON, activation_scale
-from atc_py.diag import Words
 from atc_py.diag.codes import CONSTANT_TENSOR, LAYER_LEFT_FLOAT, NO_VALUES, ZERO_CHANNEL
 from atc_py.quantizing.calibrated import CalibratedLayer
 from atc_py.quantizing.weights import layer_weights, weight_numbers
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ class LayerNumbers:
     def __init__(
         self, model: FloatModel, settings: QuantizeSettings, histograms: Mapping[str, Histogram]
     ) -> None:
-        self.left: dict[str, Words] = {}
+        self.left: dict[str, Text] = {}
         self.warnings: list[Diagnostic] = []
         self._model, self._settings, self._histograms = model, settings, histograms
         self._ranges: dict[tuple[object, ...], Range] = {}
@@ -99,15 +99,21 @@ class LayerNumbers:
 
     def _leave(self, layer: FloatLayer, part: str, step: float) -> None:
         """Leave a layer in floats whose data or weights are too small for a scale."""
-        chinese = {"data": "数据", "weights": "权重"}[part]
-        self.left[layer.name] = Words(
-            f"a step of its {part} would be {step:.3g}, less than 2^-23",
-            f"其{chinese}的步长为 {step:.3g}，小于 2^-23",
+        self.left[layer.name] = Text(
+            "a step of its {part} would be {step}, less than 2^-23",
+            part=Text(part),
+            step=f"{step:.3g}",
         )
         self.warnings.append(
             LAYER_LEFT_FLOAT.diagnostic(
-                f"layer {layer.name!r} stays in floats: a step of its {part} would be {step:.3g}, and "
-                f"the least scale is {EPSILON:.3g}",
+                Text(
+                    "layer {layer} stays in floats: a step of its {part} would be {step}, "
+                    "and the least scale is {epsilon}",
+                    layer=repr(layer.name),
+                    part=Text(part),
+                    step=f"{step:.3g}",
+                    epsilon=f"{EPSILON:.3g}",
+                ),
                 place=layer.node.place,
             )
         )
@@ -120,8 +126,13 @@ class LayerNumbers:
         if count:
             self.warnings.append(
                 ZERO_CHANNEL.diagnostic(
-                    f"layer {layer.name!r} has {count} of {weights.shape[layer.axis]} output "
-                    "channels whose weights are all 0",
+                    Text(
+                        "layer {layer} has {count} of {shape} output channels whose weights "
+                        "are all 0",
+                        layer=repr(layer.name),
+                        count=count,
+                        shape=weights.shape[layer.axis],
+                    ),
                     place=layer.node.place.with_field(f"weights {layer.weight}"),
                 )
             )
@@ -135,13 +146,28 @@ def _refuse_odd(layer: FloatLayer, histogram: Histogram) -> None:
     """
     if not histogram.count:
         raise NO_VALUES.error(
-            f"layer {layer.name!r} never sees data: {layer.data!r} has no elements in any sample",
+            Text(
+                "layer {layer} never sees data: {data} has no elements in any sample",
+                layer=repr(layer.name),
+                data=repr(layer.data),
+            ),
             place=layer.node.place,
-            help=f"give samples that reach it, or leave it in floats with --skip {layer.name}",
+            help=Text(
+                "give samples that reach it, or leave it in floats with --skip {layer}",
+                layer=layer.name,
+            ),
         )
     if histogram.low == histogram.high and histogram.count > 1:
         raise CONSTANT_TENSOR.error(
-            f"{layer.data!r}, which layer {layer.name!r} reads, is {histogram.low:g} in all samples",
+            Text(
+                "{data}, which layer {layer} reads, is {low} in all samples",
+                data=repr(layer.data),
+                layer=repr(layer.name),
+                low=f"{histogram.low:g}",
+            ),
             place=layer.node.place,
-            help=f"give samples that differ, or leave it in floats with --skip {layer.name}",
+            help=Text(
+                "give samples that differ, or leave it in floats with --skip {layer}",
+                layer=layer.name,
+            ),
         )

@@ -16,6 +16,7 @@ from atc_py.quantizing.executors import start_executor
 from atc_py.running.model import Port
 from atc_py.running.samples import checked
 from atc_py.system.signal_guard import undisturbed
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,8 +66,12 @@ def ports_of_model(
         if dtype is None or each.dims is None:
             kind = each.kind or f"{element_name(each.element)}, {each.label}"
             raise BAD_SAMPLE.error(
-                f"no sample can be made for input {each.name!r}, which is {kind}",
-                place=Place(str(model.file.path), field=f"input {each.name}"),
+                Text(
+                    "no sample can be made for input {name}, which is {kind}",
+                    name=repr(each.name),
+                    kind=kind,
+                ),
+                place=Place(str(model.file.path), field=Text("input {at}", at=each.name)),
             )
         found.append(Port(each.name, dtype, observed[each.name].dims or ()))
     return tuple(found)
@@ -98,7 +103,7 @@ def observe(
     done = 0 if checkpoint is None else checkpoint.load(found)
 
     def count(position: int, label: str, values: Mapping[str, NDArray[Any]]) -> None:
-        places = {name: Place(label, field=f"tensor {name}") for name in values}
+        places = {name: Place(label, field=Text("tensor {tensor}", tensor=name)) for name in values}
         if checkpoint is None:
             for name, array in values.items():
                 found[name].add(array, places[name])
@@ -167,7 +172,13 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
 
 def _progress(stage: str, position: int, count: int, done: int, seconds: float) -> str:
     """Return the progress as text, with share and time left."""
-    share = f"{stage}: sample {position + 1} of {count}, {100 * position // max(count, 1)} %"
+    share = Text(
+        "{stage}: sample {position} of {count}, {position_2} %",
+        stage=stage,
+        position=position + 1,
+        count=count,
+        position_2=100 * position // max(count, 1),
+    )
     if not done:
         return share
     left = seconds / done * (count - position)

@@ -17,6 +17,7 @@ from atc_py.running.sample_files import batches, entries
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +54,11 @@ class PictureSamples:
         configs = read_picture_configs(config)
         if len(configs) != 1:
             raise BAD_OPTION.error(
-                f"{config} must have one configuration, it has {len(configs)}",
+                Text(
+                    "{config} must have one configuration, it has {count}",
+                    config=config,
+                    count=len(configs),
+                ),
                 place=Place(str(config)),
                 help="write one `aipp_op` for the model's input",
             )
@@ -93,8 +98,10 @@ def _picture_port(ports: Sequence[Port]) -> tuple[Port, tuple[int, ...]]:
     """
     if len(ports) != 1 or len(ports[0].shape) != _IMAGE:
         raise BAD_OPTION.error(
-            "--aipp is for models with one input of four axes, "
-            f"found {', '.join(format_shape(port.shape) for port in ports)}",
+            Text(
+                "--aipp is for models with one input of four axes, found {ports}",
+                ports=", ".join(format_shape(port.shape) for port in ports),
+            ),
             help="save the samples as arrays of all inputs",
         )
     dims = ports[0].shape
@@ -102,7 +109,11 @@ def _picture_port(ports: Sequence[Port]) -> tuple[Port, tuple[int, ...]]:
     known = tuple(dim for dim in shape if dim is not None)
     if len(known) != _IMAGE:
         raise BAD_OPTION.error(
-            f"pictures for {ports[0].name!r} need its size, which is {format_shape(dims)}",
-            help=f'give it with --input-shape "{ports[0].name}:..."',
+            Text(
+                "pictures for {name} need its size, which is {shape}",
+                name=repr(ports[0].name),
+                shape=format_shape(dims),
+            ),
+            help=Text('give it with --input-shape "{name}:..."', name=ports[0].name),
         )
     return ports[0], known

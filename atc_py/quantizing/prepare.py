@@ -24,6 +24,7 @@ from atc_py.quantizing.judging import JUDGED, StepSamples, judged_outputs
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.sample_choice import first_feeds
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -198,8 +199,11 @@ def _refuse_strengths(
     missing = [each for each in model.found.layers if each.name in asked.keys() - done]
     if missing:
         raise QUANT_FIELD_NOT_MODELED.error(
-            f"the migration strength of layer {missing[0].name!r} cannot be used: what makes its "
-            "data, or another node that reads them, cannot be scaled",
+            Text(
+                "the migration strength of layer {name} cannot be used: what makes its data, "
+                "or another node that reads them, cannot be scaled",
+                name=repr(missing[0].name),
+            ),
             place=missing[0].node.place,
             help="remove dmq_balancer of that layer from the configuration",
         )

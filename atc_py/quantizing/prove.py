@@ -13,13 +13,13 @@ from atc_py.calibration.errors import decibels
 from atc_py.calibration.pieces import pieces_of
 from atc_py.calibration.scales import activation_scale
 from atc_py.calibration.value_range import ValueRange
-from atc_py.diag import Words
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.speeds import estimated_speed, with_times
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures
 from atc_py.results.quantization_proof import LayerCost, QuantizationProof, ValueShares
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProofSettings", "proved"]
 
-FALLEN_BACK = Words(
-    "it stays in floats so that the outputs reach the target", "为使输出达到目标，该层保留浮点"
-)
+FALLEN_BACK = Text("it stays in floats so that the outputs reach the target")
 """Why a layer stays in floats after a search."""
 
 _SETS = 12

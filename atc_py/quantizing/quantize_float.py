@@ -34,6 +34,7 @@ from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import SEMICOLON, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -175,8 +176,14 @@ def _unreached(model: Path, found: FallBack) -> AtcError:
     )
     target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
     return BELOW_TARGET.error(
-        f"the target ({target}) is not reached with any layer on int8; with {best.int8} of "
-        f"{len(found.order)} there the outputs have {'; '.join(ratios)}",
+        Text(
+            "the target ({target}) is not reached with any layer on int8; with {int8} of "
+            "{count} there the outputs have {ratios}",
+            target=target,
+            int8=best.int8,
+            count=len(found.order),
+            ratios=SEMICOLON.join(ratios),
+        ),
         place=Place(str(model)),
         help="set a lower target, or leave the model in floats",
     )
@@ -192,7 +199,8 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
     """
     if form not in {*FORMS, BOTH}:
         raise BAD_OPTION.error(
-            f"no form is called {form!r}", help=f"forms are {', '.join(FORMS)} and {BOTH}"
+            Text("no form is called {form}", form=repr(form)),
+            help=Text("forms are {forms} and {both}", forms=", ".join(FORMS), both=BOTH),
         )
     if form != BOTH:
         return {form: rewritten_output(model, output, form, FORMS)}
@@ -217,10 +225,12 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
         )
     if request.random:
         if request.random < 0:
-            raise BAD_OPTION.error(f"--random must be positive, found {request.random}")
+            raise BAD_OPTION.error(
+                Text("--random must be positive, found {random}", random=request.random)
+            )
         sink.add(
             RANDOM_SAMPLES.diagnostic(
-                f"the model is calibrated with {request.random} random samples",
+                Text("the model is calibrated with {random} random samples", random=request.random),
                 help="give real samples with --data before the result is used",
             )
         )
@@ -247,9 +257,13 @@ def _closed(ports: Sequence[Port]) -> list[Port]:
         shape = (1, *port.shape[1:]) if port.shape[:1] == (None,) else port.shape
         if None in shape:
             raise BAD_SAMPLE.error(
-                f"random samples for {port.name!r} need its shape, which is {format_shape(shape)}",
-                place=Place(field=f"input {port.name}"),
-                help=f'give it with --input-shape "{port.name}:..."',
+                Text(
+                    "random samples for {port} need its shape, which is {shape}",
+                    port=repr(port.name),
+                    shape=format_shape(shape),
+                ),
+                place=Place(field=Text("input {at}", at=port.name)),
+                help=Text('give it with --input-shape "{name}:..."', name=port.name),
             )
         found.append(replace(port, shape=shape))
     return found

@@ -17,7 +17,7 @@ from atc_py.calibration.record import (
     record_text,
 )
 from atc_py.calibration.scales import ActivationScale
-from atc_py.diag import Place, Words
+from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.frontend.quantizing.balance_sites import input_channels
 from atc_py.frontend.quantizing.float_model import FloatModel
@@ -29,6 +29,7 @@ from atc_py.quantizing.weights import layer_weights, weight_codes, weight_number
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
 from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +44,7 @@ __all__ = ["calibrated_by_record", "record_of", "write_record"]
 
 _MOST_BYTES = 64 << 20
 
-NOT_RECORDED = Words("the record has no entry for it", "记录中没有该层")
+NOT_RECORDED = Text("the record has no entry for it")
 
 
 def write_record(found: Calibrated, path: Path) -> None:
@@ -156,11 +157,13 @@ def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:
     for name, each in records.items():
         if any(each.shift_bit):
             raise QUANT_FIELD_NOT_MODELED.error(
-                f"{name!r} has shift_bit other than 0", place=Place(str(path), field=name)
+                Text("{name} has shift_bit other than 0", name=repr(name)),
+                place=Place(str(path), field=name),
             )
         if {each.dst_type, each.act_type, each.wts_type} - {None, "INT8"}:
             raise QUANT_FIELD_NOT_MODELED.error(
-                f"{name!r} has a type other than INT8", place=Place(str(path), field=name)
+                Text("{name} has a type other than INT8", name=repr(name)),
+                place=Place(str(path), field=name),
             )
 
 
@@ -172,8 +175,11 @@ def _refuse_factors(factors: Mapping[str, NDArray[np.float32]], done: set[str], 
     """
     for name in factors.keys() - done:
         raise BAD_QUANT_RECORD.error(
-            f"tensor_balance_factor of {name!r} cannot be applied: what makes its data, or another "
-            "node that reads them, cannot be scaled",
+            Text(
+                "tensor_balance_factor of {name} cannot be applied: what makes its data, or "
+                "another node that reads them, cannot be scaled",
+                name=repr(name),
+            ),
             place=Place(str(path), field=name),
             help="remove the factors, and calibrate the layer again",
         )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Place, Words
+from atc_py.diag import Place
 from atc_py.diag.codes import NO_FLOAT_LAYERS, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
 from atc_py.frontend.quantizing.bodies import layers_in_bodies
+from atc_py.text import COLON, COMMA, Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CONFIGURED", "FIRST", "LAST", "SKIPPED", "skipped_layers"]
 
-SKIPPED = Words("it is left out by --skip", "已由 --skip 排除")
-FIRST = Words("it is among the first layers, which stay in floats", "它属于保留浮点的前几层")
-LAST = Words("it is among the last layers, which stay in floats", "它属于保留浮点的后几层")
+SKIPPED = Text("it is left out by --skip")
+FIRST = Text("it is among the first layers, which stay in floats")
+LAST = Text("it is among the last layers, which stay in floats")
 
-CONFIGURED = Words("the configuration leaves it in floats", "配置使其保留浮点")
+CONFIGURED = Text("the configuration leaves it in floats")
 
 _BY_TYPE = "OpType::"
 _HINTS = 3
 
 
-def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, Words]:
+def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, Text]:
     """Return the layers that stay in floats by the options, each with the reason.
 
     Raises:
@@ -37,7 +38,7 @@ def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, W
             is left.
     """
     layers = model.found.layers
-    found: dict[str, Words] = _left_by_config(model, settings)
+    found: dict[str, Text] = _left_by_config(model, settings)
     for text in settings.skip:
         found |= dict.fromkeys(_named(text, model), SKIPPED)
     if settings.skip_first:
@@ -51,7 +52,7 @@ def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, W
     return found
 
 
-def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, Words]:
+def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, Text]:
     """Return the layers that a configuration leaves in floats.
 
     Raises:
@@ -65,9 +66,12 @@ def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, 
         if name not in known:
             near = nearest_of_many(name, [each.name for each in layers], _HINTS)
             raise NOT_IN_MODEL.error(
-                f"the configuration names the layer {name!r}, which the model does not have",
+                Text(
+                    "the configuration names the layer {name}, which the model does not have",
+                    name=repr(name),
+                ),
                 place=Place(field="--config"),
-                help=f"layers with similar names are {', '.join(near)}",
+                help=Text("layers with similar names are {near}", near=", ".join(near)),
             )
     left = [each for each in layers if settings.choice_of(each.name, each.kind) is None]
     return {each.name: CONFIGURED for each in left}
@@ -87,15 +91,17 @@ def _named(text: str, model: FloatModel) -> list[str]:
         if any(node.op_type == kind for node in model.graph.nodes):
             return [each.name for each in layers if each.kind == kind]
         known = sorted({each.kind for each in layers})
-        help_ = f"operators of layers are {', '.join(known)}"
+        help_ = Text("operators of layers are {known}", known=", ".join(known))
     else:
         found = [each.name for each in layers if text in {each.name, *each.node.outputs}]
         if found or any(text == node.name for node in model.graph.nodes):
             return found
         near = nearest_of_many(text, [each.name for each in layers], _HINTS)
-        help_ = f"layers with similar names are {', '.join(near)}"
+        help_ = Text("layers with similar names are {near}", near=", ".join(near))
     raise NOT_IN_MODEL.error(
-        f"no layer to skip is called {text!r}", place=Place(field="--skip"), help=help_
+        Text("no layer to skip is called {text}", text=repr(text)),
+        place=Place(field="--skip"),
+        help=help_,
     )
 
 
@@ -131,12 +137,17 @@ def _layers_after(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, i
 def _no_layers(model: FloatModel) -> Exception:
     """Return the refusal of a model of which nothing would be on int8."""
     reasons: Mapping[str, int] = _counted(model)
-    found = ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
+    found = COMMA.join(
+        Text("{n} x {reason}", n=count, reason=reason) for reason, count in reasons.items()
+    )
     layers = len(model.found.layers)
     text = (
-        f"all {layers} layers that could be quantized are left in floats by options"
+        Text(
+            "all {layers} layers that could be quantized are left in floats by options",
+            layers=layers,
+        )
         if layers
-        else f"no layer of the model can be quantized{found and f': {found}'}"
+        else Text("no layer of the model can be quantized") + (COLON + found if found else "")
     )
     return NO_FLOAT_LAYERS.error(
         text,
@@ -151,8 +162,8 @@ def _counted(model: FloatModel) -> dict[str, int]:
     """Return how many nodes have each reason for having no int8 form."""
     found: dict[str, int] = {}
     for _, reason in model.found.left:
-        found[reason.en] = found.get(reason.en, 0) + 1
+        found[reason] = found.get(reason, 0) + 1
     for node, counts in layers_in_bodies(model.graph):
-        reason_in = f"it is in a graph of {node.op_type}"
+        reason_in = Text("it is in a graph of {op}", op=node.op_type)
         found[reason_in] = found.get(reason_in, 0) + sum(counts.values())
     return found

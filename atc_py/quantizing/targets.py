@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,11 +36,19 @@ def read_target(given: Iterable[str]) -> dict[str, float]:
     for text in given:
         name, _, number = text.partition("=")
         if name in found:
-            raise BAD_OPTION.error(f"--target gives {name} twice, the second time as {text!r}")
+            raise BAD_OPTION.error(
+                Text(
+                    "--target gives {name} twice, the second time as {text}",
+                    name=name,
+                    text=repr(text),
+                )
+            )
         try:
             found[name] = float(number)
         except ValueError:
-            raise BAD_OPTION.error(f"--target {text!r} has no number", help=_HINT) from None
+            raise BAD_OPTION.error(
+                Text("--target {text} has no number", text=repr(text)), help=_HINT
+            ) from None
     return checked_target(found)
 
 
@@ -52,12 +61,23 @@ def checked_target(target: Mapping[str, float]) -> dict[str, float]:
     for name, least in target.items():
         if name not in FIGURES:
             raise BAD_OPTION.error(
-                f"the target {name!r} is none of {', '.join(FIGURES)}", help=_HINT
+                Text(
+                    "the target {name} is none of {metrics}",
+                    name=repr(name),
+                    metrics=", ".join(FIGURES),
+                ),
+                help=_HINT,
             )
         if not math.isfinite(least) or not _LEAST[name] <= least <= _MOST[name]:
             raise BAD_OPTION.error(
-                f"the target {name}={least:g} cannot be reached: {name} is a finite number from "
-                f"{_LEAST[name]:g} to {_MOST[name]:g}",
+                Text(
+                    "the target {name}={least} cannot be reached: {name} is a finite number "
+                    "from {least_2} to {most}",
+                    name=name,
+                    least=f"{least:g}",
+                    least_2=f"{_LEAST[name]:g}",
+                    most=f"{_MOST[name]:g}",
+                ),
                 help=_HINT,
             )
     return dict(target)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atc_py.diag import COLON, LANGUAGES, Place, Severity, Words
-from atc_py.diag.language import language, spoken, spoken_diagnostic
+from atc_py.diag import Place, Severity
 from atc_py.report.escape import clipped
+from atc_py.text import COLON, COMMA, LANGUAGES, Text
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["diagnostic_text", "help_text", "level_text", "place_text"]
 
 _LEVELS = {
-    Severity.ERROR: Words("error", "错误"),
-    Severity.WARNING: Words("warning", "警告"),
-    Severity.NOTE: Words("note", "说明"),
+    Severity.ERROR: Text("error", context="level"),
+    Severity.WARNING: Text("warning"),
+    Severity.NOTE: Text("note"),
 }
-_NODE = Words("node", "节点")
-_RULE, _HELP = Words("rule", "规则"), Words("help", "建议")
+_NODE = Text("node")
+_RULE, _HELP = Text("rule"), Text("help")
+
+_NAMED = {"input", "output", "device", "tensor"}
+"""Words before the name of a field."""
 
 
 def diagnostic_text(diagnostic: Diagnostic) -> str:
@@ -31,7 +35,7 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
     Control characters that a model's names may carry are shown as escapes, and of what is too long
     to read the ends.
     """
-    code, said, diagnostic = diagnostic.code, language(), spoken_diagnostic(diagnostic)
+    code, said, diagnostic = diagnostic.code, language(), diagnostic.in_language(language())
     level = level_text(code.severity)
     lines = [f"{level}[{code.id} {code.name}]: {clipped(diagnostic.message)}"]
     if diagnostic.place is not None and str(diagnostic.place):
@@ -52,14 +56,21 @@ def level_text(severity: Severity) -> str:
     return _LEVELS[severity].in_language(language())
 
 
+def _field_text(field: str) -> str:
+    """Return a field: `input X` is a word and a name."""
+    word, _, name = field.partition(" ")
+    return spoken(Text(f"{word} {{at}}", at=name) if word in _NAMED else field)
+
+
 def place_text(place: Place) -> str:
     """Return a place in the language of the commands."""
     if language() == LANGUAGES[0]:
         return str(place)
-    field = None if place.field is None else spoken(place.field)
+    field = None if place.field is None else _field_text(place.field)
     if place.node is None:
         return str(replace(place, field=field))
     file = str(replace(place, node=None, node_name=None, op_type=None, field=None))
     named = str(Place(node_name=place.node_name, op_type=place.op_type))
     node = f"{_NODE.in_language(language())} {place.node} {named}".rstrip()
-    return "，".join(each for each in (": ".join(filter(None, (file, node))), field) if each)
+    parts = (each for each in (": ".join(filter(None, (file, node))), field) if each)
+    return spoken(COMMA).join(parts)

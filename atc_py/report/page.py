@@ -11,15 +11,22 @@ from markupsafe import Markup
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
-from atc_py.diag.language import language, spoken_parts
 from atc_py.report.escape import visible
 from atc_py.system.resources import templates_dir
+from atc_py.text import Text
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 __all__ = ["embedded_json", "page_script", "render_page", "script_part"]
+
+
+def _said(text: object, **values: object) -> str:
+    """Say a text of a page, or a template with values, in the language of the commands."""
+    words = text if isinstance(text, str) else str(text)
+    return spoken(Text(words).with_values(**values) if values else words)
 
 
 def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **context: Any) -> str:
@@ -45,7 +52,7 @@ def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **con
         lstrip_blocks=True,
         finalize=_shown_names,
     )
-    environment.filters["said"] = lambda text: spoken_parts(str(text))
+    environment.filters["said"] = _said
     environment.globals["page_language"] = "zh-CN" if language() == "zh" else "en"
     try:
         style = _source(folder / f"{name}.css")
@@ -59,9 +66,9 @@ def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **con
         return page.render(style=style, script=script, policy=_policy(style, script), **context)
     except (TemplateError, OSError) as error:
         missing = isinstance(error, TemplateNotFound)
-        what = "is missing" if missing else f"does not render: {error}"
+        what = Text("is missing") if missing else Text("does not render: {error}", error=error)
         raise BAD_TEMPLATE.error(
-            f"template {template!r} {what}",
+            Text("template {value} {what}", value=repr(template), what=what),
             place=Place(str(folder / template), line=getattr(error, "lineno", None)),
             help="reinstall atc-py to restore its templates",
         ) from error
@@ -93,7 +100,7 @@ def script_part(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise BAD_TEMPLATE.error(
-            f"a part of the page's script is missing: {error}",
+            Text("a part of the page's script is missing: {error}", error=error),
             help="reinstall atc-py to restore its templates",
         ) from error
 

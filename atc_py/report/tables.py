@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atc_py.diag import LANGUAGES, Words
-from atc_py.diag.language import language, spoken, spoken_parts
 from atc_py.report.escape import clipped
 from atc_py.report.wrapping import columns
 from atc_py.system.structs import Result
+from atc_py.text import LANGUAGES, Text
+from atc_py.text.language import language, spoken
 
 __all__ = [
     "Table",
@@ -92,7 +92,7 @@ def plain_lines(table: Table) -> list[str]:
 
 def _spoken_cell(text: str, *, is_label: bool) -> str:
     """Return a cell in the language of the commands."""
-    return spoken_parts(text) if is_label or " " in text else text
+    return spoken(text) if is_label or " " in text else text
 
 
 def narrowed(table: Table, width: int, between: int) -> Table:
@@ -155,7 +155,7 @@ def format_bytes(count: int) -> str:
 
 def share_text(count: object, total: object) -> str:
     """Return `3 of 12`."""
-    return Words(f"{count} of {total}", f"{count}/{total}").in_language(language())
+    return Text("{count} of {total}", count=count, total=total).in_language(language())
 
 
 def format_seconds(seconds: float) -> str:

@@ -10,6 +10,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.system.structs import Result
+from atc_py.text import Text, plain_text
 
 __all__ = ["CannDeviation", "CannNode", "CannSemantics", "read_semantics"]
 
@@ -64,7 +65,7 @@ class CannSemantics(Result, frozen=True):
 
     def as_json(self) -> dict[str, object]:
         """Return the entry of a report."""
-        return {_KEY: msgspec.to_builtins(self)}
+        return {_KEY: msgspec.to_builtins(self, enc_hook=plain_text)}
 
 
 ready_for_threads(CannSemantics)
@@ -87,7 +88,9 @@ def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | N
         return msgspec.convert(found, CannSemantics)
     except msgspec.ValidationError as error:
         raise OM_CONTENT.error(
-            f"the record of {_KEY} does not follow its schema: {error}",
+            Text(
+                "the record of {name} does not follow its schema: {error}", name=_KEY, error=error
+            ),
             place=Place(file, field="report.json"),
             help="convert the model again with this version of atc-py",
         ) from error

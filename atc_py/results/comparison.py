@@ -11,6 +11,7 @@ from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.target import find_operator
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -260,8 +261,12 @@ def _numbers(name: str, array: Array) -> npt.NDArray[np.float64]:
         DType.from_numpy(array.dtype)
     except UnknownDTypeError:
         raise BAD_RUN_INPUT.error(
-            f"data for {name} must be real numbers, found {array.dtype.name}",
-            place=Place(field=f"output {name}"),
+            Text(
+                "data for {name} must be real numbers, found {dtype}",
+                name=name,
+                dtype=array.dtype.name,
+            ),
+            place=Place(field=Text("output {at}", at=name)),
         ) from None
     return array.astype(np.float64)
 

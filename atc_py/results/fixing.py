@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ class ProofData:
 
     runs: int = 0
     drawn: int = 0
-    why: Words = field(default=Words("", ""))
+    why: Text = field(default=Text(""))
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
@@ -116,7 +116,7 @@ class Rewrite:
     difference: Difference | None = None
     limit: float | None = None
     shown: ProofData = field(default_factory=ProofData)
-    assumptions: tuple[Words, ...] = ()
+    assumptions: tuple[Text, ...] = ()
     new: tuple[NewNodePlace, ...] = ()
     microseconds: float | None = None
 
@@ -173,7 +173,7 @@ class TargetProof:
     outputs: Mapping[str, TargetError]
     microseconds: float | None = None
     failed: tuple[Diagnostic, ...] = ()
-    why: Words = field(default=Words("", ""))
+    why: Text = field(default=Text(""))
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
@@ -201,8 +201,8 @@ class Left:
 
     node: int | None
     operator: str
-    message: Words
-    unfit: tuple[tuple[str, Words], ...] = ()
+    message: Text
+    unfit: tuple[tuple[str, Text], ...] = ()
     code: str = ""
 
     def as_json(self) -> dict[str, object]:

@@ -9,10 +9,11 @@ import msgspec
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.diag import Diagnostic, Words
+    from atc_py.diag import Diagnostic
     from atc_py.results.quantization import Quantization
     from atc_py.results.quantization_proof import QuantizationProof
     from atc_py.results.step_gain import RangeTrial, StepGain
+    from atc_py.text import Text
 
 __all__ = ["BalancedTensor", "FloatQuantization", "QuantizedLayerFacts"]
 
@@ -40,7 +41,7 @@ class QuantizedLayerFacts(msgspec.Struct, frozen=True):
     name: str
     kind: str
     tensor: str
-    reason: Words | None = None
+    reason: Text | None = None
     low: float | None = None
     high: float | None = None
     range_low: float | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,20 +25,18 @@ class ChangeKind(Enum):
     DROPPED = "dropped"
 
     @property
-    def words(self) -> Words:
+    def words(self) -> Text:
         """Return the reason in words."""
         return _KINDS[self]
 
 
 _KINDS = {
-    ChangeKind.RULES: Words("rewritten by rules", "由规则改写"),
-    ChangeKind.CHOSEN: Words("one branch is chosen", "选定一个分支"),
-    ChangeKind.QUANTIZED: Words("quantized layers in the deploy form", "量化层改为部署形式"),
-    ChangeKind.MOVED: Words(
-        "carried along in the form of the nodes around it", "随周围节点改变形式"
-    ),
-    ChangeKind.RESTATED: Words("stated at another opset", "按另一 opset 表述"),
-    ChangeKind.DROPPED: Words("constant, or not needed", "为常量或不再需要"),
+    ChangeKind.RULES: Text("rewritten by rules"),
+    ChangeKind.CHOSEN: Text("one branch is chosen"),
+    ChangeKind.QUANTIZED: Text("quantized layers in the deploy form"),
+    ChangeKind.MOVED: Text("carried along in the form of the nodes around it"),
+    ChangeKind.RESTATED: Text("stated at another opset"),
+    ChangeKind.DROPPED: Text("constant, or not needed"),
 }
 
 

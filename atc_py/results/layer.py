@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from atc_py.results.judgment import Judged
+from atc_py.text import Text, plural
 
 if TYPE_CHECKING:
     from atc_py.results.cann_nodes import CannNode
@@ -255,39 +256,69 @@ class Layer:
     def faults(self) -> tuple[str, ...]:
         """Reasons why the layer is failing, in words; empty if it is not."""
         figures = self.figures
-        found = []
+        found: list[str] = []
         if figures.overflow.share:
             found.append(
-                f"overflow: {figures.overflow.share:.3%} of the values, up to "
-                f"{figures.overflow.value:.6g}, beyond {figures.limit:.6g}"
+                Text(
+                    "overflow: {share} of the values, up to {overflow}, beyond {limit}",
+                    share=f"{figures.overflow.share:.3%}",
+                    overflow=f"{figures.overflow.value:.6g}",
+                    limit=f"{figures.limit:.6g}",
+                )
             )
         if figures.lost_share and not figures.overflow.share:
-            found.append(f"{figures.lost_share:.3%} of the values are NaN or infinite")
+            found.append(
+                Text(
+                    "{lost_share} of the values are NaN or infinite",
+                    lost_share=f"{figures.lost_share:.3%}",
+                )
+            )
         if not self.is_float and not self.holds_codes:
             return (*found, *self._integer_faults())
         if self.judged.distance > FAILING_DISTANCE and not self.cancels:
-            found.append(f"relative distance {self.judged.distance:.3g}")
+            found.append(
+                Text("relative distance {distance}", distance=f"{self.judged.distance:.3g}")
+            )
             found += self._moved_values()
             if figures.underflow.share:
                 found.append(
-                    f"underflow: {figures.underflow.share:.3%} of the values, up to "
-                    f"{figures.underflow.value:.3g}, became 0"
+                    Text(
+                        "underflow: {share} of the values, up to {underflow}, became 0",
+                        share=f"{figures.underflow.share:.3%}",
+                        underflow=f"{figures.underflow.value:.3g}",
+                    )
                 )
         return tuple(found)
 
     def _moved_values(self) -> tuple[str, ...]:
         """Describe how far quantized values moved."""
-        steps = f"{self.moved_steps} step{'s' if self.moved_steps != 1 else ''}"
+        steps = self.moved_steps
         if self.holds_codes:
-            return (f"{self.figures.differing:.3%} of the codes moved, by up to {steps}",)
-        if self.grid is None or not self.moved_steps:
+            text = plural(
+                steps,
+                "{share} of the codes moved, by up to {n} step",
+                "{share} of the codes moved, by up to {n} steps",
+                share=f"{self.figures.differing:.3%}",
+            )
+            return (text,)
+        if self.grid is None or not steps:
             return ()
-        return (f"codes moved by up to {steps} of {self.grid.step:.4g}",)
+        text = plural(
+            steps,
+            "codes moved by up to {n} step of {size}",
+            "codes moved by up to {n} steps of {size}",
+            size=f"{self.grid.step:.4g}",
+        )
+        return (text,)
 
     def _integer_faults(self) -> tuple[str, ...]:
         """Return the faults of integers."""
         share = self.figures.differing
-        return (f"{share:.3%} of the values differ",) if share > FAILING_SHARE else ()
+        return (
+            (Text("{share} of the values differ", share=f"{share:.3%}"),)
+            if share > FAILING_SHARE
+            else ()
+        )
 
 
 def number_json(value: float) -> float | None:

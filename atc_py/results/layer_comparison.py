@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from atc_py.system.notebook import notebook_html
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -246,14 +247,25 @@ class TargetMiss:
     def sentence(self) -> str:
         """The miss in words."""
         if self.value is None:
-            return f"{self.output} was not compared: {self.reason}"
-        lost = f" with {self.lost:.3%} of the values NaN or infinite" if self.lost else ""
+            return Text(
+                "{output} was not compared: {reason}", output=self.output, reason=self.reason
+            )
+        template = "{figure} of {output} is {shown}, but must be at least {least}"
+        if self.lost:
+            template = (
+                "{figure} of {output} is {shown} with {lost} of the values NaN or infinite, but "
+                "must be at least {least}"
+            )
         shown, least = f"{self.value:.6g}", self.least or 0.0
         if self.value < least <= float(shown):
             shown = repr(self.value)  # exact enough to read as below the target
-        return (
-            f"{self.figure} of {self.output} is {shown}{lost}, but must be at least "
-            f"{least_text(least)}"
+        return Text(
+            template,
+            figure=self.figure,
+            output=self.output,
+            shown=shown,
+            lost=f"{self.lost:.3%}",
+            least=least_text(least),
         )
 
 

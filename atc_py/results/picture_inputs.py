@@ -10,6 +10,7 @@ from atc_py.aipp import AippSettings, NetworkInput
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.package.schema import OmModel, OmNode
@@ -131,7 +132,13 @@ def _settings(node: OmNode) -> AippSettings:
         value, default = getattr(found, each.name), each.default
         if not _is_like(value, default):
             raise OM_CONTENT.error(
-                f"attribute {each.name} of {node.name!r} must be like {default!r}, found {value!r}",
+                Text(
+                    "attribute {name} of {node} must be like {default}, found {value}",
+                    name=each.name,
+                    node=repr(node.name),
+                    default=repr(default),
+                    value=repr(value),
+                ),
                 place=Place(node_name=node.name, op_type=node.op, field=each.name),
             )
     return found

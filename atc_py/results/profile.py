@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.system.notebook import notebook_html
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +57,7 @@ class SocProfile:
     def verdict(self) -> str:
         """True if the model fits, in words."""
         if self.cost is None:
-            return f"does not compile: {self.refusals[0].message}"
+            return Text("does not compile: {message}", message=self.refusals[0].message)
         fits = self.cost.fits
         if fits is None:
             return "compiles; size of device memory not published"

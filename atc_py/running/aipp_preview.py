@@ -25,6 +25,7 @@ from atc_py.results.aipp_preview import AippPreview, AippStep, ChannelRange
 from atc_py.system.atomic_files import atomic_write
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,10 +104,17 @@ def _chosen(path: Path, rank: int | None) -> AippConfig:
     if len(found) == 1:
         return found[0]
     ranks = ", ".join(str(each["related_input_rank"]) for each in configs)
-    known = f"it has some for the inputs {ranks}" if configs else "it has none"
-    wanted = "" if rank is None else f" for input {rank}"
+    known = (
+        Text("it has some for the inputs {ranks}", ranks=ranks) if configs else Text("it has none")
+    )
+    wanted = "" if rank is None else Text(" for input {rank}", rank=rank)
     raise BAD_OPTION.error(
-        f"{path} must have one configuration{wanted}: {known}",
+        Text(
+            "{path} must have one configuration{wanted}: {known}",
+            path=path,
+            wanted=wanted,
+            known=known,
+        ),
         place=Place(str(path)),
         help="choose one with --input" if configs else "write an `aipp_op { ... }`",
     )

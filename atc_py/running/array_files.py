@@ -16,6 +16,7 @@ from atc_py.diag.codes import BAD_DATA_FILE
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def read_npy(path: Path, most: int | None = None) -> Array:
         if file.read(2) == b"PK":
             raise ValueError("it is an archive of arrays; call it .npz")
         size = file.seek(0, os.SEEK_END)
-        require_memory(size, "its array", Place(str(path)))
+        require_memory(size, Text("its array"), Place(str(path)))
         file.seek(0)
         return _array(file, size, most)
 
@@ -69,13 +70,13 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     with opened(path) as file, reporting_damage(path), zipfile.ZipFile(file) as archive:
         claimed = sum(member.file_size for member in archive.infolist())
-        require_memory(claimed, "its arrays", Place(str(path)))
+        require_memory(claimed, Text("its arrays"), Place(str(path)))
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name == member.filename:
-                raise ValueError(f"its member {name!r} is not a .npy array")
+                raise ValueError(Text("its member {name} is not a .npy array", name=repr(name)))
             if name in arrays:
-                raise ValueError(f"it holds {name!r} twice")
+                raise ValueError(Text("it holds {name} twice", name=repr(name)))
             with archive.open(member) as data:
                 arrays[name] = _array(data, member.file_size, most)
         if not arrays:
@@ -91,7 +92,9 @@ def is_raw_pair(dtype: np.dtype[Any]) -> bool:
 def broken_file(path: Path, reason: str) -> AtcError:
     """Return the diagnostic for a data file whose content contradicts its name."""
     text = reason if len(reason) <= _REASON else f"{reason[:_REASON]}..."
-    return BAD_DATA_FILE.error(f"{path} cannot be read: {text}", place=Place(str(path)))
+    return BAD_DATA_FILE.error(
+        Text("{path} cannot be read: {text}", path=path, text=text), place=Place(str(path))
+    )
 
 
 @contextmanager
@@ -113,7 +116,13 @@ def _check_header(file: IO[bytes], width: int) -> None:
     start = file.tell()
     length = int.from_bytes(file.read(width), "little")
     if length > _LONGEST_HEADER:
-        raise ValueError(f"its header has {length} bytes, at most {_LONGEST_HEADER} are allowed")
+        raise ValueError(
+            Text(
+                "its header has {length} bytes, at most {longest_header} are allowed",
+                length=length,
+                longest_header=_LONGEST_HEADER,
+            )
+        )
     file.seek(start)
 
 
@@ -138,10 +147,20 @@ def _array(file: IO[bytes], size: int, most: int | None) -> Array:
     shape, _, dtype = read_header(file)
     wanted, left = math.prod(shape) * dtype.itemsize, size - file.tell()
     if min(shape, default=0) < 0 or wanted > left:
-        raise ValueError(f"its header claims {wanted} bytes of data, there are {left}")
+        raise ValueError(
+            Text(
+                "its header claims {wanted} bytes of data, there are {left}",
+                wanted=wanted,
+                left=left,
+            )
+        )
     if most is not None and wanted > most:
         raise ValueError(
-            f"its header claims {wanted} bytes of data, no input accepts more than {most}"
+            Text(
+                "its header claims {wanted} bytes of data, no input accepts more than {most}",
+                wanted=wanted,
+                most=most,
+            )
         )
     file.seek(0)
     array: Array = npy_format.read_array(file, allow_pickle=False)

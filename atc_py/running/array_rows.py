@@ -12,6 +12,7 @@ import numpy as np
 
 from atc_py.running.array_files import is_raw_pair, read_header, reporting_damage
 from atc_py.system.input_files import opened
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,13 @@ class ArrayRows:
         with reporting_damage(self._path):
             data = self._file.read(size)
             if len(data) != size:
-                raise ValueError(f"it ends within its rows: {size} bytes asked, {len(data)} there")
+                raise ValueError(
+                    Text(
+                        "it ends within its rows: {size} bytes asked, {count} there",
+                        size=size,
+                        count=len(data),
+                    )
+                )
         return np.frombuffer(data, self.dtype).reshape(shape)
 
 
@@ -113,5 +120,9 @@ def _stored_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any
     """
     shape, is_fortran, dtype = read_header(file)
     if is_raw_pair(dtype) or min(shape, default=0) < 0:
-        raise ValueError(f"its elements are {dtype.name} of the shape {list(shape)}")
+        raise ValueError(
+            Text(
+                "its elements are {dtype} of the shape {shape}", dtype=dtype.name, shape=list(shape)
+            )
+        )
     return shape, is_fortran, dtype

@@ -8,6 +8,7 @@ import numpy as np
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,9 +51,17 @@ def _cast(name: str, array: Array, dtype: DType) -> Array:
     if odd.any():
         at = np.unravel_index(int(np.argmax(odd)), array.shape)
         raise BAD_RUN_INPUT.error(
-            f"{int(odd.sum())} of {array.size} values of {name} do not fit {dtype.value}, the "
-            f"first at index {[int(each) for each in at]}: {array[at]}",
-            place=Place(field=f"input {name}"),
-            help=f"give data of {dtype.value}, or scale them first",
+            Text(
+                "{sum} of {size} values of {name} do not fit {dtype}, the first at index "
+                "{at}: {array}",
+                sum=int(odd.sum()),
+                size=array.size,
+                name=name,
+                dtype=dtype.value,
+                at=[int(each) for each in at],
+                array=array[at],
+            ),
+            place=Place(field=Text("input {at}", at=name)),
+            help=Text("give data of {dtype}, or scale them first", dtype=dtype.value),
         )
     return found

@@ -22,6 +22,7 @@ from atc_py.system.atomic_files import atomic_write
 from atc_py.system.folders import make_folder
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -159,7 +160,7 @@ def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], floa
         return partial(explained_share, model.description)
     if not math.isfinite(given):
         raise BAD_OPTION.error(
-            f"the tolerance must be a finite number, found {given}",
+            Text("the tolerance must be a finite number, found {given}", given=given),
             help="give a share of the output's range such as 1e-3, or leave --tolerance out",
         )
     return lambda _name, _array: given
@@ -178,8 +179,13 @@ def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Ite
         count = count_odd_values(array)
         if count:
             yield NOT_FINITE.diagnostic(
-                f"{count} of {array.size} values of {name} are infinite or NaN",
-                place=Place(field=f"output {name}"),
+                Text(
+                    "{count} of {size} values of {name} are infinite or NaN",
+                    count=count,
+                    size=array.size,
+                    name=name,
+                ),
+                place=Place(field=Text("output {at}", at=name)),
                 help="with float16, an intermediate value was beyond 65504; compare with "
                 "--precision-mode must_keep_origin_dtype",
             )
@@ -187,17 +193,26 @@ def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Ite
 
 def _mismatch(row: Comparison) -> Diagnostic:
     """Return the finding for one output."""
-    place = Place(field=f"output {row.name}")
+    place = Place(field=Text("output {at}", at=row.name))
     if row.other_shapes is not None:
         found, expected = map(format_shape, row.other_shapes)
         return OUTPUT_MISMATCH.diagnostic(
-            f"{row.name} has the shape {found}, the data expected have {expected}",
+            Text(
+                "{name} has the shape {actual}, the data expected have {expected}",
+                name=row.name,
+                actual=found,
+                expected=expected,
+            ),
             place=place,
             help="expect data that were computed from the same inputs, for this output",
         )
     return OUTPUT_MISMATCH.diagnostic(
-        f"{row.name} differs by {row.range_error:.2e} of its range, "
-        f"at most {row.tolerance:.2e} passes",
+        Text(
+            "{name} differs by {range_error} of its range, at most {tolerance} passes",
+            name=row.name,
+            range_error=f"{row.range_error:.2e}",
+            tolerance=f"{row.tolerance:.2e}",
+        ),
         place=place,
         help="compare with --precision-mode must_keep_origin_dtype, or set --tolerance",
     )

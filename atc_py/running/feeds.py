@@ -1,4 +1,7 @@
-"""Data for a run: arrays from .npy, .npz, .pb and raw .bin files, or seeded random ones."""
+"""Data for a run: arrays from .npy, .npz, .pb and raw .bin files, or seeded random ones.
+
+Over 400 lines: what is fed has one set of refusals.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ from atc_py.system.memory_limit import require_memory
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count, format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -74,11 +78,17 @@ def read_feeds(
     for text in given:
         name, path = _split(text, ports)
         if not path:
-            raise BAD_RUN_INPUT.error(f"{text!r} names no file", help="write FILE or NAME=FILE")
+            raise BAD_RUN_INPUT.error(
+                Text("{text} names no file", text=repr(text)), help="write FILE or NAME=FILE"
+            )
         arrays = _read_path(Path(path), name, ports, Sink() if sink is None else sink)
         for twice in arrays.keys() & feeds.keys():
             raise BAD_RUN_INPUT.error(
-                f"data for {twice} are given twice, the second time in {path}",
+                Text(
+                    "data for {twice} are given twice, the second time in {path}",
+                    twice=twice,
+                    path=path,
+                ),
                 help="give each name one file",
             )
         feeds.update(arrays)
@@ -95,9 +105,16 @@ def odd_feeds(feeds: Mapping[str, Array]) -> Iterator[Diagnostic]:
             at = int(np.argmin(np.isfinite(array)))
             first = [int(each) for each in np.unravel_index(at, array.shape)]
             yield INPUT_NOT_FINITE.diagnostic(
-                f"input {name} has {' and '.join(found)} among {array.size} values, "
-                f"the first at index {first}: {array[tuple(first)]}",
-                place=Place(field=f"input {name}"),
+                Text(
+                    "input {name} has {actual} among {size} values, the first at index "
+                    "{first}: {array}",
+                    name=name,
+                    actual=" and ".join(found),
+                    size=array.size,
+                    first=first,
+                    array=array[tuple(first)],
+                ),
+                place=Place(field=Text("input {at}", at=name)),
             )
 
 
@@ -137,7 +154,9 @@ def require_feeds(ports: Iterable[Port]) -> None:
     if sizes:
         largest = max(sizes, key=sizes.__getitem__)
         require_memory(
-            sum(sizes.values()), "random data for the inputs", Place(field=f"input {largest}")
+            sum(sizes.values()),
+            Text("random data for the inputs"),
+            Place(field=Text("input {at}", at=largest)),
         )
 
 
@@ -225,8 +244,12 @@ def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
     if len(ports) != 1:
         names = ", ".join(port.name for port in ports)
         raise BAD_RUN_INPUT.error(
-            f"{path} is given without a name, and there are {len(ports)} to choose from",
-            help=f"write name={path}; names are {names}",
+            Text(
+                "{path} is given without a name, and there are {count} to choose from",
+                path=path,
+                count=len(ports),
+            ),
+            help=Text("write name={path}; names are {names}", path=path, names=names),
         )
     return ports[0]
 
@@ -238,9 +261,14 @@ def _picked_array(arrays: Mapping[str, Array], port: Port, path: Path) -> dict[s
     if len(arrays) == 1:
         return {port.name: next(iter(arrays.values()))}
     raise BAD_RUN_INPUT.error(
-        f'{path} has no array "{port.name}"; it has {_joined_names(arrays)}',
+        Text(
+            '{path} has no array "{port}"; it has {joined_names}',
+            path=path,
+            port=port.name,
+            joined_names=_joined_names(arrays),
+        ),
         place=Place(str(path)),
-        help=f"save the array as {port.name}, or in a file of its own",
+        help=Text("save the array as {port}, or in a file of its own", port=port.name),
     )
 
 
@@ -255,16 +283,29 @@ def _pick_all(
     names = [port.name for port in ports if not port.hidden]
     if len(arrays) > 1 or len(names) > 1:
         raise BAD_RUN_INPUT.error(
-            f"{path} has arrays for names that the model does not have: {_joined_names(unknown)}",
+            Text(
+                "{path} has arrays for names that the model does not have: {joined_names}",
+                path=path,
+                joined_names=_joined_names(unknown),
+            ),
             place=Place(str(path)),
-            help=f"names are {_joined_names(names)}; save the arrays under them, "
-            f"or write NAME={path} for a file with one array",
+            help=Text(
+                "names are {joined_names}; save the arrays under them, or write NAME={path} "
+                "for a file with one array",
+                joined_names=_joined_names(names),
+                path=path,
+            ),
         )
     sink.add(
         ARRAY_OF_OTHER_NAME.diagnostic(
-            f'{path} has one array, "{unknown[0]}"; it is used for "{names[0]}"',
+            Text(
+                '{path} has one array, "{unknown}"; it is used for "{names}"',
+                path=path,
+                unknown=unknown[0],
+                names=names[0],
+            ),
             place=Place(str(path)),
-            help=f"write {names[0]}={path} if that is intended",
+            help=Text("write {names}={path} if that is intended", names=names[0], path=path),
         )
     )
     return {names[0]: arrays[unknown[0]]}
@@ -273,7 +314,7 @@ def _pick_all(
 def _joined_names(names: Iterable[str]) -> str:
     """Join names as `a, b, c`; of very many the first."""
     rows = list(names)
-    more = f" and {len(rows) - _MOST_NAMES} more" if len(rows) > _MOST_NAMES else ""
+    more = Text(" and {left} more", left=len(rows) - _MOST_NAMES) if len(rows) > _MOST_NAMES else ""
     return ", ".join(rows[:_MOST_NAMES]) + more
 
 
@@ -283,7 +324,12 @@ def _with_stated_dtype(array: Array, port: Port, path: Path) -> Array:
         return array
     if port.dtype is not DType.BFLOAT16:
         raise broken_file(
-            path, f"its elements are two bytes without a type, {port.name} is {port.dtype.value}"
+            path,
+            Text(
+                "its elements are two bytes without a type, {port} is {dtype}",
+                port=port.name,
+                dtype=port.dtype.value,
+            ),
         )
     return array.view(port.dtype.numpy)
 
@@ -297,13 +343,18 @@ def _load_raw(path: Path, port: Port) -> Array:
         port = replace(port, shape=_shape_by_size(path, port), gears=())
     if None in port.shape:
         raise BAD_RUN_INPUT.error(
-            f"{path} has no shape, and only the run knows that of {port.name}, "
-            f"{port.dtype.value} {format_shape(port.shape)}",
+            Text(
+                "{path} has no shape, and only the run knows that of {port}, {dtype} {shape}",
+                path=path,
+                port=port.name,
+                dtype=port.dtype.value,
+                shape=format_shape(port.shape),
+            ),
             place=Place(str(path)),
             help="save the array as .npy, which has one",
         )
     wanted = element_count(closed_shape(port.shape)) * port.dtype.itemsize
-    require_memory(wanted, f"data for {port.name}", Place(str(path)))
+    require_memory(wanted, Text("data for {port}", port=port.name), Place(str(path)))
     with opened(path) as file:
         # One byte more than wanted tells a file that is too long; a device never ends.
         data = file.read(wanted + 1)
@@ -312,8 +363,16 @@ def _load_raw(path: Path, port: Port) -> Array:
         return np.frombuffer(data, port.dtype.numpy)
     if len(data) != wanted:
         raise BAD_RUN_INPUT.error(
-            f"{port.name} takes {wanted} bytes ({port.dtype.value} {format_shape(port.shape)}), "
-            f"{path}, which is read as raw bytes, has {size}",
+            Text(
+                "{port} takes {wanted} bytes ({dtype} {shape}), {path}, which is read as raw "
+                "bytes, has {size}",
+                port=port.name,
+                wanted=wanted,
+                dtype=port.dtype.value,
+                shape=format_shape(port.shape),
+                path=path,
+                size=size,
+            ),
             place=Place(str(path)),
             help="arrays with a shape and a dtype are saved as .npy, .npz or .pb",
         )
@@ -335,11 +394,20 @@ def _shape_by_size(path: Path, port: Port) -> Dims:
     listed = ", ".join(
         f"{wanted} ({format_shape(shape)})" for shape, wanted in list(sizes.items())[:_MOST_NAMES]
     )
-    which = "several gears take" if fitting else "no gear takes"
+    which = Text("several gears take") if fitting else Text("no gear takes")
     raise NO_SUCH_GEAR.error(
-        f"{path}, which is read as raw bytes, has {size}, and {which} as many for {port.name}",
+        Text(
+            "{path}, which is read as raw bytes, has {size}, and {which} as many for {port}",
+            path=path,
+            size=size,
+            which=which,
+            port=port.name,
+        ),
         place=Place(str(path)),
-        help=f"bytes of the gears: {listed}; name the gear with --gear where sizes do not decide",
+        help=Text(
+            "bytes of the gears: {listed}; name the gear with --gear where sizes do not decide",
+            listed=listed,
+        ),
     )
 
 
@@ -347,5 +415,6 @@ def _unknown_name(name: str, ports: Sequence[Port], path: str) -> AtcError:
     """Return the diagnostic for data under a name that the model does not have."""
     known = ", ".join(port.name for port in ports)
     return BAD_RUN_INPUT.error(
-        f'{path} is for "{name}", which the model does not have', help=f"names are {known}"
+        Text('{path} is for "{name}", which the model does not have', path=path, name=name),
+        help=Text("names are {known}", known=known),
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT, FILE_UNREADABLE
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,30 +42,36 @@ def files_of_folder(folder: Path, names: Sequence[str]) -> list[tuple[str, Path]
         found = sorted(each for each in folder.iterdir() if each.suffix in _SUFFIXES)
     except OSError as error:
         raise FILE_UNREADABLE.error(
-            f"cannot read the folder: {error.strerror}", place=Place(str(folder))
+            Text("cannot read the folder: {strerror}", strerror=os_reason(error)),
+            place=Place(str(folder)),
         ) from None
     stems = {file_stem(name): name for name in names} | {name: name for name in names}
     strange = [each.name for each in found if each.stem not in stems]
     if strange or not found:
-        what = f"{_some(strange)} named after no input" if strange else "no data"
+        what = (
+            Text("{some} named after no input", some=_some(strange)) if strange else Text("no data")
+        )
         raise BAD_RUN_INPUT.error(
-            f"{folder} has {what}",
+            Text("{branch} has {actual}", branch=folder, actual=what),
             place=Place(str(folder)),
-            help=f"name files of {', '.join(_SUFFIXES)} after {_some(names)}",
+            help=Text(
+                "name files of {suffixes} after {some}",
+                suffixes=", ".join(_SUFFIXES),
+                some=_some(names),
+            ),
         )
     pairs = [(stems[each.stem], each) for each in found]
     for before, after in pairwise(pairs):
         if before[0] == after[0]:
-            raise BAD_RUN_INPUT.error(
-                f"{folder} has two files for {after[0]}: {before[1].name} and {after[1].name}",
-                place=Place(str(folder)),
-                help="leave one of them",
-            )
+            text = "{folder} has two files for {after}: {name} and {name_2}"
+            names_of = {"name": before[1].name, "name_2": after[1].name}
+            message = Text(text).with_values(folder=folder, after=after[0], **names_of)
+            raise BAD_RUN_INPUT.error(message, place=Place(str(folder)), help="leave one of them")
     return pairs
 
 
 def _some(names: Iterable[str], most: int = 5) -> str:
     """Return a few names, and how many more there are."""
     names = list(names)
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    rest = Text(" and {left} more", left=len(names) - most) if len(names) > most else ""
     return f"{', '.join(names[:most])}{rest}"

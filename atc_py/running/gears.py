@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.options.gears import SHAPE_DATA, format_gear
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,8 +52,13 @@ def gear_of_feeds(
         if fed not in {None, chosen}:
             names = format_gear(gears.gears[chosen]), format_gear(gears.gears[fed or 0])
             raise BAD_RUN_INPUT.error(
-                f"gear {names[0]} is chosen, but {SHAPE_DATA} is fed gear {names[1]}",
-                place=Place(field=f"input {SHAPE_DATA}"),
+                Text(
+                    "gear {names} is chosen, but {shape_data} is fed gear {names_2}",
+                    names=names[0],
+                    shape_data=SHAPE_DATA,
+                    names_2=names[1],
+                ),
+                place=Place(field=Text("input {at}", at=SHAPE_DATA)),
                 help="give one of the two",
             )
         return chosen, left
@@ -74,7 +80,14 @@ def _gear_of_data(gears: Gears, data: Array) -> int:
     if dtype not in _NUMBERS or data.shape != (count,):
         shape = list(getattr(data, "shape", ()))
         raise BAD_RUN_INPUT.error(
-            f"{SHAPE_DATA} must be int32 [{count}], the numbers of a gear, found {dtype} {shape}",
-            place=Place(field=f"input {SHAPE_DATA}"),
+            Text(
+                "{shape_data} must be int32 [{count}], the numbers of a gear, found {dtype} "
+                "{shape}",
+                shape_data=SHAPE_DATA,
+                count=count,
+                dtype=dtype,
+                shape=shape,
+            ),
+            place=Place(field=Text("input {at}", at=SHAPE_DATA)),
         )
     return gears.of_values([int(each) for each in data.tolist()], SHAPE_DATA)

@@ -15,6 +15,7 @@ from atc_py.running.gears import gear_of_feeds
 from atc_py.system.structs import Result, replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,9 +159,10 @@ class Model:
         """
         given: object = inputs
         if not isinstance(given, Mapping):
+            kind, names = type(given).__name__, ", ".join(port.name for port in self.inputs)
             raise BAD_RUN_INPUT.error(
-                f"inputs must be a mapping of names to arrays, found {type(given).__name__}",
-                help=f"the model's inputs are {', '.join(port.name for port in self.inputs)}",
+                Text("inputs must be a mapping of names to arrays, found {name}", name=kind),
+                help=Text("the model's inputs are {inputs}", inputs=names),
             )
         if self.takes_settings:
             from atc_py.running.pictures import filled
@@ -185,9 +187,13 @@ class Model:
             dims = self._ranges.get(name, ())
             if len(shape) == len(dims) and outside(self._ranges, name, shape):
                 raise BAD_RUN_INPUT.error(
-                    f"input {name!r} has the shape {format_shape(shape)}, "
-                    f"which is not in {format_ranges({name: dims})}",
-                    place=Place(field=f"input {name}"),
+                    Text(
+                        "input {name} has the shape {shape}, which is not in {ranges}",
+                        name=repr(name),
+                        shape=format_shape(shape),
+                        ranges=format_ranges({name: dims}),
+                    ),
+                    place=Place(field=Text("input {at}", at=name)),
                     help="convert the model again with the range that is needed",
                 )
 

@@ -12,6 +12,7 @@ from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT
 from atc_py.results.picture_inputs import picture_inputs
 from atc_py.running.feeds import read_feeds
 from atc_py.running.pictures import SETTINGS_HELP, filled, settings_feeds
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,15 +58,16 @@ def picture_feeds(
     given = read_feeds(rest, ports, sink)
     for name in found.keys() & given.keys():
         raise BAD_RUN_INPUT.error(
-            f"settings for {name} are given twice, by --aipp-settings and as data",
-            place=Place(field=f"input {name}"),
+            Text("settings for {name} are given twice, by --aipp-settings and as data", name=name),
+            place=Place(field=Text("input {at}", at=name)),
             help="give them once",
         )
     given |= found
     pictures = read_pictures(description, [each for each in texts if each not in rest], given)
     for name in pictures.keys() & given.keys():
         raise BAD_RUN_INPUT.error(
-            f"data for {name} are given twice, as pictures and as bytes", help="give them once"
+            Text("data for {name} are given twice, as pictures and as bytes", name=name),
+            help="give them once",
         )
     return filled(description, {**given, **pictures})
 
@@ -92,7 +94,11 @@ def read_pictures(
         name, paths = _split(text, inputs)
         if name in feeds:
             raise BAD_RUN_INPUT.error(
-                f"pictures for {name} are given twice, the second time in {text}",
+                Text(
+                    "pictures for {name} are given twice, the second time in {text}",
+                    name=name,
+                    text=text,
+                ),
                 help="join the files with `,`",
             )
         files = [Path(path) for path in paths]
@@ -136,16 +142,27 @@ def joined_input(
     count = found.features[0]
     if len(paths) != count:
         raise BAD_RUN_INPUT.error(
-            f"input {found.name!r} takes {count} pictures, found {len(paths)}",
-            place=Place(field=f"input {found.name}"),
-            help=f"join {count} files with `,`, or feed the bytes of all pictures as one file",
+            Text(
+                "input {name} takes {count} pictures, found {count_2}",
+                name=repr(found.name),
+                count=count,
+                count_2=len(paths),
+            ),
+            place=Place(field=Text("input {at}", at=found.name)),
+            help=Text(
+                "join {count} files with `,`, or feed the bytes of all pictures as one file",
+                count=count,
+            ),
         )
     each = [found.settings] * count
     if found.parameters is not None:
         if found.parameters not in settings:
             raise MISSING_RUN_INPUT.error(
-                f"the pictures of {found.name!r} need the settings of dynamic AIPP",
-                place=Place(field=f"input {found.parameters}"),
+                Text(
+                    "the pictures of {name} need the settings of dynamic AIPP",
+                    name=repr(found.name),
+                ),
+                place=Place(field=Text("input {at}", at=found.parameters)),
                 help=SETTINGS_HELP,
             )
         each = list(settings_of_bytes(settings[found.parameters].tobytes()))
@@ -153,5 +170,7 @@ def joined_input(
     try:
         return joined_pictures(pictures, found.settings)
     except ValueError as error:
-        place = Place(field=f"input {found.name}")
-        raise BAD_RUN_INPUT.error(f"input {found.name!r}: {error}", place=place) from None
+        place = Place(field=Text("input {at}", at=found.name))
+        raise BAD_RUN_INPUT.error(
+            Text("input {at}: {reason}", at=repr(found.name), reason=error), place=place
+        ) from None

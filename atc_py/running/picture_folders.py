@@ -15,6 +15,7 @@ from atc_py.running.picture_files import is_picture_file, joined_input
 from atc_py.running.pictures import filled
 from atc_py.running.sample_files import batches, entries, files_of_sample, require_same_count
 from atc_py.tensor.shapes import closed_shape, element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -187,7 +188,7 @@ class PictureFolders:
         for name, paths in pictures.items():
             if name in feeds:
                 raise BAD_RUN_INPUT.error(
-                    f"data for {name} are given twice, as pictures and as bytes",
+                    Text("data for {name} are given twice, as pictures and as bytes", name=name),
                     help="give them once",
                 )
             feeds[name] = _joined(self._inputs[name], paths, {**self._settings, **feeds})
@@ -202,9 +203,14 @@ def _joined(target: PictureInput, paths: Sequence[Path], settings: Feeds) -> NDA
     """
     if len(paths) != target.features[0]:
         raise BAD_RUN_INPUT.error(
-            f"{paths[0].parent} has {len(paths)} pictures for {target.name!r} in one sample, which "
-            f"takes {target.features[0]}",
-            help=f"give {target.features[0]} pictures for each sample",
+            Text(
+                "{parent} has {count} pictures for {target} in one sample, which takes {features}",
+                parent=paths[0].parent,
+                count=len(paths),
+                target=repr(target.name),
+                features=target.features[0],
+            ),
+            help=Text("give {features} pictures for each sample", features=target.features[0]),
         )
     return joined_input(target, paths, settings)
 

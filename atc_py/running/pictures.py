@@ -18,6 +18,7 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_AIPP, BAD_RUN_INPUT, MISSING_RUN_INPUT
 from atc_py.results.picture_inputs import picture_inputs
 from atc_py.target import find_soc
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,9 +78,18 @@ def _check_size(found: PictureInput, array: Array, feeds: Mapping[str, Array]) -
     if array.size < wanted:
         first = pictures[0]
         raise BAD_RUN_INPUT.error(
-            f"input {found.name!r} needs {wanted} bytes, {len(pictures)} x {first.input_format} of "
-            f"{first.src_image_size_w} x {first.src_image_size_h}, found {array.size}",
-            place=Place(field=f"input {found.name}"),
+            Text(
+                "input {name} needs {wanted} bytes, {count} x {input_format} of "
+                "{src_image_size_w} x {src_image_size_h}, found {size}",
+                name=repr(found.name),
+                wanted=wanted,
+                count=len(pictures),
+                input_format=first.input_format,
+                src_image_size_w=first.src_image_size_w,
+                src_image_size_h=first.src_image_size_h,
+                size=array.size,
+            ),
+            place=Place(field=Text("input {at}", at=found.name)),
         )
 
 
@@ -93,7 +103,7 @@ def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
     dynamic = _dynamic_inputs(description)
     if not dynamic:
         raise BAD_AIPP.error(
-            f"{path} has settings for dynamic AIPP, which the model does not have",
+            Text("{path} has settings for dynamic AIPP, which the model does not have", path=path),
             place=Place(str(path)),
             help="static AIPP has its settings in the model; leave out --aipp-settings",
         )
@@ -127,9 +137,17 @@ def whole_picture_settings(description: OmModel) -> dict[str, Array]:
         )
         if source_bytes(one, count) > each.nbytes:
             raise BAD_AIPP.error(
-                f"{count} x {name} of {width} x {height} have more bytes than input "
-                f"{each.name!r}, which has {each.nbytes}",
-                place=Place(field=f"input {each.parameters}"),
+                Text(
+                    "{count} x {name} of {width} x {height} have more bytes than input "
+                    "{name_2}, which has {nbytes}",
+                    count=count,
+                    name=name,
+                    width=width,
+                    height=height,
+                    name_2=repr(each.name),
+                    nbytes=each.nbytes,
+                ),
+                place=Place(field=Text("input {at}", at=each.parameters)),
                 help=SETTINGS_HELP,
             )
         feeds[each.parameters or ""] = _buffer([one] * count)
@@ -145,9 +163,13 @@ def require_settings(description: OmModel, feeds: Mapping[str, Array]) -> None:
     for each in _dynamic_inputs(description):
         if each.parameters not in feeds:
             raise MISSING_RUN_INPUT.error(
-                f"no data was given for input {each.parameters!r}: the settings of dynamic AIPP for "
-                f"the pictures of {each.name!r}",
-                place=Place(field=f"input {each.parameters}"),
+                Text(
+                    "no data was given for input {parameters}: the settings of dynamic AIPP "
+                    "for the pictures of {name}",
+                    parameters=repr(each.parameters),
+                    name=repr(each.name),
+                ),
+                place=Place(field=Text("input {at}", at=each.parameters)),
                 help=SETTINGS_HELP,
             )
 

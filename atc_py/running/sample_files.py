@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_SAMPLES
 from atc_py.running.feeds import read_feeds
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,9 +119,14 @@ def batches(paths: Sequence[Path], size: int, folder: Path) -> list[Sequence[Pat
     """
     if len(paths) % size:
         raise NO_SAMPLES.error(
-            f"{folder} has {len(paths)} pictures, the model takes {size} at a time",
+            Text(
+                "{folder} has {count} pictures, the model takes {size} at a time",
+                folder=folder,
+                count=len(paths),
+                size=size,
+            ),
             place=Place(str(folder)),
-            help=f"give a multiple of {size} pictures",
+            help=Text("give a multiple of {size} pictures", size=size),
         )
     return [paths[at : at + size] for at in range(0, len(paths), size)]
 
@@ -136,7 +142,7 @@ def entries(path: Path) -> list[Path]:
     found = sorted(each for each in path.iterdir() if not _is_aside(each.name))
     if not found:
         raise NO_SAMPLES.error(
-            f"the folder {path} has no samples",
+            Text("the folder {path} has no samples", path=path),
             place=Place(str(path)),
             help="put a .npy, .npz, .pb or raw file into it for each sample",
         )

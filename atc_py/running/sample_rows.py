@@ -11,6 +11,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_SAMPLE, NO_SAMPLES
 from atc_py.running.array_rows import array_headers, open_rows
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +74,11 @@ class RowSamples:
         if len(set(counts.values())) != 1 or not min(counts.values()):
             found = ", ".join(f"{name}: {count}" for name, count in counts.items())
             raise NO_SAMPLES.error(
-                f"{self._path} has no samples that all inputs share: {found}",
+                Text(
+                    "{path} has no samples that all inputs share: {actual}",
+                    path=self._path,
+                    actual=found,
+                ),
                 place=Place(str(self._path)),
                 help="save the same number of samples for each input, along the first axis",
             )
@@ -86,7 +91,7 @@ class RowSamples:
             files = {path: stack.enter_context(open_rows(path)) for path in paths}
             for position in range(self.count):
                 feeds = {each.port: each.next(files[each.path]) for each in self._stacks}
-                yield f"{self._path}, sample {position}", feeds
+                yield Text("{path}, sample {position}", path=self._path, position=position), feeds
 
 
 def _with_ports(
@@ -106,9 +111,14 @@ def _with_ports(
         if own:
             return [(own[0], by_name[name])]
         raise BAD_SAMPLE.error(
-            f"{path} has {len(found)} arrays, and none is called {name!r}",
-            place=Place(str(path), field=f"input {name}"),
-            help=f"save the array as {name}, or in a file of its own",
+            Text(
+                "{path} has {count} arrays, and none is called {name}",
+                path=path,
+                count=len(found),
+                name=repr(name),
+            ),
+            place=Place(str(path), field=Text("input {at}", at=name)),
+            help=Text("save the array as {port}, or in a file of its own", port=name),
         )
     open_ports = [port for port in ports if not port.hidden]
     strange = [each for each in found if each.name not in by_name]
@@ -118,9 +128,16 @@ def _with_ports(
     if lone is not None and all(each.name != lone.name for each in found):
         return [(each, by_name.get(each.name, lone)) for each in found]
     raise BAD_SAMPLE.error(
-        f"{path} has an array {strange[0].name!r}, and the model has no input of that name",
+        Text(
+            "{path} has an array {name}, and the model has no input of that name",
+            path=path,
+            name=repr(strange[0].name),
+        ),
         place=Place(str(path)),
-        help=f"inputs are {', '.join(by_name)}; save the arrays under their names in an .npz",
+        help=Text(
+            "inputs are {by_name}; save the arrays under their names in an .npz",
+            by_name=", ".join(by_name),
+        ),
     )
 
 
@@ -139,16 +156,27 @@ def _stack(path: Path, found: ArrayHeader, port: Port) -> _Stack:
     rows = (dims[0] if dims and dims[0] is not None else 1) or 1
     if not dims or len(own) != len(dims) or not _alike(own[1:], dims[1:]):
         raise BAD_SAMPLE.error(
-            f"{path} has the shape {format_shape(own)} for {port.name!r}, which takes "
-            f"{format_shape(dims)}",
-            place=Place(str(path), field=f"input {port.name}"),
+            Text(
+                "{path} has the shape {shape} for {port}, which takes {shape_2}",
+                path=path,
+                shape=format_shape(own),
+                port=repr(port.name),
+                shape_2=format_shape(dims),
+            ),
+            place=Place(str(path), field=Text("input {at}", at=port.name)),
             help="the first axis is that of samples, the others are those of the input",
         )
     if own[0] % rows:
         raise NO_SAMPLES.error(
-            f"{path} has {own[0]} rows for {port.name!r}, which takes {rows} at a time",
-            place=Place(str(path), field=f"input {port.name}"),
-            help=f"give a multiple of {rows} rows",
+            Text(
+                "{path} has {own} rows for {port}, which takes {rows} at a time",
+                path=path,
+                own=own[0],
+                port=repr(port.name),
+                rows=rows,
+            ),
+            place=Place(str(path), field=Text("input {at}", at=port.name)),
+            help=Text("give a multiple of {rows} rows", rows=rows),
         )
     return _Stack(port.name, path, found.name, rows, has_own_axis=False, count=own[0] // rows)
 

@@ -14,6 +14,7 @@ from atc_py.running.sample_files import FileSamples
 from atc_py.running.sample_rows import RowSamples
 from atc_py.system.path_facts import exists
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import os
@@ -81,7 +82,10 @@ class ArraySamples:
         """Yield the samples."""
         for position in self._positions:
             feeds = self._given[position]
-            yield f"sample {position}", {name: np.asarray(each) for name, each in feeds.items()}
+            yield (
+                Text("sample {position}", position=position),
+                {name: np.asarray(each) for name, each in feeds.items()},
+            )
 
     def chosen(self, positions: Sequence[int]) -> ArraySamples:
         """Return those at some positions; they keep their labels."""
@@ -98,7 +102,10 @@ class RandomSamples:
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
         """Yield the samples."""
         for position in range(self.count):
-            yield f"random sample {position}", random_feeds(self._ports, self._seed + position)
+            yield (
+                Text("random sample {position}", position=position),
+                random_feeds(self._ports, self._seed + position),
+            )
 
 
 def open_samples(
@@ -140,13 +147,18 @@ def named_paths(
     named = [_split(str(text), ports, option) for text in given]
     if len(named) > 1 and any(name is None for name, _ in named):
         raise BAD_OPTION.error(
-            f"{option} is given several times, and not every time with the name of an input",
-            help=f"write {option} NAME=PATH for each input",
+            Text(
+                "{option} is given several times, and not every time with the name of an input",
+                option=option,
+            ),
+            help=Text("write {option} NAME=PATH for each input", option=option),
         )
     for _, path in named:
         if not exists(path):
             raise NO_SAMPLES.error(
-                f"{path} does not exist", place=Place(str(path)), help=f"check the path of {option}"
+                Text("{path} does not exist", path=path),
+                place=Place(str(path)),
+                help=Text("check the path of {option}", option=option),
             )
     return named
 
@@ -163,9 +175,11 @@ def checked(
         for port in ports:
             if port.name not in feeds:
                 raise BAD_SAMPLE.error(
-                    f"{label} lacks the input {port.name!r}",
-                    place=Place(label, field=f"input {port.name}"),
-                    help=f"the model takes {', '.join(each.name for each in ports)}",
+                    Text("{label} lacks the input {port}", label=label, port=repr(port.name)),
+                    place=Place(label, field=Text("input {at}", at=port.name)),
+                    help=Text(
+                        "the model takes {ports}", ports=", ".join(each.name for each in ports)
+                    ),
                 )
         own = {port.name: _native(feeds[port.name]) for port in ports}
         for port in ports:
@@ -189,12 +203,18 @@ def _check(label: str, port: Port, array: NDArray[Any]) -> None:
     Raises:
         AtcError: BAD_SAMPLE or SAMPLE_NOT_FINITE.
     """
-    place = Place(label, field=f"input {port.name}")
+    place = Place(label, field=Text("input {at}", at=port.name))
     if array.dtype != port.dtype.numpy:
         raise BAD_SAMPLE.error(
-            f"{label} has {array.dtype.name} for {port.name!r}, which takes {port.dtype.value}",
+            Text(
+                "{label} has {dtype} for {port}, which takes {dtype_2}",
+                label=label,
+                dtype=array.dtype.name,
+                port=repr(port.name),
+                dtype_2=port.dtype.value,
+            ),
             place=place,
-            help=f"save it with `array.astype({port.dtype.numpy.name!r})`",
+            help=Text("save it with `array.astype({numpy})`", numpy=repr(port.dtype.numpy.name)),
         )
     fits = len(array.shape) == len(port.shape) and all(
         wanted in {None, dim} for dim, wanted in zip(array.shape, port.shape, strict=True)
@@ -205,8 +225,14 @@ def _check(label: str, port: Port, array: NDArray[Any]) -> None:
     if odd:
         nans = int(np.isnan(array).sum())
         raise SAMPLE_NOT_FINITE.error(
-            f"{label} has {nans} NaN and {odd - nans} infinite among {array.size} values of "
-            f"{port.name!r}",
+            Text(
+                "{label} has {nans} NaN and {odd} infinite among {size} values of {port}",
+                label=label,
+                nans=nans,
+                odd=odd - nans,
+                size=array.size,
+                port=repr(port.name),
+            ),
             place=place,
             help="remove the sample, or fix the preprocessing that made it",
         )
@@ -215,9 +241,14 @@ def _check(label: str, port: Port, array: NDArray[Any]) -> None:
 def _bad_shape(label: str, port: Port, array: NDArray[Any]) -> AtcError:
     """Return the refusal of an array of another shape."""
     return BAD_SAMPLE.error(
-        f"{label} has the shape {format_shape(array.shape)} for {port.name!r}, which takes "
-        f"{format_shape(port.shape)}",
-        place=Place(label, field=f"input {port.name}"),
+        Text(
+            "{path} has the shape {shape} for {port}, which takes {shape_2}",
+            path=label,
+            shape=format_shape(array.shape),
+            port=repr(port.name),
+            shape_2=format_shape(port.shape),
+        ),
+        place=Place(label, field=Text("input {at}", at=port.name)),
         help="save each sample in the shape that one run takes, the batch axis included",
     )
 
@@ -234,7 +265,12 @@ def _split(text: str, ports: Sequence[Port], option: str) -> tuple[str | None, P
     name, separator, path = text.partition("=")
     if separator and path and not exists(text):
         raise BAD_OPTION.error(
-            f"{option} {text}: the model has no input {name!r}",
-            help=f"inputs are {', '.join(port.name for port in ports)}",
+            Text(
+                "{option} {text}: the model has no input {name}",
+                option=option,
+                text=text,
+                name=repr(name),
+            ),
+            help=Text("inputs are {ports}", ports=", ".join(port.name for port in ports)),
         )
     return None, Path(text)

@@ -9,6 +9,7 @@ import numpy as np
 
 from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,7 @@ def stored_array(array: NDArray[Any], path: Path) -> StoredArray:
         array.tofile(path)
     except OSError as error:
         raise CANNOT_WRITE.error(
-            f"no room for an array: {error.strerror or error}",
+            Text("no room for an array: {strerror}", strerror=os_reason(error)),
             place=Place(str(path)),
         ) from error
     return StoredArray(path, array.dtype, array.shape)

@@ -12,6 +12,7 @@ from atc_py.diag.codes import BAD_RUN_INPUT, NOT_IN_MODEL, SESSION_UNSUPPORTED
 from atc_py.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.session.values import ONNX_NUMBERS, value_of
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -88,8 +89,8 @@ class SessionBinding:
         if buffer_ptr is not None:
             if element_type is None or shape is None:
                 found = BAD_RUN_INPUT.diagnostic(
-                    f"memory for output {name!r} needs element_type and shape",
-                    place=Place(field=f"output {name}"),
+                    Text("memory for output {name} needs element_type and shape", name=repr(name)),
+                    place=Place(field=Text("output {at}", at=name)),
                 )
                 raise session_error("ValueError", found)
             target = _memory(name, element_type, shape, buffer_ptr)
@@ -143,13 +144,19 @@ class SessionBinding:
     def _require(self, kind: str, name: str, device: str = _HOST) -> None:
         """Refuse names that the model does not have, and memory that is not the host's."""
         if name not in self._names[kind]:
-            message = f"the model has no {kind} {name!r}"
-            hint = f"its {kind}s are: {', '.join(self._names[kind])}"
+            message = Text("the model has no {kind} {name}", kind=kind, name=repr(name))
+            hint = Text("its {kind}s are: {names}", kind=kind, names=", ".join(self._names[kind]))
             raise session_error("RuntimeError", NOT_IN_MODEL.diagnostic(message, help=hint))
         if str(device).lower() != _HOST:
-            message = f"{kind} {name!r} is bound to memory of the device {device!r}"
+            message = Text(
+                kind + " {name} is bound to memory of the device {device}",
+                name=repr(name),
+                device=repr(device),
+            )
             found = SESSION_UNSUPPORTED.diagnostic(
-                message, place=Place(field=f"{kind} {name}"), help=f"bind it to {_HOST}"
+                message,
+                place=Place(field=f"{kind} {name}"),
+                help=Text("bind it to {host}", host=_HOST),
             )
             raise session_error(NOT_IMPLEMENTED, found)
 
@@ -161,9 +168,15 @@ def _put(name: str, target: Any, made: Array) -> None:
         shape, dtype = tuple(shape()), target.numpy().dtype
     if tuple(shape) != made.shape or dtype != made.dtype:
         found = BAD_RUN_INPUT.diagnostic(
-            f"output {name!r} is {made.dtype.name} {list(made.shape)}, "
-            f"and is bound to {np.dtype(dtype).name} {list(shape)}",
-            place=Place(field=f"output {name}"),
+            Text(
+                "output {name} is {dtype} {shape}, and is bound to {name_2} {shape_2}",
+                name=repr(name),
+                dtype=made.dtype.name,
+                shape=list(made.shape),
+                name_2=np.dtype(dtype).name,
+                shape_2=list(shape),
+            ),
+            place=Place(field=Text("output {at}", at=name)),
         )
         raise session_error("RuntimeError", found)
     if isinstance(target, np.ndarray):
@@ -178,7 +191,9 @@ def _memory(name: str, element_type: Any, shape: Sequence[int], address: int) ->
     dims = tuple(int(dim) for dim in shape)
     count = int(np.prod(dims, dtype=np.int64))
     if min(dims, default=0) < 0 or not address:
-        raise _unusable(name, f"address {address} with dims {list(dims)}")
+        raise _unusable(
+            name, Text("address {address} with dims {dims}", address=address, dims=list(dims))
+        )
     if not count:
         return np.empty(dims, dtype)
     octets = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(int(address))
@@ -192,12 +207,15 @@ def _dtype(name: str, element_type: Any) -> np.dtype[Any]:
             return DType(_ONNX[element_type]).numpy
         return DType.from_numpy(np.dtype(element_type)).numpy
     except (KeyError, TypeError, UnknownDTypeError):
-        raise _unusable(name, f"element type {element_type!r}") from None
+        raise _unusable(
+            name, Text("element type {element_type}", element_type=repr(element_type))
+        ) from None
 
 
 def _unusable(name: str, what: str) -> AtcError:
     """Return the refusal of memory that is no array."""
     found = BAD_RUN_INPUT.diagnostic(
-        f"{name!r} is bound to memory that is no tensor: {what}", place=Place(field=name)
+        Text("{name} is bound to memory that is no tensor: {what}", name=repr(name), what=what),
+        place=Place(field=name),
     )
     return session_error("ValueError", found)

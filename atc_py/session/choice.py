@@ -16,6 +16,7 @@ from atc_py.session.errors import load_error, session_error
 from atc_py.session.source import source_of
 from atc_py.system.memory_limit import memory_limit, parse_size
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,11 +84,11 @@ class SessionChoice:
         model: object = self.model
         if not isinstance(model, str | os.PathLike | bytes):
             kind = type(model).__name__
-            message = f"a session opens a path or bytes, found {kind}"
+            message = Text("a session opens a path or bytes, found {kind}", kind=kind)
             raise session_error("TypeError", BAD_OPTION.diagnostic(message))
         keep: object = self.keep
         if not isinstance(keep, int) or keep < 1:
-            message = f"keep must be a whole number from 1, found {keep!r}"
+            message = Text("keep must be a whole number from 1, found {keep}", keep=repr(keep))
             raise session_error("ValueError", BAD_OPTION.diagnostic(message))
 
     @property
@@ -109,7 +110,7 @@ class SessionChoice:
         try:
             options = compile_options("InferenceSession", self.convert, self.soc, self.input_shape)
             options = replace(options, op_specs=optional_path(self.op_specs))
-            refuse_ranges(options.ranges, "a session compiles for the shapes that are fed")
+            refuse_ranges(options.ranges, Text("a session compiles for the shapes that are fed"))
             _require_own_inputs(options)
             find_guarded(self.device)
             return source_of(self.model, options, self.device, self.weights_folder)

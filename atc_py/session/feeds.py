@@ -12,6 +12,7 @@ from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT
 from atc_py.session.errors import INVALID_ARGUMENT, session_error
 from atc_py.session.values import is_value, type_text
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,7 +94,9 @@ class Feeder:
         """
         feed: object = given
         if type(feed) is not dict and not isinstance(feed, Mapping):
-            message = f"input_feed must map names to arrays, found {type(feed).__name__}"
+            message = Text(
+                "input_feed must map names to arrays, found {name}", name=type(feed).__name__
+            )
             raise session_error("TypeError", BAD_RUN_INPUT.diagnostic(message))
         found: dict[str, Array] = {}
         for wanted in self._wanted:
@@ -113,8 +116,12 @@ class Feeder:
         missing = [each for each in self._wanted if each.name not in given]
         if missing:
             named = ", ".join(f"{each.name!r} ({each.text})" for each in missing)
-            message = f"no data was given for input {named}"
-            help_ = f"{len(given)} given: {', '.join(map(repr, given)) or 'none'}"
+            message = Text("no data was given for input {missing}", missing=named)
+            help_ = Text(
+                "{count} given: {given}",
+                count=len(given),
+                given=", ".join(map(repr, given)) or "none",
+            )
             raise session_error("ValueError", MISSING_RUN_INPUT.diagnostic(message, help=help_))
         found: dict[str, Array] = {}
         faults: list[Diagnostic] = []
@@ -134,17 +141,26 @@ class Feeder:
         for name in given:
             if name in names:
                 continue
-            message = f"the model has no input {name!r}"
+            message = Text("the model has no input {name}", name=repr(name))
             if name in self._overridable:
-                message = f"{name!r} is an initializer, and a constant in the compiled model"
-            yield BAD_RUN_INPUT.diagnostic(message, help=f"its inputs are: {', '.join(names)}")
+                message = Text(
+                    "{name} is an initializer, and a constant in the compiled model",
+                    name=repr(name),
+                )
+            yield BAD_RUN_INPUT.diagnostic(
+                message, help=Text("its inputs are: {known}", known=", ".join(names))
+            )
 
     def _without_bound(self, found: dict[str, Array]) -> dict[str, Array]:
         """Return the arrays without those of bound inputs, which must have the bound values."""
         for name, value in self._bound.items():
             array = found.get(name)
             if array is not None and not np.all(array == value):
-                message = f"input {name!r} is bound to {value} in what was compiled"
+                message = Text(
+                    "input {name} is bound to {value} in what was compiled",
+                    name=repr(name),
+                    value=value,
+                )
                 self._refuse([BAD_RUN_INPUT.diagnostic(message, place=_place(name))])
         return {name: array for name, array in found.items() if name not in self._bound}
 
@@ -186,7 +202,12 @@ def _fault_of(array: Array | None, data: Any, wanted: _Wanted) -> Diagnostic | N
             return None
         found = f"{_type_of(array)} {list(array.shape)}"
         hint = "change the array before the run; the session converts lists alone"
-    message = f"input {wanted.name!r} must be {wanted.text}, found {found}"
+    message = Text(
+        "input {wanted} must be {wanted_2}, found {actual}",
+        wanted=repr(wanted.name),
+        wanted_2=wanted.text,
+        actual=found,
+    )
     return BAD_RUN_INPUT.diagnostic(message, place=_place(wanted.name), help=hint)
 
 
@@ -200,4 +221,4 @@ def _type_of(array: Array) -> str:
 
 def _place(name: str) -> Place:
     """Return the place of an input."""
-    return Place(field=f"input {name}")
+    return Place(field=Text("input {at}", at=name))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag.codes import SESSION_UNSUPPORTED
 from atc_py.session.errors import NOT_IMPLEMENTED, session_error, session_warning
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,12 +58,12 @@ _RECORDED = "_atc_py_calls"
 _BY_NAME = "add_free_dimension_override_by_name"
 _BY_DENOTATION = "add_free_dimension_override_by_denotation"
 _REFUSED = {
-    "register_custom_ops_library": "a library of custom operators",
-    "add_initializer": "other initializers",
-    "add_external_initializers": "other initializers",
-    "add_external_initializers_from_files_in_memory": "other initializers",
+    "register_custom_ops_library": "the session options have a library of custom operators{shown}",
+    "add_initializer": "the session options have other initializers{shown}",
+    "add_external_initializers": "the session options have other initializers{shown}",
+    "add_external_initializers_from_files_in_memory": "the session options have other initializers{shown}",
 }
-"""Methods that give a session what the device cannot have, with its name."""
+"""Methods that give a session what the device cannot have, and what is said of them."""
 
 
 @lru_cache(maxsize=8)
@@ -106,10 +107,12 @@ def _refusals(options: Any) -> Iterator[Diagnostic]:
     for name, given in _calls(options):
         if name in _REFUSED:
             shown = f" {given[0]!r}" if given and isinstance(given[0], str) else ""
-            message = f"the session options have {_REFUSED[name]}{shown}"
-            yield SESSION_UNSUPPORTED.diagnostic(message, help=f"leave out {name}")
+            message = Text(_REFUSED[name], shown=shown)
+            yield SESSION_UNSUPPORTED.diagnostic(message, help=Text("leave out {name}", name=name))
     if _entry(options, _FORMAT).upper() == "ORT":
-        message = f"the session options set {_FORMAT} to ORT, onnxruntime's own format"
+        message = Text(
+            "the session options set {format} to ORT, onnxruntime's own format", format=_FORMAT
+        )
         yield SESSION_UNSUPPORTED.diagnostic(message, help="give the ONNX model")
 
 
@@ -179,7 +182,10 @@ def _probed(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, Declared
             found = {each.name: tuple(each.shape) for each in session.inputs_meta}
     except Exception as error:
         reason = " ".join(str(error).split())[:_REASON]
-        message = f"onnxruntime does not take the session options with such inputs: {reason}"
+        message = Text(
+            "onnxruntime does not take the session options with such inputs: {reason}",
+            reason=reason,
+        )
         hint = "leave out initializers and dims that the model does not have"
         refusal = SESSION_UNSUPPORTED.diagnostic(message, help=hint)
         raise session_error(NOT_IMPLEMENTED, refusal) from error

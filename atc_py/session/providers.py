@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.session.errors import session_error, session_warning
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,9 @@ def _names(providers: Any, options: Any) -> Iterator[str]:
     if providers is None:
         return
     if isinstance(providers, str) or not isinstance(providers, Sequence):
-        raise _bad(f"providers must be a list of names, found {providers!r}")
+        raise _bad(
+            Text("providers must be a list of names, found {providers}", providers=repr(providers))
+        )
     if options is not None and (
         not isinstance(options, Sequence)
         or len(options) != len(providers)
@@ -58,7 +61,12 @@ def _names(providers: Any, options: Any) -> Iterator[str]:
         elif _is_pair(each):
             yield each[0]
         else:
-            raise _bad(f"a provider must be a name, or a name with a dict, found {each!r}")
+            raise _bad(
+                Text(
+                    "a provider must be a name, or a name with a dict, found {item}",
+                    item=repr(each),
+                )
+            )
 
 
 def _is_pair(each: Any) -> bool:

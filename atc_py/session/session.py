@@ -17,6 +17,7 @@ from atc_py.session.providers import check_providers
 from atc_py.session.source import OnnxSource, types_of, with_known_types
 from atc_py.session.surface import SessionSurface
 from atc_py.session.values import ModelMetadata, NodeArg
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -207,12 +208,14 @@ class InferenceSession(SessionSurface):
     def _wanted(self, names: Sequence[str]) -> Sequence[str]:
         """Return the names of outputs, each of which the model must have."""
         if isinstance(names, str):
-            message = f"output_names must be a list of names, found {names!r}"
+            message = Text("output_names must be a list of names, found {names}", names=repr(names))
             raise session_error("TypeError", BAD_OPTION.diagnostic(message))
         unknown = [each for each in names if each not in self._dtypes]
         if unknown:
-            message = f"the model has no output {', '.join(map(repr, unknown))}"
-            hint = f"its outputs are: {', '.join(self._names)}"
+            message = Text(
+                "the model has no output {unknown}", unknown=", ".join(map(repr, unknown))
+            )
+            hint = Text("its outputs are: {names}", names=", ".join(self._names))
             raise session_error(INVALID_ARGUMENT, NOT_IN_MODEL.diagnostic(message, help=hint))
         return names
 

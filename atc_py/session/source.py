@@ -21,6 +21,7 @@ from atc_py.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.session.values import type_text
 from atc_py.system import structs
 from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import os
@@ -42,7 +43,7 @@ __all__ = [
     "with_known_types",
 ]
 
-_BYTES = "model.onnx in memory"
+_BYTES = Text("model.onnx in memory")
 """Name of a model that came as bytes, in messages."""
 
 _ORT_FORMAT = b"ORTM"
@@ -178,7 +179,7 @@ class OnnxSource:
         for path, stamp in self.stamps.items():
             if _stamp(path) not in {stamp, None}:
                 raise FILE_UNREADABLE.error(
-                    f"{path} has changed since the session was made",
+                    Text("{path} has changed since the session was made", path=path),
                     place=Place(file=str(path)),
                     help="make another session",
                 )
@@ -327,7 +328,7 @@ def _refuse_ort_format(head: bytes, name: str) -> None:
     """
     if head[4:8] == _ORT_FORMAT:
         found = SESSION_UNSUPPORTED.diagnostic(
-            f"{name} is a model in onnxruntime's own format",
+            Text("{name} is a model in onnxruntime's own format", name=name),
             place=Place(file=name),
             help="give the ONNX model that it was made from",
         )

@@ -13,6 +13,7 @@ from atc_py.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.session.members import MEMBERS, REFUSED
 from atc_py.session.providers import PROVIDERS, check_providers
 from atc_py.session.values import value_of
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -156,5 +157,7 @@ def _refuse_member(name: str, *_: object, **__: object) -> None:
     Raises:
         AtcError: SESSION_UNSUPPORTED, as onnxruntime's NotImplemented.
     """
-    found = SESSION_UNSUPPORTED.diagnostic(f"sessions have no {name}: {_REFUSALS[name]}")
+    found = SESSION_UNSUPPORTED.diagnostic(
+        Text("sessions have no {name}: {refusals}", name=name, refusals=_REFUSALS[name])
+    )
     raise session_error(NOT_IMPLEMENTED, found)

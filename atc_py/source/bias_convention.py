@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from atc_py.diag import Words
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import Result
+from atc_py.text import Text, verbatim
 
 __all__ = ["BiasConvention", "BiasSource", "form_of"]
 
@@ -28,15 +28,14 @@ class BiasSource(Enum):
 
 
 _REASONS = {
-    BiasSource.OPTION: Words("by --quant-bias", "由 --quant-bias 指定"),
-    BiasSource.MARK: Words("stated in the file's metadata", "由文件元数据标明"),
-    BiasSource.PRODUCER: Words(
-        "an earlier atc-py wrote the file; otherwise give --quant-bias unfolded",
-        "文件由较早的 atc-py 写出；如不符，请用 --quant-bias unfolded",
+    BiasSource.OPTION: Text("by --quant-bias"),
+    BiasSource.MARK: Text("stated in the file's metadata"),
+    BiasSource.PRODUCER: Text(
+        "an earlier atc-py wrote the file; otherwise give --quant-bias unfolded"
     ),
-    BiasSource.ASSUMED: Words(
-        "assumed: the file does not say, and AMCT writes them so; otherwise give --quant-bias folded",
-        "推定：文件未标明，AMCT 即如此写出；如不符，请用 --quant-bias folded",
+    BiasSource.ASSUMED: Text(
+        "assumed: the file does not say, and AMCT writes them so; otherwise give "
+        "--quant-bias folded"
     ),
 }
 
@@ -53,14 +52,9 @@ class BiasConvention(Result, frozen=True):
     source: BiasSource
 
     @property
-    def text(self) -> Words:
+    def text(self) -> Text:
         """Return `unfolded (stated in the file's metadata)` and the like."""
-        return (
-            Words.same(self.form.value)
-            + Words(" (", "（")
-            + _REASONS[self.source]
-            + Words(")", "）")
-        )
+        return verbatim(self.form.value) + Text(" (") + _REASONS[self.source] + Text(")")
 
     def as_json(self) -> dict[str, str]:
         """Return the two names."""

@@ -15,6 +15,7 @@ import msgspec
 
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_dims, format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -355,7 +356,8 @@ def _check_lengths(name: str, rows: int | None, lengths: Sequence[int]) -> None:
     """Refuse lengths that do not add up to the rows."""
     if min(lengths, default=0) < 0 or rows not in {None, sum(lengths)}:
         raise ContradictionError(
-            f"needs lengths that add up to {rows}, found {list(lengths)}", f"input {name}"
+            f"needs lengths that add up to {rows}, found {list(lengths)}",
+            Text("input {at}", at=name),
         )
 
 
@@ -408,7 +410,10 @@ def _input(inputs: Inputs, position: int) -> Given:
     """Return a required input."""
     given = inputs[position] if position < len(inputs) else None
     if given is None:
-        raise ContradictionError(f"needs input {position}, found none", f"input {position}")
+        raise ContradictionError(
+            Text("needs input {position}, found none", position=position),
+            Text("input {at}", at=position),
+        )
     return given
 
 

@@ -15,6 +15,7 @@ from atc_py.diag.codes import INTERNAL
 from atc_py.source.limits import MOST_BYTES
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, closed_shape, element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,7 +102,7 @@ class SourceTensor(msgspec.Struct, frozen=True, eq=False):
             AtcError: INTERNAL; models with such tensors are refused before they are lowered.
         """
         if self.dtype is None:
-            raise INTERNAL.error(f'the element type of "{self.name}" is not known')
+            raise INTERNAL.error(Text('the element type of "{name}" is not known', name=self.name))
         return self.dtype
 
     @property
@@ -112,7 +113,7 @@ class SourceTensor(msgspec.Struct, frozen=True, eq=False):
             AtcError: INTERNAL; models with such tensors are refused before they are lowered.
         """
         if self.dims is None:
-            raise INTERNAL.error(f'the rank of "{self.name}" is not known')
+            raise INTERNAL.error(Text('the rank of "{name}" is not known', name=self.name))
         return self.dims
 
     @property

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from atc_py.diag import Words
 from atc_py.system.structs import Result
+from atc_py.text import Text
 
 __all__ = ["Outcome", "QuantizedNode"]
 
@@ -44,7 +44,7 @@ class QuantizedNode(Result, frozen=True):
     name: str
     op_type: str
     outcome: Outcome
-    reason: Words | None = None
-    help: Words | None = None
+    reason: Text | None = None
+    help: Text | None = None
     scope: str = ""
     channels: int | None = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from atc_py.diag import COLON, COMMA, SEMICOLON, Words
 from atc_py.tensor.dtypes import DType
+from atc_py.text import COLON, COMMA, SEMICOLON, Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "changes"]
 
-_INPUT = Words("input ", "输入 ")
-_OUTPUT = Words("output ", "输出 ")
-_ATTRIBUTE = Words("attribute ", "属性 ")
+_INPUT = Text("input ")
+_OUTPUT = Text("output ")
+_ATTRIBUTE = Text("attribute ")
 
 _IMPLIED = {"input-added", "input-removed", "attribute-added", "attribute-removed"}
 """Kinds implied by an attribute that became an input."""
@@ -41,7 +41,7 @@ class Change:
 
     kind: str
     name: str
-    words: Words
+    words: Text
     details: Mapping[str, object] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
@@ -65,12 +65,12 @@ def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]
     return tuple(found)
 
 
-def _elements_text(elements: Iterable[str], limit: int | None = None) -> Words:
+def _elements_text(elements: Iterable[str], limit: int | None = None) -> Text:
     """Return element types in atc-py's order, ONNX's others after; counted if too many."""
     names = sorted(elements, key=lambda name: (_ORDER.get(name, len(_ORDER)), name))
     if limit is not None and len(names) > limit:
-        return Words(f"{len(names)} dtypes", f"{len(names)} 种类型")
-    return Words.same(" ".join(names))
+        return Text("{count} dtypes", count=len(names))
+    return verbatim(" ".join(names))
 
 
 class _Matched:
@@ -78,7 +78,7 @@ class _Matched:
 
     def __init__(
         self,
-        noun: Words,
+        noun: Text,
         kind: str,
         before: tuple[FormalParameter, ...],
         after: tuple[FormalParameter, ...],
@@ -126,67 +126,67 @@ class _Matched:
         """Yield an operand that both versions have."""
         name = row.name
         if was.name != name:
-            words = self._noun + Words(f"{was.name} renamed to {name}", f"{was.name} 更名为 {name}")
+            words = self._noun + Text("{was} renamed to {name}", was=was.name, name=name)
             yield Change(f"{self._kind}-renamed", name, words, {"before": was.name})
         first, second = self._before.index(was) + 1, self._after.index(row) + 1
         if first != second:
-            words = self._noun + Words(
-                f"{name} moved from position {first} to {second}",
-                f"{name} 由第 {first} 个变为第 {second} 个",
+            words = self._noun + Text(
+                "{name} moved from position {first} to {second}",
+                name=name,
+                first=first,
+                second=second,
             )
             details = {"before": first, "after": second}
             yield Change(f"{self._kind}-moved", name, words, details)
         if (was.optional, was.variadic) != (row.optional, row.variadic):
-            now = _standing(row) or Words("required, one tensor", "必选、单个")
-            words = self._noun + Words(f"{name} became ", f"{name} 变为") + now
+            now = _standing(row) or Text("required, one tensor")
+            words = self._noun + Text("{name} became ", name=name) + now
             details = {"optional": row.optional, "variadic": row.variadic}
             yield Change(f"{self._kind}-occurrence", name, words, details)
 
 
-def _operand_removed(noun: Words, name: str) -> Words:
+def _operand_removed(noun: Text, name: str) -> Text:
     """Return `input X removed`."""
-    return Words(f"{noun.en}{name} removed", f"删除{noun.zh}{name}")
+    return Text("{noun}{name} removed", noun=noun, name=name)
 
 
-def _added(noun: Words, name: str) -> Words:
+def _added(noun: Text, name: str) -> Text:
     """Return `input X added`."""
-    return Words(f"{noun.en}{name} added", f"新增{noun.zh}{name}")
+    return Text("{noun}{name} added", noun=noun, name=name)
 
 
-def _facts(row: FormalParameter) -> Words:
+def _facts(row: FormalParameter) -> Text:
     """Return ` (optional; int64)`."""
     standing = _standing(row)
     mark = standing + SEMICOLON if standing else standing
-    return (
-        Words(" (", "（") + mark + _elements_text(row.elements, _MOST_ELEMENTS) + Words(")", "）")
-    )
+    return Text(" (") + mark + _elements_text(row.elements, _MOST_ELEMENTS) + Text(")")
 
 
-def _standing(row: FormalParameter) -> Words:
+def _standing(row: FormalParameter) -> Text:
     """Return `optional` or `variadic`; nothing for an ordinary operand."""
     if row.variadic:
-        return Words("variadic", "个数可变")
-    return Words("optional", "可选") if row.optional else Words("", "")
+        return Text("variadic")
+    return Text("optional") if row.optional else Text("")
 
 
 def _operator_end(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
     """Yield the deprecation of the operator."""
     if after.deprecated and not before.deprecated:
-        words = Words("the operator is deprecated and ends here", "该算子自此废弃")
+        words = Text("the operator is deprecated and ends here")
         yield Change("deprecated", after.op, words)
     if before.deprecated and not after.deprecated:
-        yield Change("restored", after.op, Words("the operator is not deprecated", "该算子未废弃"))
+        yield Change("restored", after.op, Text("the operator is not deprecated"))
 
 
 def _attributes_turned(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
     """Yield attributes that became inputs, and the reverse; the case of a name may change."""
     for name, row in _attributes_moved(before, after):
         new = "" if name == row.name else f" {row.name}"
-        words = Words(f"attribute {name} became input{new}", f"属性 {name} 变为输入{new}")
+        words = Text("attribute {name} became input{new}", name=name, new=new)
         yield Change("became-input", row.name, words + _facts(row), {"before": name})
     for name, row in _attributes_moved(after, before):
         new = "" if name == row.name else f" {name}"
-        words = Words(f"input {row.name} became attribute{new}", f"输入 {row.name} 变为属性{new}")
+        words = Text("input {name} became attribute{new}", name=row.name, new=new)
         yield Change("became-attribute", name, words, {"before": row.name})
 
 
@@ -215,14 +215,11 @@ def _dtypes(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterato
         listed = ", ".join(names)
         head = f"{variable} ({listed})" if variable else listed
         parts = [
-            Words(f"{text.en} {word.en}", f"{word.zh} {text.zh}")
-            for text, word in (
-                (_elements_text(gained), Words("gained", "新增")),
-                (_elements_text(lost), Words("lost", "删除")),
-            )
-            if text
+            Text(template, dtypes=_elements_text(elements))
+            for elements, template in ((gained, "{dtypes} gained"), (lost, "{dtypes} lost"))
+            if elements
         ]
-        words = Words.same(head) + COLON + COMMA.join(parts)
+        words = verbatim(head) + COLON + COMMA.join(parts)
         details = {"operands": names, "gained": sorted(gained), "lost": sorted(lost)}
         yield Change("dtypes", variable or names[0], words, details)
 
@@ -233,8 +230,8 @@ def _ties_loosened(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> 
     before = {row.name: was.type_name for was, row in rows}
     after = {row.name: row.type_name for _, row in rows}
     for old, new, kind, words in (
-        (before, after, "untied", Words("need not share a dtype", "类型不必相同")),
-        (after, before, "tied", Words("must share a dtype", "类型必须相同")),
+        (before, after, "untied", Text("need not share a dtype")),
+        (after, before, "tied", Text("must share a dtype")),
     ):
         for variable in dict.fromkeys(old.values()):
             names = [name for name in old if old[name] == variable]
@@ -243,9 +240,9 @@ def _ties_loosened(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> 
                 groups.setdefault(new[name], []).append(name)
             if len(groups) > 1:
                 parts = list(groups.values())
-                en = " and ".join(", ".join(part) for part in parts)
-                zh = " 与 ".join("、".join(part) for part in parts)
-                text = Words(f"{en} ", f"{zh} ") + words
+                comma = Text(", ", context="and")
+                shown = Text(" and ", context="groups").join(map(comma.join, parts))
+                text = shown + " " + words
                 yield Change(kind, variable, text, {"operands": parts})
 
 
@@ -257,52 +254,43 @@ def _attributes(before: OperatorSchema, after: OperatorSchema) -> Iterator[Chang
     for name, row in after.attributes.items():
         was = before.attributes.get(name)
         if was is None:
-            duty = Words(", required", "，必选") if row.required else _default(row)
-            words = _added(_ATTRIBUTE, name) + Words(f" ({row.type}", f"（{row.type}")
+            duty = Text(", required") if row.required else _default(row)
+            words = _added(_ATTRIBUTE, name) + Text(" ({type}", type=row.type)
             details = {"type": row.type, "required": row.required, "default": row.default}
-            yield Change("attribute-added", name, words + duty + Words(")", "）"), details)
+            yield Change("attribute-added", name, words + duty + Text(")"), details)
         else:
             yield from _attribute_changed(was, row)
 
 
-def _default(row: AttributeSchema) -> Words:
+def _default(row: AttributeSchema) -> Text:
     """Return `, default 1`; nothing where there is none."""
     if row.default is None:
-        return Words("", "")
+        return Text("")
     text = _value_text(row.default)
-    return Words(f", default {text}", f"，默认 {text}")
+    return Text(", default {text}", text=text)
 
 
 def _attribute_changed(was: AttributeSchema, row: AttributeSchema) -> Iterator[Change]:
     """Yield an attribute that both versions have."""
     name = row.name
     if was.type != row.type:
-        words = Words(
-            f"{name} is {row.type}, was {was.type}", f"{name} 类型由 {was.type} 变为 {row.type}"
-        )
+        words = Text("{name} is {type}, was {type_2}", name=name, type=row.type, type_2=was.type)
         details: dict[str, object] = {"before": was.type, "after": row.type}
         yield Change("attribute-type", name, _ATTRIBUTE + words, details)
     if was.default != row.default:
         old, new = _value(was.default), _value(row.default)
-        words = Words(
-            f"{name} has default {new.en}, was {old.en}",
-            f"{name} 默认值由{old.zh} 变为{new.zh}",
-        )
+        words = Text("{name} has default {new}, was {old}", name=name, new=new, old=old)
         details = {"before": was.default, "after": row.default}
         yield Change("attribute-default", name, _ATTRIBUTE + words, details)
     if was.required != row.required:
-        now = Words("required", "必选") if row.required else Words("optional", "可选")
-        words = _ATTRIBUTE + Words(f"{name} became ", f"{name} 变为") + now
+        now = Text("required", context="attribute") if row.required else Text("optional")
+        words = _ATTRIBUTE + Text("{name} became ", name=name) + now
         yield Change("attribute-duty", name, words, {"required": row.required})
 
 
-def _value(value: object) -> Words:
+def _value(value: object) -> Text:
     """Return a default as text."""
-    return (
-        Words("none", " 无")
-        if value is None
-        else Words(_value_text(value), f" {_value_text(value)}")
-    )
+    return Text("none") if value is None else verbatim(_value_text(value))
 
 
 def _value_text(value: object) -> str:

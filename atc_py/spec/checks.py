@@ -8,6 +8,7 @@ from atc_py.spec.document import Problem
 from atc_py.spec.levels import check_rewrites
 from atc_py.spec.model import AttributeType
 from atc_py.spec.references import check_references
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +49,12 @@ def _opsets(spec: OpSpec) -> Iterator[Problem]:
     for position, opset in enumerate(spec.opsets):
         before = spec.opsets[position - 1] if position else 0
         if not before < opset <= _MAX_OPSET:
-            message = f"opset {opset} must be in [{before + 1}, {_MAX_OPSET}]"
+            message = Text(
+                "opset {opset} must be in [{before}, {max_opset}]",
+                opset=opset,
+                before=before + 1,
+                max_opset=_MAX_OPSET,
+            )
             yield Problem(("opsets", position), message, "list each opset once, ascending")
 
 
@@ -63,16 +69,19 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
             earlier = spec.inputs[:position] if section == "inputs" else spec.inputs
             known = [other.name for other in earlier]
             if row.same_as is not None and row.same_as not in known:
-                message = (
-                    f"same_as names {row.same_as!r}, which is not an input before this operand"
+                message = Text(
+                    "same_as names {same_as}, which is not an input before this operand",
+                    same_as=repr(row.same_as),
                 )
-                help_ = f"inputs that can be named: {', '.join(known) or 'none'}"
+                help_ = Text("inputs that can be named: {known}", known=", ".join(known) or "none")
                 yield Problem((section, position, "dtypes"), message, help_)
     for name in spec.quantized:
         if spec.operand(name) is None:
             names = ", ".join(row.name for row in (*spec.inputs, *spec.outputs))
-            message = f"quantized names {name!r}, which is not an operand"
-            yield Problem(("quantized", name), message, f"operands are {names}", key=True)
+            message = Text("quantized names {name}, which is not an operand", name=repr(name))
+            yield Problem(
+                ("quantized", name), message, Text("operands are {names}", names=names), key=True
+            )
 
 
 def _variadic(path: DataPath, row: OperandSpec, rows: Sequence[OperandSpec]) -> Iterator[Problem]:
@@ -94,14 +103,26 @@ def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
     for name, carrier in row.carried.items():
         where: DataPath = (*path, "carried", name.value)
         if name in listed:
-            yield Problem(where, f"{name.value} is listed and carried", "delete one of the two")
+            yield Problem(
+                where,
+                Text("{name} is listed and carried", name=name.value),
+                "delete one of the two",
+            )
         if carrier not in listed:
-            message = f"{name.value} is carried as {carrier.value}, which is not listed"
+            message = Text(
+                "{name} is carried as {carrier}, which is not listed",
+                name=name.value,
+                carrier=carrier.value,
+            )
             yield Problem(where, message, "carry it as one of the dtypes listed")
     for position, dtype in enumerate(row.beyond.dtypes if row.beyond else ()):
         if dtype in listed or dtype in row.carried:
             step: DataPath = (*path, "beyond", "dtypes", position)
-            yield Problem(step, f"{dtype.value} is taken without it", "delete one of the two")
+            yield Problem(
+                step,
+                Text("{dtype} is taken without it", dtype=dtype.value),
+                "delete one of the two",
+            )
     if isinstance(row.dtypes, tuple):
         yield from _repeated_names((*path, "dtypes"), [dtype.value for dtype in row.dtypes])
 
@@ -109,7 +130,12 @@ def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
 def _layouts(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
     """Yield problems of an operand's layout, or of its layouts."""
     if row.layout is not None and len(row.layout) != row.rank:
-        message = f"layout {row.layout} has {len(row.layout)} letters, rank is {row.rank}"
+        message: str = Text(
+            "layout {layout} has {count} letters, rank is {rank}",
+            layout=row.layout,
+            count=len(row.layout),
+            rank=row.rank,
+        )
         yield Problem((*path, "layout"), message, "write a letter for each dimension of the rank")
     if row.layout is not None:
         yield from _letters((*path, "layout"), row.layout)
@@ -119,14 +145,14 @@ def _layouts(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
     for position, layout in enumerate(row.layouts):
         yield from _letters((*path, "layouts", position), layout)
         if any(len(layout) == len(other) for other in row.layouts[:position]):
-            message = f"two layouts have {len(layout)} letters"
+            message = Text("two layouts have {count} letters", count=len(layout))
             yield Problem((*path, "layouts", position), message, "the rank tells layouts apart")
 
 
 def _letters(path: DataPath, layout: str) -> Iterator[Problem]:
     """Yield a problem if a letter occurs twice in a layout."""
     if len(set(layout)) != len(layout):
-        message = f"layout {layout} has a letter twice"
+        message = Text("layout {layout} has a letter twice", layout=layout)
         yield Problem(path, message, "rules name dimensions by these letters")
 
 
@@ -139,7 +165,7 @@ def _attributes(spec: OpSpec) -> Iterator[Problem]:
         yield from _values(path, row)
         yield from _bounds(path, row)
         if row.required and row.default is not None:
-            message = f"{row.name} is required and has a default"
+            message = Text("{name} is required and has a default", name=row.name)
             yield Problem((*path, "default"), message, "delete one of the two", key=True)
 
 
@@ -155,8 +181,12 @@ def _values(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
         given.append(((*path, "one_of", position), scalar, row.type.element))
     for where, value, type_ in given:
         if value is not None and not _is_of_type(value, type_):
-            message = f"{value!r} is not of type {type_.value}"
-            yield Problem(where, message, f"attribute {row.name} has type {row.type.value}")
+            message = Text("{value} is not of type {type}", value=repr(value), type=type_.value)
+            yield Problem(
+                where,
+                message,
+                Text("attribute {name} has type {type}", name=row.name, type=row.type.value),
+            )
 
 
 def _is_of_type(value: Value, type_: AttributeType) -> bool:
@@ -177,17 +207,23 @@ def _bounds(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
         if bounds is None:
             continue
         if not takes:
-            message = f"{key} cannot bound an attribute of type {row.type.value}"
+            message = Text(
+                "{key} cannot bound an attribute of type {type}", key=key, type=row.type.value
+            )
             yield Problem((*path, key), message, "range is for numbers, each for lists", key=True)
         if bounds[0] > bounds[1]:
-            message = f"the lower bound {bounds[0]} is above the upper bound {bounds[1]}"
+            message = Text(
+                "the lower bound {bounds} is above the upper bound {bounds_2}",
+                bounds=bounds[0],
+                bounds_2=bounds[1],
+            )
             yield Problem((*path, key), message, "write [lower, upper]")
 
 
 def _span(path: DataPath, row: AttributeSpec | OperandSpec) -> Iterator[Problem]:
     """Yield a problem if `since` is after `until`."""
     if row.since is not None and row.until is not None and row.since > row.until:
-        message = f"since {row.since} is after until {row.until}"
+        message = Text("since {since} is after until {until}", since=row.since, until=row.until)
         yield Problem((*path, "since"), message, "both are opsets that still have it")
 
 
@@ -197,10 +233,12 @@ def _deviations(spec: OpSpec) -> Iterator[Problem]:
     for position, row in enumerate(spec.deviations):
         path = ("deviations", position)
         if not row.proven and not row.inferred:
-            message = f"{row.name} names no edition"
+            message = Text("{name} names no edition", name=row.name)
             yield Problem((*path, "name"), message, "add proven or inferred, lists of years")
         for year in sorted({*row.proven} & {*row.inferred}):
-            message = f"{row.name} is both proven and inferred for {year}"
+            message = Text(
+                "{name} is both proven and inferred for {year}", name=row.name, year=year
+            )
             yield Problem((*path, "inferred"), message, "delete one of the two")
 
 
@@ -208,5 +246,5 @@ def _repeated_names(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:
     """Yield names that occur twice; each is an item of the list at `path`, or the item's `name`."""
     for position, name in enumerate(names):
         if name in names[:position]:
-            message = f"{name} occurs twice in {path[-1]}"
+            message = Text("{name} occurs twice in {path}", name=name, path=path[-1])
             yield Problem((*path, position, "name"), message, "keep one of the two")

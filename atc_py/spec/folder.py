@@ -12,6 +12,7 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
 from atc_py.spec.document import Problem
 from atc_py.spec.loader import problem_at, read_spec
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,14 +71,16 @@ def spec_files(path: Path) -> tuple[Path, ...]:
         is_folder = path.is_dir()
         exists = is_folder or path.is_symlink() or path.exists()
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}"
+        message = Text("{path} cannot be read: {text}", path=path, text=os_reason(error))
         raise FILE_UNREADABLE.error(message, place=place) from error
     if not exists:
-        raise FILE_NOT_FOUND.error(f"{path} does not exist", place=place)
+        raise FILE_NOT_FOUND.error(Text("{path} does not exist", path=path), place=place)
     found = tuple(_files_below(path)) if is_folder else (path,)
     if not found:
         help_ = "name a folder with one .yaml file an operator, flat or in group folders"
-        raise BAD_SPEC.error(f"{path} contains no YAML file", place=place, help=help_)
+        raise BAD_SPEC.error(
+            Text("{path} contains no YAML file", path=path), place=place, help=help_
+        )
     return tuple(sorted(found))
 
 
@@ -114,9 +117,14 @@ def place_order(fault: Diagnostic) -> tuple[str, int, int]:
 def _duplicate_fault(first: SpecFile, spec: OpSpec, document: Document) -> Diagnostic:
     """Return the fault of a second file for an operator."""
     if first.spec.op == spec.op:
-        message = f"{spec.op} is described here and in {first.path}"
+        message = Text("{op} is described here and in {path}", op=spec.op, path=first.path)
     else:
-        message = f"{spec.op} has the file name of {first.spec.op} in {first.path}"
+        message = Text(
+            "{op} has the file name of {op_2} in {path}",
+            op=spec.op,
+            op_2=first.spec.op,
+            path=first.path,
+        )
     return problem_at(document, Problem(("op",), message, "delete one of the two files"))
 
 
@@ -129,7 +137,12 @@ def _files_below(folder: Path) -> Iterator[Path]:
         mine = [name for name in names if _is_yaml(name)]
         files += len(mine)
         if entries > _MOST_ENTRIES or files > _MOST_FILES:
-            message = f"{folder} contains more than {_MOST_FILES} YAML or {_MOST_ENTRIES} files"
+            message = Text(
+                "{folder} contains more than {most_files} YAML or {most_entries} files",
+                folder=folder,
+                most_files=_MOST_FILES,
+                most_entries=_MOST_ENTRIES,
+            )
             help_ = "name a folder that holds specifications alone"
             raise BAD_SPEC.error(message, place=Place(str(folder)), help=help_)
         yield from (Path(parent, name) for name in mine)
@@ -143,5 +156,5 @@ def _is_yaml(name: str) -> bool:
 def _refuse(error: OSError) -> None:
     """Raise the error for a folder that cannot be listed."""
     where = os.fsdecode(error.filename or "")
-    message = f"{where} cannot be read: {error.strerror}"
+    message = Text("{path} cannot be read: {text}", path=where, text=os_reason(error))
     raise FILE_UNREADABLE.error(message, place=Place(where)) from error

@@ -11,6 +11,7 @@ from atc_py.spec.deviations import Certainty, Effect
 from atc_py.spec.kept_data import kept_document
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
+from atc_py.text import Text
 
 __all__ = ["NEWEST_CANN", "Edition", "Generation", "editions", "find_generation", "generations"]
 
@@ -83,5 +84,6 @@ def find_generation(major: int) -> Generation:
             return each
     known = ", ".join(str(each.major) for each in generations())
     raise BAD_OPTION.error(
-        f"cann must be one of {known}, found {major}", help="leave it out for the newest"
+        Text("cann must be one of {known}, found {number}", known=known, number=major),
+        help="leave it out for the newest",
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.spec.document import Document, spec_error
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +92,9 @@ class _Merger:
         for at in own.values():
             item = mine_all[at]
             if "drop" in item or "without" in item:
-                raise self._fault((section, at), f"the other list has no {item.get('name')!r}")
+                raise self._fault(
+                    (section, at), Text("the other list has no {item}", item=repr(item.get("name")))
+                )
             found.append(self._placed(item, self._own, (section, at), len(found)))
         return found
 
@@ -116,7 +119,9 @@ class _Merger:
         left_out = own.get("without", [])
         for key in left_out:
             if key not in other:
-                raise self._fault((*at, "without"), f"the other list has no key {key!r} here")
+                raise self._fault(
+                    (*at, "without"), Text("the other list has no key {key} here", key=repr(key))
+                )
         return {key: value for key, value in other.items() if key not in left_out}
 
     def _placed(

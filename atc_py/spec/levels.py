@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from atc_py.spec.document import Problem
 from atc_py.spec.rewrites import REWRITES
 from atc_py.spec.rules import Level
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ def check_rewrites(spec: OpSpec) -> Iterator[Problem]:
     """Yield names of rewrites that do not exist; a check that reports one looks it up."""
     for row in _rows(spec):
         if row.rewrite is not None and row.rewrite not in REWRITES:
-            message = f"no rewrite is called {row.rewrite!r}"
+            message = Text("no rewrite is called {rewrite}", rewrite=repr(row.rewrite))
             yield Problem((*row.path, "rewrite"), message, _KNOWN)
 
 
@@ -40,12 +41,16 @@ def check_levels(spec: OpSpec) -> Iterator[Problem]:
     """Yield levels and rewrites that do not go together."""
     for row in _rows(spec):
         if row.level is Level.REWRITE and row.rewrite is None:
-            message = f"{row.key}: rewrite does not say which rewrite"
+            message = Text("{key}: rewrite does not say which rewrite", key=row.key)
             where: DataPath = (*row.path, row.key)
-            yield Problem(where, message, f"add the key rewrite; {_KNOWN}", key=True)
+            yield Problem(
+                where, message, Text("add the key rewrite; {known}", known=_KNOWN), key=True
+            )
         if row.level is not Level.REWRITE and row.rewrite is not None:
-            message = f"rewrite is given, but {row.key} is {row.level.value}"
-            help_ = f"write {row.key}: rewrite, or delete the key rewrite"
+            message = Text(
+                "rewrite is given, but {key} is {level}", key=row.key, level=row.level.value
+            )
+            help_ = Text("write {key}: rewrite, or delete the key rewrite", key=row.key)
             yield Problem((*row.path, "rewrite"), message, help_, key=True)
 
 

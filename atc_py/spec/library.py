@@ -14,6 +14,7 @@ from atc_py.spec.folder import read_folder
 from atc_py.spec.lists import DEFAULT_LIST, find_list
 from atc_py.spec.loader import load_spec
 from atc_py.spec.names import folded, stem_of
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,7 +182,12 @@ class Library:
 def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
     """Refuse a second file for one operator."""
     if first is not None:
-        message = f"{second.path.name} is in the groups {first.group} and {second.group}"
+        message = Text(
+            "{path} is in the groups {group} and {group_2}",
+            path=second.path.name,
+            group=first.group,
+            group_2=second.group,
+        )
         place = Place(str(second.path), line=1, column=1)
         raise BAD_SPEC.error(message, place=place, help="delete one of the two files")
 

@@ -12,6 +12,7 @@ from atc_py.spec.folder import place_order, read_folder
 from atc_py.spec.levels import check_levels
 from atc_py.spec.loader import problem_at
 from atc_py.spec.model import compressed
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -115,7 +116,7 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
 def _unknown_operator(spec: OpSpec) -> Problem:
     """Return the problem of an operator that ONNX does not have."""
     help_ = "correct the spelling, or write custom: true instead of opsets"
-    return Problem(("op",), f"ONNX has no operator {spec.op}", help_)
+    return Problem(("op",), Text("ONNX has no operator {name}", name=spec.op), help_)
 
 
 def _example(spec: OpSpec) -> Iterator[Problem]:
@@ -130,7 +131,7 @@ def _example(spec: OpSpec) -> Iterator[Problem]:
         kind = "attribute" if key == "attributes" else "input"
         for name in given:
             if name not in known:
-                message = f"{spec.op} has no {kind} {name!r}"
+                message = Text("{op} has no {kind} {name}", op=spec.op, kind=kind, name=repr(name))
                 help_ = f"{kind}s: {', '.join(known) or 'none'}"
                 yield Problem(("example", key, name), message, help_, key=True)
 
@@ -150,8 +151,10 @@ def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
             continue
         at = versions[-1 if ends else 0].since_version
         numbers = compressed(tuple(spec.opsets[position] for position in positions))
-        standing = f"ended {spec.op} at {at}" if ends else f"has {spec.op} since {at}"
-        message = f"listed at {numbers}, ONNX {standing}"
+        template = "listed at {numbers}, ONNX has {op} since {at}"
+        if ends:
+            template = "listed at {numbers}, ONNX ended {op} at {at}"
+        message = Text(template, numbers=numbers, op=spec.op, at=at)
         help_ = "no model can have it there; delete these opsets unless a list names them"
         yield Problem(("opsets", positions[0]), message, help_)
 
@@ -170,7 +173,13 @@ def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
             known = dict.fromkeys(name for each in where for name in _formal(each, section))
             if where and row.name not in known:
                 numbers = ", ".join(str(each.since_version) for each in where)
-                message = f"ONNX's {spec.op} has no {kind} {row.name!r} in version {numbers}"
+                message = Text(
+                    "ONNX's {op} has no {kind} {name} in version {numbers}",
+                    op=spec.op,
+                    kind=kind,
+                    name=repr(row.name),
+                    numbers=numbers,
+                )
                 help_ = f"{section} there: {', '.join(known) or 'none'}"
                 yield Problem((section, position, "name"), message, help_)
 

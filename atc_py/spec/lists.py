@@ -13,6 +13,7 @@ from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.spec.kept_data import kept_document
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,9 +66,10 @@ def find_list(name: str) -> OperatorList:
     lists = {each.name: each for each in operator_lists()}
     if name not in lists:
         close = nearest(name, lists, 1)
-        hint = f"did you mean {close[0]}? " if close else ""
+        hint = Text("did you mean {near}? ", near=close[0]) if close else ""
         known = ", ".join(lists)
         raise BAD_OPTION.error(
-            f"no operator list is called {name!r}", help=f"{hint}lists are {known}"
+            Text("no operator list is called {name}", name=repr(name)),
+            help=hint + Text("lists are {known}", known=known),
         )
     return lists[name]

@@ -16,6 +16,7 @@ from atc_py.spec.kept_data import kept_data
 from atc_py.spec.model import OpSpec
 from atc_py.spec.names import stem_of
 from atc_py.system.struct_types import ready_for_threads
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from atc_py.diag import Code, Diagnostic
@@ -56,7 +57,12 @@ def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
     document = _with_other_list(_document(_text(file), str(file)), file)
     spec = _specification_of(document)
     if stem_of(spec.op) != file.stem:
-        message = f"{spec.op} belongs in {stem_of(spec.op)}.yaml, this file is {file.name}"
+        message = Text(
+            "{op} belongs in {stem_of}.yaml, this file is {file}",
+            op=spec.op,
+            stem_of=stem_of(spec.op),
+            file=file.name,
+        )
         raise spec_error(str(file), document.mark(("op",)), message, "rename the file")
     return spec, document
 
@@ -87,7 +93,11 @@ def _with_other_list(document: Document, file: Path) -> Document:
         return document
     others = _like(document, file)
     if not others:
-        message = f"no list {document.data[LIKE]!r} beside this one has a file {file.name}"
+        message = Text(
+            "no list {data} beside this one has a file {file}",
+            data=repr(document.data[LIKE]),
+            file=file.name,
+        )
         help_ = "name a list of op_specs/, or write the whole specification"
         raise spec_error(str(file), document.mark((LIKE,)), message, help_)
     return merged(document, _document(_text(others[0]), str(others[0])))
@@ -141,23 +151,28 @@ def _text(file: Path) -> str:
     try:
         raw = _bytes(file)
     except FileNotFoundError:
-        raise FILE_NOT_FOUND.error(f"{file} does not exist", place=Place(str(file))) from None
+        raise FILE_NOT_FOUND.error(
+            Text("{path} does not exist", path=file), place=Place(str(file))
+        ) from None
     except OSError as error:
         raise FILE_UNREADABLE.error(
-            f"{file} cannot be read: {error.strerror}", place=Place(str(file))
+            Text("{path} cannot be read: {text}", path=file, text=os_reason(error)),
+            place=Place(str(file)),
         ) from error
     if raw is None:
-        message = f"{file} is not a regular file"
+        message = Text("{file} is not a regular file", file=file)
         raise FILE_UNREADABLE.error(message, place=Place(str(file)))
     if len(raw) > MAX_BYTES:
-        message = f"a specification has at most {MAX_BYTES} bytes, this file has more"
+        message = Text(
+            "a specification has at most {max_bytes} bytes, this file has more", max_bytes=MAX_BYTES
+        )
         raise spec_error(str(file), Mark(1, 1), message, "write one operator a file")
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode()
         mark = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
-        message = f"byte 0x{raw[error.start]:02x} is not UTF-8"
+        message = Text("byte 0x{raw} is not UTF-8", raw=f"{raw[error.start]:02x}")
         raise spec_error(str(file), mark, message, "save the file as UTF-8") from error
 
 

@@ -26,6 +26,7 @@ from atc_py.spec.rules import (
     EquationWrittenOut,
     KnownSumIsDim,
 )
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +98,11 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
             yield from _dim(spec, (*path, "dims", position), str(dim), laid_out)
     bounds = arguments.get("range")
     if isinstance(bounds, tuple) and bounds[0] > bounds[1]:
-        message = f"the lower bound {bounds[0]} is above the upper bound {bounds[1]}"
+        message = Text(
+            "the lower bound {bounds} is above the upper bound {bounds_2}",
+            bounds=bounds[0],
+            bounds_2=bounds[1],
+        )
         yield Problem((*path, "range"), message, "write [lower, upper]")
 
 
@@ -109,10 +114,18 @@ def _laid_out(rule: Rule) -> tuple[str, ...]:
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
     """Yield the conditions of one rule."""
     if when.opsets is not None and when.opsets[0] > when.opsets[1]:
-        message = f"the first opset {when.opsets[0]} is after the last {when.opsets[1]}"
+        message = Text(
+            "the first opset {opsets} is after the last {opsets_2}",
+            opsets=when.opsets[0],
+            opsets_2=when.opsets[1],
+        )
         yield Problem((*path, "opsets"), message, "write [first, last]")
     if when.written is not None and when.written[0] > when.written[1]:
-        message = f"the first opset {when.written[0]} is after the last {when.written[1]}"
+        message = Text(
+            "the first opset {opsets} is after the last {opsets_2}",
+            opsets=when.written[0],
+            opsets_2=when.written[1],
+        )
         yield Problem((*path, "written"), message, "write [first, last]")
     for position, attribute in enumerate(when.attributes):
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
@@ -134,15 +147,19 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
     """Yield a problem unless an operand is called `name`."""
     if spec.operand(name) is None:
         names = [row.name for row in (*spec.inputs, *spec.outputs)]
-        help_ = f"inputs and outputs: {', '.join(names) or 'none'}"
-        yield Problem(path, f"{spec.op} has no input or output {name!r}", help_)
+        help_ = Text("inputs and outputs: {names}", names=", ".join(names) or "none")
+        yield Problem(
+            path, Text("{op} has no input or output {name}", op=spec.op, name=repr(name)), help_
+        )
 
 
 def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
     """Yield a problem unless an attribute is called `name`."""
     if spec.attribute(name) is None:
         help_ = f"attributes: {', '.join(row.name for row in spec.attributes) or 'none'}"
-        yield Problem(path, f"{spec.op} has no attribute {name!r}", help_)
+        yield Problem(
+            path, Text("{name} has no attribute {unknown}", name=spec.op, unknown=repr(name)), help_
+        )
 
 
 def _typed(spec: OpSpec, path: DataPath, rule: Rule, name: str) -> Iterator[Problem]:
@@ -154,10 +171,15 @@ def _typed(spec: OpSpec, path: DataPath, rule: Rule, name: str) -> Iterator[Prob
         fits, kind, known = row.type in _TEXTS, "texts", "type string"
     else:
         fits, kind = row.type.element in _NUMBERS, "numbers"
-        known = "a type among int, ints, float, floats"
+        known = Text("a type among int, ints, float, floats")
     if not fits:
-        message = f"the rule is for {kind}, {name} is of type {row.type.value}"
-        yield Problem(path, message, f"name an attribute of {known}")
+        message = Text(
+            "the rule is for {kind}, {name} is of type {type}",
+            kind=kind,
+            name=name,
+            type=row.type.value,
+        )
+        yield Problem(path, message, Text("name an attribute of {known}", known=known))
 
 
 def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator[Problem]:
@@ -168,7 +190,13 @@ def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator
             continue
         letters = dict.fromkeys("".join(operand.all_layouts))
         if not letters:
-            yield Problem(path, f"{tensor} has no layout", f"write a layout for {tensor}")
+            yield Problem(
+                path,
+                Text("{tensor} has no layout", tensor=tensor),
+                Text("write a layout for {tensor}", tensor=tensor),
+            )
         elif dim not in letters:
-            message = f"{tensor} has no dimension {dim!r}"
-            yield Problem(path, message, f"its dimensions are {', '.join(letters)}")
+            message = Text("{tensor} has no dimension {dim}", tensor=tensor, dim=repr(dim))
+            yield Problem(
+                path, message, Text("its dimensions are {letters}", letters=", ".join(letters))
+            )

@@ -18,6 +18,7 @@ from atc_py.diag import AtcError
 from atc_py.spec.document import spec_error
 from atc_py.spec.model import OpSpec
 from atc_py.system.struct_types import ready_for_threads
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,20 +161,20 @@ def _diagnostic_of(document: Document, message: _Message) -> Diagnostic:
     mark = document.mark(path, key=message.key)
     if unknown := _UNKNOWN.match(what):
         mark = document.mark((*path, unknown[1]), key=True)
-        what = f"unknown key {unknown[1]!r}"
+        what = Text("unknown key {unknown}", unknown=repr(unknown[1]))
     elif missing := _MISSING.match(what):
-        what = f"key {missing[1]!r} is missing"
+        what = Text("key {missing} is missing", missing=repr(missing[1]))
     else:
         what = _in_words(what, _item(document.data, path))
-    return spec_error(document.file, mark, f"{label}{what}", allowed).diagnostics[0]
+    return spec_error(document.file, mark, verbatim(label) + Text(what), allowed).diagnostics[0]
 
 
 def _in_words(what: str, value: Any) -> str:
     """Return a message of msgspec about `value`, in YAML terms."""
     if invalid := _INVALID.match(what):
-        what = f"unknown value {invalid[1]!r}"
+        what = Text("unknown value {invalid}", invalid=repr(invalid[1]))
     if "matching regex" in what:
-        what = f"{value!r} has the wrong form"
+        what = Text("{value} has the wrong form", value=repr(value))
     return what[0].lower() + what[1:].replace("`array`", "list").replace("`object`", "mapping")
 
 
@@ -210,13 +211,15 @@ def _allowed_values(path: DataPath, data: Any) -> str:
             str(k.tag) for k in kinds if isinstance(k, inspect.StructType) and k.tag_field == step
         ]
         if tags:
-            return f"allowed values: {', '.join(tags)}"
+            return Text("allowed values: {tags}", tags=", ".join(tags))
         kinds = _types_at_step(kinds, step, data)
         data = _step(data, step)
     structs = [kind for kind in _tagged_kinds(kinds, data) if isinstance(kind, inspect.StructType)]
     if structs:
-        return f"allowed keys: {', '.join(_keys(structs))}"
-    return f"allowed here: {' or '.join(filter(None, map(_words, kinds)))}"
+        return Text("allowed keys: {keys}", keys=", ".join(_keys(structs)))
+    return Text(
+        "allowed here: {filter}", filter=Text(" or ").join(filter(None, map(_words, kinds)))
+    )
 
 
 def _types_at_step(kinds: list[inspect.Type], step: str | int, data: Any) -> list[inspect.Type]:

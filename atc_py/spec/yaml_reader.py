@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from atc_py.spec.document import MAX_BYTES, Document, Mark, spec_error
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,13 +36,17 @@ def read_document(text: str, file: str) -> Document:
         AtcError: BAD_SPEC with line and column for whatever is not in the subset.
     """
     if len(text) > MAX_BYTES:
-        message = f"a specification has at most {MAX_BYTES} characters, found {len(text)}"
+        message = Text(
+            "a specification has at most {max_bytes} characters, found {count}",
+            max_bytes=MAX_BYTES,
+            count=len(text),
+        )
         raise spec_error(file, Mark(1, 1), message, "write one operator a file")
     found = _UNPRINTABLE.search(text)
     if found is not None:
         before = text[: found.start()]
         mark = Mark(before.count("\n") + 1, found.start() - before.rfind("\n"))
-        message = f"character U+{ord(found.group()):04X} is not allowed in YAML"
+        message = Text("character U+{ord} is not allowed in YAML", ord=f"{ord(found.group()):04X}")
         raise spec_error(file, mark, message, "delete the character; files are UTF-8 text")
     return _Reader(text, file).read()
 
@@ -74,9 +79,11 @@ class _Reader:
             at = error.problem_mark or error.context_mark
             mark = Mark(at.line + 1, at.column + 1) if at is not None else Mark(1, 1)
             message = ", ".join(part for part in (error.context, error.problem) if part)
-            raise self._error(mark, f"not YAML: {message}", "correct the YAML here") from error
+            raise self._error(
+                mark, Text("not YAML: {message}", message=message), "correct the YAML here"
+            ) from error
         except yaml.YAMLError as error:
-            message = f"not YAML: {error}".replace("\n", " ")
+            message = Text("not YAML: {message}", message=error).replace("\n", " ")
             raise self._error(Mark(1, 1), message, "files are UTF-8 text") from error
 
     def _value(self, event: yaml.Event, path: DataPath) -> Any:
@@ -84,7 +91,11 @@ class _Reader:
         self._refuse_references(event)
         self._document.values[path] = _mark(event)
         if len(path) > _MAX_DEPTH:
-            raise self._fault(event, f"nested deeper than {_MAX_DEPTH}", "write it flatter")
+            raise self._fault(
+                event,
+                Text("nested deeper than {max_depth}", max_depth=_MAX_DEPTH),
+                "write it flatter",
+            )
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -99,7 +110,9 @@ class _Reader:
             inner = (*path, key)
             if key in mapping:
                 first = self._document.keys[inner]
-                message = f"key {key!r} occurs here and in line {first.line}"
+                message = Text(
+                    "key {key} occurs here and in line {line}", key=repr(key), line=first.line
+                )
                 raise self._fault(event, message, "keep one of the two")
             self._document.keys[inner] = _mark(event)
             mapping[key] = self._value(self._next_event(), inner)
@@ -141,11 +154,17 @@ class _Reader:
     def _refuse_references(self, event: Any) -> None:
         """Refuse anchors, aliases and tags."""
         if isinstance(event, yaml.AliasEvent):
-            raise self._fault(event, f"alias *{event.anchor} is refused", "write the value out")
+            raise self._fault(
+                event,
+                Text("alias *{anchor} is refused", anchor=event.anchor),
+                "write the value out",
+            )
         if event.anchor is not None:
-            raise self._fault(event, f"anchor &{event.anchor} is refused", "delete the anchor")
+            raise self._fault(
+                event, Text("anchor &{anchor} is refused", anchor=event.anchor), "delete the anchor"
+            )
         if event.tag is not None:
-            raise self._fault(event, f"tag {event.tag} is refused", "delete the tag")
+            raise self._fault(event, Text("tag {tag} is refused", tag=event.tag), "delete the tag")
 
     def _fault(
         self,

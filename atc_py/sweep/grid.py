@@ -15,6 +15,7 @@ from atc_py.results.sweep import Combination
 from atc_py.spec import specifications
 from atc_py.system.path_facts import is_folder, legible, same_path
 from atc_py.target import find_soc
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,8 +80,8 @@ def combinations_of(
     for mode in modes:
         if mode not in known:
             raise BAD_OPTION.error(
-                f"no precision mode is called {mode!r} here",
-                help=f"modes are {', '.join(sorted(known))}",
+                Text("no precision mode is called {second} here", second=repr(mode)),
+                help=Text("modes are {known}", known=", ".join(sorted(known))),
             )
     lists = [chosen_list(name) for name in lists]
     for name in lists:
@@ -88,7 +89,11 @@ def combinations_of(
     for axis, values in (("--soc", socs), ("--precision-mode", modes), ("--list", lists)):
         if len(set(values)) < len(values):
             raise BAD_OPTION.error(
-                f"{axis} names the same value twice: {', '.join(values)}",
+                Text(
+                    "{axis} names the same value twice: {values}",
+                    axis=axis,
+                    values=", ".join(values),
+                ),
                 help="name each value once",
             )
     return [Combination(*each) for each in product(models, socs, modes, lists)]
@@ -98,10 +103,17 @@ def _refuse_second(name: str, path: Path, first: Path) -> None:
     """Refuse a second model of one name."""
     if same_path(path, first):
         raise DUPLICATE_MODEL.error(
-            f"the model {path} is given twice", place=Place(str(path)), help="name each file once"
+            Text("the model {path} is given twice", path=path),
+            place=Place(str(path)),
+            help="name each file once",
         )
     raise DUPLICATE_MODEL.error(
-        f"two models are called {name!r}: {first} and {path}",
+        Text(
+            "two models are called {name}: {first} and {path}",
+            name=repr(name),
+            first=first,
+            path=path,
+        ),
         place=Place(str(path)),
         help="name each file once, or name the folder that has both: models in it are called by "
         "their paths there",

@@ -10,6 +10,7 @@ from atc_py.results.sweep import SweepRow
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.folders import make_folder
 from atc_py.system.structs import Result
+from atc_py.text import plain_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +74,7 @@ class KeptRows:
             with atomic_write(self.folder / kept.row.report, durable=False) as file:
                 file.write(page)
         with atomic_write(self._path(kept.row.digest), durable=False) as file:
-            file.write(msgspec.json.encode(kept))
+            file.write(msgspec.json.encode(kept, enc_hook=plain_text))
 
     def _path(self, digest: str) -> Path:
         """Return the file of a row."""

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import AtcError, ExitCode
-from atc_py.diag.chinese import both, chinese
 from atc_py.diag.codes import DEVICE_MEMORY, MEMORY_LIMIT
 from atc_py.jobs.sent_files import sent_file
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 from atc_py.system import structs
 from atc_py.system.path_facts import legible
+from atc_py.text import Text, in_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -154,7 +154,7 @@ def _refused(task: RowTask, diagnostics: Iterable[Diagnostic]) -> SweepRow:
         verdict=_with_memory(verdict, found),
         reasons=_counted(found),
         message=found[0].message if found else "",
-        message_zh=chinese(found[0].message) if found else "",
+        message_zh=in_language(found[0].message, "zh") if found else "",
     )
 
 
@@ -165,13 +165,13 @@ def _row(task: RowTask, done: Overview) -> SweepRow:
     check = done.check.models[0] if done.check is not None else None
     reasons: list[Diagnostic] = [*done.refusals, *done.not_compared]
     counts = _counted(reasons)
-    texts = [both(each.message) for each in reasons]
+    texts = [Text(each.message) for each in reasons]
     refused = check is not None and check.standing.value == "error"
     if compiled is None and check is not None:
         errors = [each for each in check.findings if each.standing.value == "error"]
         counts = dict(Counter(counts) + Counter(each.code.id for each in errors))
         counts = dict(Counter(counts) + Counter(each.code.id for each in check.faults))
-        faults = [both(each.message) for each in check.faults]
+        faults = [Text(each.message) for each in check.faults]
         texts = [*faults, *(each.message for each in errors), *texts]
     verdict = SweepVerdict.COMPILES if compiled is not None else SweepVerdict.REFUSED
     outputs = _outputs(comparison)

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.diag.chinese import chinese
 from atc_py.jobs import TaskFailureKind
 from atc_py.results.sweep import FAILED, SweepRow, SweepVerdict
 from atc_py.sweep.grid import file_name_of
@@ -15,6 +14,7 @@ from atc_py.sweep.kept import KeptRow, report_name
 from atc_py.sweep.row import run_row
 from atc_py.system.path_facts import legible
 from atc_py.system.structs import replace
+from atc_py.text import in_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,6 +141,6 @@ def _row_of(outcome: TaskOutcome[RowTask, DoneRow]) -> tuple[SweepRow, bytes | N
         path=outcome.task.path,
         verdict=verdict,
         message="" if failure is None else failure.text,
-        message_zh="" if failure is None else chinese(failure.text),
+        message_zh="" if failure is None else in_language(failure.text, "zh"),
     )
     return row, None, 0.0

@@ -14,6 +14,7 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.file_locks import create_locked, remove_if_unlocked
 from atc_py.system.signal_guard import undisturbed
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -148,9 +149,9 @@ def _refusals(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error) or type(error).__name__
+        reason = os_reason(error)
         raise CANNOT_WRITE.error(
-            f"cannot write {path}: {reason}",
+            Text("cannot write {whole}: {strerror}", whole=path, strerror=reason),
             place=Place(file=str(path)),
             help=_HELP.get(error.errno or 0, _HELP_ELSE),
         ) from error
@@ -166,7 +167,7 @@ def _mode_of_old(path: Path, target: Path) -> int | None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(old.st_mode):
         raise CANNOT_WRITE.error(
-            f"cannot write {path}: it is a device, a pipe or a socket, not a file",
+            Text("cannot write {path}: it is a device, a pipe or a socket, not a file", path=path),
             place=Place(file=str(path)),
             help="give the name of a file",
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,11 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CANNOT_WRITE.error(
-            f"cannot make the folder {folder}: {error.strerror or error}",
+            Text(
+                "cannot make the folder {folder}: {strerror}",
+                folder=folder,
+                strerror=os_reason(error),
+            ),
             place=Place(file=str(folder)),
             help=_HELP.get(error.errno or 0, _HELP_ELSE),
         ) from error

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import FILE_NOT_FOUND, FILE_NOT_TEXT, FILE_TOO_LARGE, FILE_UNREADABLE
 from atc_py.diag.suggestions import nearest
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,17 +71,22 @@ def check_regular(mode: int) -> None:
 
 def read_refusal(path: Path, error: OSError) -> AtcError:
     """Make the error for a file that cannot be read: FILE_NOT_FOUND or FILE_UNREADABLE."""
-    code, help_ = FILE_UNREADABLE, "check what the path leads to and its permissions"
+    code, help_ = FILE_UNREADABLE, Text("check what the path leads to and its permissions")
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        code, help_ = FILE_NOT_FOUND, "check the path; a relative one starts at the current folder"
+        code, help_ = (
+            FILE_NOT_FOUND,
+            Text("check the path; a relative one starts at the current folder"),
+        )
         near = _nearest_file(path)
-        help_ = f"did you mean {near}? {help_}" if near else help_
+        help_ = Text("did you mean {near}? {listing}", near=near, listing=help_) if near else help_
     if isinstance(error, IsADirectoryError):
-        code, help_ = FILE_NOT_FOUND, "give the name of a file"
+        code, help_ = FILE_NOT_FOUND, Text("give the name of a file")
     if error.errno == errno.ENODEV:
-        help_ = "save what comes through it as a file, and give that"
+        help_ = Text("save what comes through it as a file, and give that")
     return code.error(
-        f"cannot read {path}: {error.strerror or error}", place=Place(str(path)), help=help_
+        Text("cannot read {path}: {strerror}", path=path, strerror=os_reason(error)),
+        place=Place(str(path)),
+        help=help_,
     )
 
 
@@ -94,7 +100,11 @@ def read_bytes(path: Path, most: int) -> bytes:
         data = file.read(most + 1)
     if len(data) > most:
         raise FILE_TOO_LARGE.error(
-            f"{path} has more than {most} bytes, the most that such a file may have",
+            Text(
+                "{path} has more than {most} bytes, the most that such a file may have",
+                path=path,
+                most=most,
+            ),
             place=Place(str(path)),
         )
     return data
@@ -113,7 +123,11 @@ def read_text(path: Path, most: int) -> str:
     except UnicodeDecodeError as error:
         # The decoder counts from the end of a byte order mark if there is one.
         raise FILE_NOT_TEXT.error(
-            f"{path} is not UTF-8 text: byte 0x{error.object[error.start]:02x}",
+            Text(
+                "{path} is not UTF-8 text: byte 0x{object}",
+                path=path,
+                object=f"{error.object[error.start]:02x}",
+            ),
             place=Place(str(path), line=error.object.count(b"\n", 0, error.start) + 1),
         ) from None
 

@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any
 
+from atc_py.text import plain_text
+
 __all__ = ["MAX_DEPTH", "escaped", "finite", "format_json", "is_deep"]
 
 MAX_DEPTH = 64
@@ -19,7 +21,14 @@ def format_json(value: Any, indent: int = 2) -> str:
     """
     import msgspec  # here, because the command's own help needs none of it
 
-    return escaped(msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()) + "\n"
+    return (
+        escaped(
+            msgspec.json.format(
+                msgspec.json.encode(value, enc_hook=plain_text), indent=indent
+            ).decode()
+        )
+        + "\n"
+    )
 
 
 def escaped(document: str) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION, MEMORY_LIMIT
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,10 +36,10 @@ __all__ = [
     "require_own_memory",
 ]
 
-RAISE_IT = "raise --max-memory, or use a machine with more memory"
+RAISE_IT = Text("raise --max-memory, or use a machine with more memory")
 """The hint of a refusal that this limit caused."""
 
-RAISE_SYSTEM_LIMITS = (
+RAISE_SYSTEM_LIMITS = Text(
     "raise the limits of the process (`ulimit -v`, `ulimit -u`) or of its control group"
 )
 """The hint of a refusal that the system caused."""
@@ -111,7 +112,12 @@ def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
     limit = memory_limit()
     if wanted > limit:
         raise MEMORY_LIMIT.error(
-            f"{what} would take {format_size(wanted)}, the limit is {format_size(limit)}",
+            Text(
+                "{what} would take {size}, the limit is {limit}",
+                what=what,
+                size=format_size(wanted),
+                limit=format_size(limit),
+            ),
             place=place,
             help=RAISE_IT,
         )
@@ -132,9 +138,17 @@ def require_own_memory(others: int = 0) -> None:
     left = min(_process_limits(), default=wanted)
     if left < wanted:
         raise MEMORY_LIMIT.error(
-            f"atc-py and its libraries need about {format_size(wanted)} of addresses for {count} "
-            f"threads of BLAS, `ulimit` leaves {format_size(left)}",
-            help=f"{RAISE_SYSTEM_LIMITS}, or set OPENBLAS_NUM_THREADS=1",
+            Text(
+                "atc-py and its libraries need about {size} of addresses for {count} threads "
+                "of BLAS, `ulimit` leaves {size_2}",
+                size=format_size(wanted),
+                count=count,
+                size_2=format_size(left),
+            ),
+            help=Text(
+                "{raise_system_limits}, or set OPENBLAS_NUM_THREADS=1",
+                raise_system_limits=RAISE_SYSTEM_LIMITS,
+            ),
         )
 
 
@@ -148,7 +162,7 @@ def parse_size(size: int | str) -> int:
     nbytes = int(float(found[1]) * _UNITS[found[2].upper()]) if found else -1
     if nbytes < _LEAST:
         raise BAD_OPTION.error(
-            f"{str(size)[:40]!r} is not a valid memory size",
+            Text("{size} is not a valid memory size", size=repr(str(size)[:40])),
             help="write bytes, or a number with K, M, G or T, at least 1M: --max-memory 4G",
         )
     return nbytes
@@ -160,7 +174,13 @@ def format_size(nbytes: int) -> str:
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     while size >= _STEP and unit < len(units) - 1:
         size, unit = size / _STEP, unit + 1
-    return f"{size:.1f} {units[unit]} ({nbytes} bytes)" if unit else f"{nbytes} bytes"
+    return (
+        Text(
+            "{size} {units} ({nbytes} bytes)", size=f"{size:.1f}", units=units[unit], nbytes=nbytes
+        )
+        if unit
+        else f"{nbytes} bytes"
+    )
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.file_locks import create_locked, lock_stale
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,9 @@ def work_folder(base: Path | None = None) -> Iterator[Path]:
     except OSError as error:
         if base is not None:
             raise _cannot_write(base, error) from error
-        message = f"there is no room for temporary files: {error.strerror or error}"
+        message = Text(
+            "there is no room for temporary files: {strerror}", strerror=os_reason(error)
+        )
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
     try:
         yield folder
@@ -66,7 +69,11 @@ def work_folder(base: Path | None = None) -> Iterator[Path]:
             raise
         if base is not None:
             raise _cannot_write(base, error) from error
-        message = f"there is no more room for temporary files in {folder.parent}: {error.strerror}"
+        message = Text(
+            "there is no more room for temporary files in {parent}: {strerror}",
+            parent=folder.parent,
+            strerror=os_reason(error),
+        )
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -83,7 +90,7 @@ def remove_left_folders() -> None:
 def _cannot_write(folder: Path, error: OSError) -> AtcError:
     """Return the refusal to write into the folder of an output."""
     return CANNOT_WRITE.error(
-        f"cannot write to {folder}: {error.strerror or error}",
+        Text("cannot write to {folder}: {strerror}", folder=folder, strerror=os_reason(error)),
         place=Place(str(folder)),
         help="check the permissions of the folder and the room on its disk, or choose another place",
     )

@@ -27,6 +27,7 @@ from atc_py.target.soc import Isa, Soc, SocFamily
 from atc_py.target.soc_storage import SocStorage
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.storage import FLOAT32_C0
+from atc_py.text import Text
 
 __all__ = ["find_soc", "socs"]
 
@@ -391,8 +392,9 @@ def find_soc(name: str) -> Soc:
     if row is None:
         names = [soc.name for soc in _ROWS]
         near = nearest(name, names, 2)
-        guess = f"did you mean {' or '.join(near)}? " if near else ""
+        guess = Text("did you mean {near}? ", near=Text(" or ").join(near)) if near else ""
         raise UNKNOWN_SOC.error(
-            f"no SoC is called {name!r}", help=f"{guess}known are {', '.join(names)}"
+            Text("no SoC is called {name}", name=repr(name)),
+            help=Text("{guess}known are {names}", guess=guess, names=", ".join(names)),
         )
     return row

@@ -26,6 +26,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.text import Text
+
 if TYPE_CHECKING:
     from atc_py.tensor.shapes import Dims
 
@@ -175,7 +177,15 @@ def _field(
     low, high = bounds
     wrong = values[(values < low) | (values > high)]
     if wrong.size:
-        raise WordRangeError(f"{name} must be in [{low}, {high}], found {wrong[0]}")
+        raise WordRangeError(
+            Text(
+                "{name} must be in [{least}, {most}], found {value}",
+                name=name,
+                least=low,
+                most=high,
+                value=wrong[0],
+            )
+        )
     return (values - base & (1 << bits) - 1).astype(np.uint64)
 
 

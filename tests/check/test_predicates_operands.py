@@ -10,7 +10,6 @@ import pytest
 from atc_py.check.condition_words import when_words
 from atc_py.check.conditions import ask
 from atc_py.check.sentences import predicate_of
-from atc_py.diag import Words
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.source import SourceTensor
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
@@ -26,6 +25,7 @@ from atc_py.spec.rules import (
     When,
 )
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Words
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
 
 if TYPE_CHECKING:

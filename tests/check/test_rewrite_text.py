@@ -40,12 +40,12 @@ def test_each_rewrite_has_an_effect_in_both_languages() -> None:
 def test_sentence_names_subject_value_and_effect(
     field: str | None, observed: str, text: str
 ) -> None:
-    assert rewrite_text("Conv", field, observed, "will be split", "en") == text
+    assert rewrite_text("Conv", field, observed, "will be split") == text
 
 
 def test_chinese_sentence_names_the_same() -> None:
-    text = rewrite_text("Conv", "attribute group", "16", "将拆分", "zh")
-    assert text == "Conv 的 group（16）：将拆分"
+    text = rewrite_text("Conv", "attribute group", "16", EFFECTS["split-groups"])
+    assert text.zh == "Conv 的 group（16）：将拆分"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

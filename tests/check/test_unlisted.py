@@ -16,7 +16,7 @@ from atc_py.spec import all_specs, library
 from tests.failures import Failures
 
 if TYPE_CHECKING:
-    from atc_py.diag import Words
+    from atc_py.text import Text
 
 NOT_LISTED = sorted(
     {
@@ -53,7 +53,7 @@ def _schema(op: str, since: int, *body: str) -> OperatorSchema:
     return OperatorSchema(op, since, (), (), {}, body=body)
 
 
-def _way(op_type: str, domain: str = "") -> Words:
+def _way(op_type: str, domain: str = "") -> Text:
     return hint_for_unlisted(op_type, domain, history(), library())
 
 

@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.cli.main import main
-from atc_py.diag.language import speaking
+from atc_py.text.language import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 
 from atc_py.cli.main import main
-from atc_py.diag.language import speak
+from atc_py.text.language import speak
 from tests.failures import Failures
 from tests.shown_texts import commands
 

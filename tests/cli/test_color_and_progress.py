@@ -22,6 +22,7 @@ from atc_py.cli.color import _STYLES, colored, wants_color
 from atc_py.cli.progress import _STAGES, Progress, shown_progress
 from atc_py.diag import Severity
 from atc_py.report.check.words import LEVELS
+from atc_py.text.language import speaking
 from tests.cli.conftest import small_model
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_level_has_a_color() -> None:
     levels = [LEVELS[each] for each in Standing if each is not Standing.SUPPORTED]
-    assert {text for each in levels for text in (each.en, each.zh)} <= set(_STYLES)
+    assert {each.en for each in levels} <= {each.en for each in _STYLES}
+    assert {each.zh for each in levels} <= {each.zh for each in _STYLES}
     assert {each.value for each in Severity} <= set(_STYLES)
 
 
@@ -75,12 +77,16 @@ def test_environment_decides_on_color(
     assert wants_color(Terminal() if terminal else io.StringIO()) == wanted
 
 
-@pytest.mark.parametrize("text", ["error[ATC1001 bad-option-value]", "错误[ATC4012 attr-out]"])
-def test_head_of_a_finding_alone_is_colored(text: str) -> None:
-    assert colored(f"{text}: said\n  help: x", Terminal()) == (
-        f"\x1b[1;31m{text}\x1b[0m: said\n  help: x"
-    )
-    assert colored(f"see {text}", Terminal()) == f"see {text}"
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "error[ATC1001 bad-option-value]"), ("zh", "错误[ATC4012 attr-out]")],
+)
+def test_head_of_a_finding_alone_is_colored(language: str, text: str) -> None:
+    with speaking(language):
+        assert colored(f"{text}: said\n  help: x", Terminal()) == (
+            f"\x1b[1;31m{text}\x1b[0m: said\n  help: x"
+        )
+        assert colored(f"see {text}", Terminal()) == f"see {text}"
 
 
 def test_forced_color_is_in_errors_and_findings_and_not_in_json(

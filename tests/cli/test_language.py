@@ -9,7 +9,7 @@ import click
 import pytest
 
 from atc_py.cli.main import cli, main
-from atc_py.diag.language import speak, wanted_language
+from atc_py.text.language import speak, wanted_language
 from tests.failures import in_one_item
 
 if TYPE_CHECKING:

@@ -1,142 +1,152 @@
-"""Messages in Chinese: every code, every template, every help and table, and how texts match."""
+"""The catalogs: every text of the code is in them, nothing else is, and how a text is said."""
 
 from __future__ import annotations
 
+import ast
+import copy
+import json
+import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import click
 import pytest
 
 from atc_py.atc.options import GROUPS
-from atc_py.diag import chinese as catalogs
-from atc_py.diag.chinese import catalog, chinese
 from atc_py.diag.codes import all_codes
 from atc_py.passes.manager import PIPELINE
+from atc_py.spec.lists import operator_lists
+from atc_py.text import COLON, COMMA, LANGUAGES, Text, Words, all_of, one_of, plural, verbatim
+from atc_py.text.catalog import CONTEXT, ENGLISH, catalog
+from atc_py.text.packed import packed, unpacked
+from atc_py.text.text import error_text
 from tests.failures import in_one_item
-from tests.message_templates import message_parts, message_templates
-from tests.shown_texts import commands, help_texts, table_texts
+from tests.shown_texts import commands, help_texts, page_texts, table_texts
+from tests.text_templates import all_strings, composed_templates, keys_of_texts, messages
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+PLACE = re.compile(r"\{ ?([a-z]\w*)\}")
+OTHERS = [language for language in LANGUAGES if language != ENGLISH]
+BESIDE = {"cann", "count"}
+"""Values that some texts have beside those of their English."""
 
-PLACE = re.compile(r"\{\d+\}")
-SEVERAL_WORDS = re.compile(r"(?<![\w.:/\-_{])[A-Za-z]?[a-z]+'?[a-z]* [a-z]{2,}(?![\w./:_=-])")
-"""English in a part of a message; a single word in it may be a name."""
-
-
-@pytest.fixture
-def one_template(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
-    """Give a catalog of one's own."""
-    found: dict[str, str] = {}
-    monkeypatch.setattr(catalogs, "catalog", lambda: found)
-    catalogs._templates.cache_clear()
-    yield found
-    catalogs._templates.cache_clear()
+ADD = "add `msgid` and `msgstr` to atc_py/text/<language>.po"
 
 
-def test_every_code_has_its_page_in_chinese() -> None:
-    texts = [text for row in all_codes() for text in (row.meaning, row.remedy)]
-    assert [text for text in texts if text not in catalog()] == []
+def lacking(texts: dict[str, str] | set[str]) -> list[str]:
+    """Return the texts with words that a catalog lacks, each with its module if that is known."""
+    modules = texts if isinstance(texts, dict) else {}
+    return [
+        f"{language}: {modules.get(text, '')} {text!r}"
+        for language in OTHERS
+        for text in sorted(texts)
+        if text not in catalog(language) and re.search("[a-z]{2}", PLACE.sub("", text))
+    ]
 
 
-def test_no_message_lacks_its_chinese() -> None:
-    templates = message_templates()
-    assert len(templates) > 950  # the search finds them
-    lacking = {text: path for text, path in templates.items() if text not in catalog()}
-    listed = "\n".join(f"{path}: {text}" for text, path in lacking.items())
-    assert not lacking, f"add their Chinese to atc_py/diag/chinese/*.po:\n{listed}"
+def help_of_commands() -> set[str]:
+    return {text for _, command in commands() for text in help_texts(command)}
 
 
-def test_no_part_of_a_message_lacks_its_chinese() -> None:
-    parts = {text: path for text, path in message_parts().items() if SEVERAL_WORDS.search(text)}
-    assert len(parts) > 150
-    assert {text: path for text, path in parts.items() if text not in catalog()} == {}
+def other_texts() -> set[str]:
+    """Return the texts of codes, passes and atc's options, which are tables."""
+    codes = {text for row in all_codes() for text in (row.meaning, row.remedy)}
+    options = {row.words for rows in GROUPS.values() for row in rows if row.shown}
+    releases = {row.release for row in operator_lists()}
+    return {*codes, *options, *GROUPS, *releases, *(row.summary for row in PIPELINE)}
 
 
-def test_no_help_lacks_its_chinese() -> None:
-    texts = {text for _, command in commands() for text in help_texts(command)}
-    assert len(texts) > 200
-    assert sorted(texts - set(catalog())) == []
+def texts_of_others() -> set[str]:
+    """Return what the system says of errors, and the strings of click, as atc-py takes them."""
+    found = {os.strerror(number) for number in range(1, 134)}
+    for path in Path(click.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(" ".join(node.value.replace("!r}", "}").split()))
+    return found
 
 
-def test_no_table_lacks_its_chinese() -> None:
-    texts = table_texts()
-    assert len(texts) > 130  # titles and headings
-    assert sorted(text for text in texts if chinese(text) == text and text not in catalog()) == []
+def test_no_text_lacks_its_translation() -> None:
+    assert len(keys_of_texts()) > 1900  # the search finds them
+    assert not lacking(keys_of_texts()), ADD
 
 
-def test_no_option_of_atc_lacks_its_chinese() -> None:
-    texts = {text for rows in GROUPS.values() for row in rows if row.shown for text in [row.words]}
-    assert sorted({*texts, *GROUPS} - set(catalog())) == []
+def test_no_message_lacks_its_translation() -> None:
+    plain, formatted = messages()
+    assert len(plain) > 300
+    assert not lacking(plain), ADD
+    assert not formatted, "write Text('... {place}', place=...) in place of an f-string"
 
 
-def test_no_pass_lacks_its_chinese() -> None:
-    assert [row.summary for row in PIPELINE if row.summary not in catalog()] == []
+def test_no_help_table_or_page_lacks_its_translation() -> None:
+    texts = help_of_commands() | other_texts() | table_texts() | page_texts()
+    assert len(texts) > 700
+    assert not lacking(texts), ADD
 
 
-def test_translations_are_chinese_and_keep_what_is_put_in() -> None:
-    for english, translation in catalog().items():
-        assert sorted(PLACE.findall(english)) == sorted(PLACE.findall(translation)), english
-        plain = PLACE.sub("", english)
-        if len(re.findall(r"[a-z]{3,}", plain)) > 4:
-            assert re.search(r"[\u4e00-\u9fff]", translation), english
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_entry_is_left_that_no_code_has(language: str) -> None:
+    known = all_strings() | keys_of_texts().keys() | help_of_commands() | page_texts()
+    known |= texts_of_others() | other_texts()
+    left = [
+        key
+        for key in catalog(language)
+        if key not in known
+        and key.rpartition(CONTEXT)[2] not in known
+        and not any(each.fullmatch(key.rpartition(CONTEXT)[2]) for each in composed_templates())
+    ]
+    assert left == [], f"remove them from atc_py/text/{language}.po"
 
 
-@in_one_item(
-    ("text", "expected"),
-    [
-        ("cannot read a.onnx: gone", "无法读取 a.onnx：gone"),
-        ("there is no diagnostic 'x'", "没有诊断码 'x'"),
-        ("nothing like a message", "nothing like a message"),
-        ("", ""),
-        # A reason inside a message is a message, too.
-        (
-            "--input-shape \"x\" cannot be read: 'x' is not of the form `name:dims`",
-            "--input-shape \"x\" 无法读取：'x' 不是 `name:dims` 的形式",
-        ),
-    ],
-)
-def test_text_of_a_template_is_chinese(text: str, expected: str) -> None:
-    assert chinese(text) == expected
+@pytest.mark.parametrize("language", OTHERS)
+def test_translations_keep_what_is_put_in(language: str) -> None:
+    for key, translation in catalog(language).items():
+        template = key.rpartition(CONTEXT)[2]
+        assert set(PLACE.findall(translation)) <= {*PLACE.findall(template), *BESIDE}, key
 
 
-def test_reasons_joined_by_semicolons_are_chinese_where_each_is(
-    one_template: dict[str, str],
-) -> None:
-    one_template.update(
-        {"error {0} found": "发现错误 {0}", "gone": "没有", "low: {0}; high": "范围 {0}"}
-    )
-    assert chinese("error 3 found; gone") == "发现错误 3；没有"
-    assert chinese("gone; no such text") == "gone; no such text"
-    assert chinese("low: 1; high") == "范围 1"
+def test_chinese_is_chinese() -> None:
+    for key, translation in catalog("zh").items():
+        if len(re.findall(r"[a-z]{3,}", PLACE.sub("", key))) > 4:
+            assert re.search(r"[\u4e00-\u9fff]", translation), key
 
 
 @in_one_item(
-    ("template", "translation", "text", "expected"),
+    ("text", "english", "chinese"),
     [
-        ("{0} of {1}", "{1} 的 {0}", "a of b", "b 的 a"),
-        ("{0} of {1}", "{1} 的 {0}", "a in b", "a in b"),
-        ("{0}{1} end", "{1}|{0}", "x end", "x|"),
-        ("aba{0}aba", "甲{0}", "aba", "aba"),
-        ("aba{0}aba", "甲{0}", "abaaba", "甲"),
-        ("say {0}", "说 {0}", "say {0} and \\1", "说 {0} and \\1"),
+        (Text("no layer fails"), "no layer fails", "没有不合格的层"),
+        (Text("nothing like a text"), "nothing like a text", "nothing like a text"),
+        (Text("{n} nodes", n=3), "3 nodes", "3 个节点"),
+        (Text("{n} nodes", n="{n}"), "{n} nodes", "{n} 个节点"),
+        (Text("cannot read {path}: {strerror}", path="a", strerror="{path}"),
+         "cannot read a: {path}", "无法读取 a：{path}"),
+        # A value that is a text is said, a name is not.
+        (Text("none: {why}", why=Text("none")), "none: none", "无：无"),
+        (Text("none: {why}", why="none"), "none: none", "无：none"),
+        (plural(1, "{n} node", "{n} nodes"), "1 node", "1 个节点"),
+        (plural(2, "{n} node", "{n} nodes"), "2 nodes", "2 个节点"),
+        # Chinese sets a blank before Latin letters.
+        (Text(", found {observed}", observed=7), ", found 7", "，实际为 7"),
+        (Text(", found {observed}", observed=Text("none")), ", found none", "，实际为无"),
+        (Text("required"), "required", "必需"),
+        (Text("required", context="attribute"), "required", "必选"),
+        (Text("none") + COLON + "none", "none: none", "无：none"),
+        ("x" + Text("none"), "xnone", "x无"),
+        (COMMA.join(["a", Text("none")]), "a, none", "a，无"),
+        (verbatim("none"), "none", "none"),
+        (Words("none", "甲"), "none", "甲"),
+        (one_of("a"), "a", "a"),
+        (one_of(["a", "b", "c"]), "a, b or c", "a 或 b 或 c"),
+        (all_of(["a", "b", "c"]), "a, b and c", "a、b、c"),
+        (Text("none: {why}", why=ValueError(Text("none"))), "none: none", "无：无"),
+        (error_text(ValueError(Text("none"))), "none", "无"),
+        (Text(Text("none")), "none", "无"),
+        (Text("{n} nodes").with_values(n=1), "1 nodes", "1 个节点"),
     ],
-)
-def test_places_take_what_stands_there(
-    one_template: dict[str, str], template: str, translation: str, text: str, expected: str
-) -> None:
-    one_template.clear()
-    one_template[template] = translation
-    catalogs._templates.cache_clear()
-    assert chinese(text) == expected
-
-
-def test_template_with_most_text_of_its_own_counts(one_template: dict[str, str]) -> None:
-    one_template.update({"{0} is {1}": "短", "{0} is not {1}": "长"})
-    assert chinese("a is not b") == "长"
-
-
-def test_long_names_take_linear_time(one_template: dict[str, str]) -> None:
-    one_template["{0} a{1} a{2} a{3} a{4}!"] = "{0}"
-    text = " a" * 200_000
-    assert chinese(text) == text
+)  # fmt: skip
+def test_text_is_said_in_each_language(text: Text, english: str, chinese: str) -> None:
+    assert (str(text), text, text.en) == (english, english, english)
+    assert text.in_language("zh") == text.zh == chinese
+    assert text.as_json() == {"en": english, "zh": chinese}
+    assert copy.deepcopy(text).as_json() == text.as_json()
+    sent = json.dumps(packed({"a": [text]}))  # to another process
+    assert json.loads(sent, object_hook=unpacked)["a"][0].as_json() == text.as_json()

@@ -8,7 +8,7 @@ import pytest
 from onnx import helper
 
 from atc_py.check.findings import Standing
-from atc_py.diag import Place, Words
+from atc_py.diag import Place
 from atc_py.diag.codes import BAD_NODE, NO_KERNEL
 from atc_py.ir import Phase
 from atc_py.lowering.lower import lower_model
@@ -16,6 +16,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.manager import run_passes
 from atc_py.passes.precision.refusals import Refusal
 from atc_py.pipeline import trial
+from atc_py.text import Words
 from tests.check.checks import checked, residual_network
 from tests.frontend import onnx_files
 

@@ -12,7 +12,7 @@ from atc_py.check.findings import (
     NodeRow,
     Standing,
 )
-from atc_py.diag import Place, Words
+from atc_py.diag import Place
 from atc_py.diag.codes import (
     ATTR_OUT_OF_RANGE,
     BAD_MODEL,
@@ -23,6 +23,7 @@ from atc_py.diag.codes import (
     VALUE_NOT_CONSTANT,
 )
 from atc_py.system.structs import replace
+from atc_py.text import Words, verbatim
 
 HOSTILE = "a\x00\x1b[31m\u202e<b>&\"'\r\n{0}[x](http://y)=1"
 """A name that speaks to terminals, browsers, XML, spreadsheets and SARIF viewers."""
@@ -34,7 +35,7 @@ STRIDES = Finding(
     source="op_specs/base/nn/conv.yaml:18",
     place=Place("nets/resnet.onnx", 17, "conv2", "Conv", "attribute strides"),
     scope="",
-    observed=Words.same("[1, 64]"),
+    observed=verbatim("[1, 64]"),
     allowed=Words("strides of Conv must be in [1, 63]", "Conv 的 strides 须在 [1, 63] 内"),
     help=Words("split the stride into two convolutions", "将该步幅拆分为两个卷积"),
 )
@@ -91,7 +92,7 @@ UNLISTED = Finding(
 def at(finding: Finding, node: int, name: str, observed: str | None = None) -> Finding:
     """Return the finding at another node, perhaps with another value."""
     place = dataclasses.replace(finding.place, node=node, node_name=name)
-    words = finding.observed if observed is None else Words.same(observed)
+    words = finding.observed if observed is None else verbatim(observed)
     return replace(finding, place=place, observed=words)
 
 
@@ -146,7 +147,7 @@ def mixed() -> ModelCheck:
 
 def hostile() -> ModelCheck:
     """Return a model whose every text is hostile."""
-    text = Words.same(HOSTILE)
+    text = verbatim(HOSTILE)
     place = Place(f"{HOSTILE}.onnx", 1, HOSTILE, HOSTILE, HOSTILE)
     finding = replace(
         STRIDES,
@@ -154,7 +155,7 @@ def hostile() -> ModelCheck:
         place=place,
         scope=HOSTILE,
         observed=text,
-        allowed=Words.same(f"=1+{HOSTILE}"),
+        allowed=verbatim(f"=1+{HOSTILE}"),
         help=text,
     )
     return replace(model_check(finding), path=f"{HOSTILE}\udcff.onnx", name=HOSTILE)

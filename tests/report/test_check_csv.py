@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.diag import Words
 from atc_py.report.check.csv_rows import COLUMNS, check_csv
 from atc_py.report.check.json_document import check_document
 from atc_py.system.structs import replace
+from atc_py.text import verbatim
 from tests.report.check_samples import (
     STRIDES,
     at,
@@ -55,7 +55,7 @@ def test_lines_end_as_the_standard_says() -> None:
 def test_cell_is_never_a_formula(start: str) -> None:
     text = f"{start}cmd|'/c calc'!A0"
     finding = replace(at(STRIDES, 1, text, text), rule=text, scope=text)
-    row = rows_of(model_check(replace(finding, help=Words.same(text))))[0]
+    row = rows_of(model_check(replace(finding, help=verbatim(text))))[0]
     for name in ("node_name", "observed", "rule", "scope", "help"):
         assert row[name].lstrip()[:1] not in {"=", "+", "-", "@"}
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.check.findings import Finding, ModelCheck, Standing
-from atc_py.diag import Place, Words
+from atc_py.diag import Place
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.words import verdict_text
 from atc_py.system.resources import templates_dir
 from atc_py.system.structs import replace
+from atc_py.text import Words, verbatim
 from tests.report.check_samples import SLOW, STRIDES, UNDECIDED, at, model_check, report
 from tests.report.page_document import document_of
 from tests.report.test_check_html import html_of
@@ -29,7 +30,7 @@ _INFERRED = Words(" (inferred)", "（推断）")
 
 def deviates(certainty: str = "proven") -> Finding:
     """Return a finding as a deviation has it."""
-    said = Words.same("CANN 9") + (_INFERRED if certainty == "inferred" else Words("", ""))
+    said = verbatim("CANN 9") + (_INFERRED if certainty == "inferred" else Words("", ""))
     return Finding(
         code=DEVIATES_ON_CANN,
         standing=Standing.ACCURACY,
@@ -37,7 +38,7 @@ def deviates(certainty: str = "proven") -> Finding:
         source="op_specs/base/rnn/gru.yaml:27",
         place=Place("nets/resnet.onnx", 4, "gru", "GRU", "attribute linear_before_reset"),
         scope="",
-        observed=Words.same("0"),
+        observed=verbatim("0"),
         allowed=Words("linear_before_reset of GRU must be 1", "GRU 的 linear_before_reset 须为 1"),
         help=said + Words(": it is dropped", "：该属性被忽略"),
         certainty=certainty,

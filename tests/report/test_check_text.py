@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from atc_py.check.findings import ModelCheck, NodeCount, Standing
-from atc_py.diag import LANGUAGES, Words
 from atc_py.report.check import words as check_words
 from atc_py.report.check.baseline import Baseline
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import check_text, verdict_lines
 from atc_py.report.check.words import shape_option
 from atc_py.system.structs import replace
+from atc_py.text import LANGUAGES, Text, verbatim
 from tests.report.check_samples import (
     RESTATED,
     SLOW,
@@ -219,7 +219,7 @@ def test_hostile_names_cannot_command_the_terminal(language: str) -> None:
 
 
 def test_every_word_has_both_languages() -> None:
-    tables: tuple[dict[str, Words] | dict[Standing, Words], ...] = (
+    tables: tuple[dict[str, Text] | dict[Standing, Text], ...] = (
         check_words.HEADINGS,
         check_words.LEVELS,
         check_words.COLUMNS,
@@ -230,7 +230,7 @@ def test_every_word_has_both_languages() -> None:
 
 
 def test_groups_over_a_hundred_are_counted_unless_verbose() -> None:
-    sentences = [Words.same(f"rule {number}") for number in range(150)]
+    sentences = [verbatim(f"rule {number}") for number in range(150)]
     findings = [replace(STRIDES, allowed=each, rule=each.en) for each in sentences]
     check = model_check(*(at(each, node, f"n{node}") for node, each in enumerate(findings)))
     text = text_of(check)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import atc_py
-from atc_py.diag import Words
 from atc_py.fix.registry import load_rules
 from atc_py.report.fix.html_page import fixing_html
 from atc_py.report.fix.tables import fixing_text
@@ -25,6 +24,7 @@ from atc_py.results.fixing import (
     TargetError,
     TargetProof,
 )
+from atc_py.text import Words, verbatim
 from tests.cli.conftest import atc
 from tests.cli.test_fixed_origins import model
 from tests.fix.cases import write_case
@@ -107,7 +107,7 @@ def test_findings_alike_that_are_left_share_a_row() -> None:
 
 def test_many_findings_of_one_reason_share_a_row_and_the_deciding_input_is_named() -> None:
     why = (("if-as-where", Words("dims are known", "形状已知")),)
-    left = tuple(Left(2, "Conv", Words.same(f"rank {at}"), why, "ATC4003") for at in range(12))
+    left = tuple(Left(2, "Conv", verbatim(f"rank {at}"), why, "ATC4003") for at in range(12))
     text = fixing_text(replace(record(left=left), output=None, deciding={"sr": (16000, 8000)}))
     assert text.startswith("net.onnx: no error is removed, 12 are left; no node was rewritten\n")
     assert "Conv      ATC4003  rank 0; 11 more  if-as-where needs: dims are known" in text

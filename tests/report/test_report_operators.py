@@ -7,7 +7,7 @@ import json
 import pytest
 
 from atc_py.check.sentences import sentence
-from atc_py.diag import LANGUAGES, AtcError
+from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
 from atc_py.frontend.reading.history import history
 from atc_py.report.operators import page as operator_page
@@ -21,6 +21,7 @@ from atc_py.report.operators.listing import (
 from atc_py.report.wrapping import columns
 from atc_py.spec import all_specs
 from atc_py.spec.implied import rules_of
+from atc_py.text import LANGUAGES
 from tests.failures import Failures
 
 SPECS = all_specs()

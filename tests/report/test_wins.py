@@ -71,7 +71,7 @@ def test_batch_norm_after_concat_is_named_with_the_reason_of_its_pass(tmp_path: 
     share = kernel.cost.expected / cost.time.expected
     assert kernel.op.startswith("BN")
     assert win.share == pytest.approx(share)
-    english, chinese = win.text
+    english, chinese = win.text.en, win.text.zh
     assert english.startswith(f"{kernel.op} after ConcatD takes {share:.1%}: not fused by ")
     assert "must compute" in english
     assert english.endswith("found ConcatD")

@@ -16,6 +16,7 @@ from atc_py.frontend.protos.onnx_graph import onnx_graph_json
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
 from atc_py.system.memory_limit import require_memory
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +72,7 @@ def text_to_json(text: Path) -> str:
 
     if text.suffix != ".txt":
         raise BAD_OPTION.error(
-            f"mode 5 reads a file whose name ends in .txt, found {text}",
+            Text("mode 5 reads a file whose name ends in .txt, found {text}", text=text),
             help="give a file such as ge_proto_00000000_graph_1_Build.txt",
             atc=AtcFault("E10001", (str(text), "--om", "the file must end in .txt")),
         )
@@ -80,20 +81,20 @@ def text_to_json(text: Path) -> str:
         read = read_text(text, _MOST_TEXT)
     except AtcError as error:
         raise with_fault(error, fault) from error
-    require_memory(len(read) * _TEXT_GROWTH, "the model of the text", Place(str(text)))
+    require_memory(len(read) * _TEXT_GROWTH, Text("the model of the text"), Place(str(text)))
     message = model_class()()
     try:
         text_format.Parse(read, message)
     except text_format.ParseError as error:
         place = Place(file=str(text), line=error.GetLine(), column=error.GetColumn())
         raise NOT_MODEL_TEXT.error(
-            f"{text} is not the text of a model: {error}",
+            Text("{text} is not the text of a model: {error}", text=text, error=error),
             place=place,
             atc=fault,
         ) from error
     except RecursionError as error:
         raise NOT_MODEL_TEXT.error(
-            f"{text} is not the text of a model: messages are nested too deep",
+            Text("{text} is not the text of a model: messages are nested too deep", text=text),
             place=Place(file=str(text)),
             atc=fault,
         ) from error

@@ -14,6 +14,7 @@ from atc_py.diag.codes import BAD_OPERATOR_FILE, FILE_NOT_FOUND
 from atc_py.options.ranges import DimRange
 from atc_py.system.input_files import read_text
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,7 @@ def _read_json(path: Path) -> Any:
     except (ValueError, RecursionError) as error:
         place = Place(str(path), line=getattr(error, "lineno", None))
         raise BAD_OPERATOR_FILE.error(
-            f"{path} is not JSON: {error}",
+            Text("{path} is not JSON: {error}", path=path, error=error),
             place=place,
             atc=AtcFault("E10025", (str(path.resolve()), str(error))),
         ) from error
@@ -92,7 +93,9 @@ class _Reader:
         for row in found:
             self._op = f"operator {index}"
             if not isinstance(row, dict):
-                raise self._misshapen(f"{self._op} must be an object, found {row!r}")
+                raise self._misshapen(
+                    Text("{op} must be an object, found {row}", op=self._op, row=repr(row))
+                )
             if self._number(row, "compile_flag", 0) == 1:  # it concerns those that follow
                 continue
             yield self._operator(row, index)
@@ -106,7 +109,7 @@ class _Reader:
         outputs = [self._tensor(each) for each in self._rows(row, "output_desc")]
         attributes = [self._attribute(each) for each in self._rows(row, "attr")]
         if not op:
-            raise self._fault(f"operator {index} has no `op`", "E10026", ())
+            raise self._fault(Text("operator {index} has no `op`", index=index), "E10026", ())
         known_inputs = [self._checked(*each, "input", at) for at, each in enumerate(inputs)]
         known_outputs = [self._checked(*each, "output", at) for at, each in enumerate(outputs)]
         for each in attributes:
@@ -119,11 +122,15 @@ class _Reader:
         """Return a tensor's row with its type and format, which may make no sense yet."""
         for key in ("shape", "format", "type"):
             if key not in row:
-                raise self._misshapen(f"a tensor of {self._op} has no `{key}`")
+                raise self._misshapen(Text("a tensor of {op} has no `{key}`", op=self._op, key=key))
         dims = row["shape"]
         if not isinstance(dims, list) or not all(_is_int(dim) for dim in dims):
             raise self._misshapen(
-                f"a shape of {self._op} must be a list of integers, found {dims!r}"
+                Text(
+                    "a shape of {op} must be a list of integers, found {dims}",
+                    op=self._op,
+                    dims=repr(dims),
+                )
             )
         return row, self._text(row, "type").lower(), self._text(row, "format").lower()
 
@@ -133,7 +140,13 @@ class _Reader:
         """Return a tensor whose type and format are known."""
         known, number = _DTYPES.get(dtype), _FORMATS.get(form, _FORMATS[_RESERVED])
         if dtype in _OTHER_DTYPES:
-            reason = f"{dtype} of {side} {at} of {self._op} is not a type of this device"
+            reason = Text(
+                "{dtype} of {side} {at} of {op} is not a type of this device",
+                dtype=dtype,
+                side=side,
+                at=at,
+                op=self._op,
+            )
             raise self._fault(reason, "E10055", (reason,))
         reserved = number == _FORMATS[_RESERVED]
         wrong = ""
@@ -145,15 +158,21 @@ class _Reader:
             wrong = "dataType or format"
         if wrong:
             raise self._fault(
-                f"type {row['type']!r} and format {row['format']!r} of {side} {at} of {self._op} "
-                f"make no tensor",
+                Text(
+                    "type {row} and format {row_2} of {side} {at} of {op} make no tensor",
+                    row=repr(row["type"]),
+                    row_2=repr(row["format"]),
+                    side=side,
+                    at=at,
+                    op=self._op,
+                ),
                 "E10027",
                 (wrong, side, str(at), self._op),
             )
         dims, value = self._dims(row, side, at), self._value(row)
         ranges = self._ranges(row, dims, side, at) if side == "input" else ()
         if ranges and value is not None:
-            raise self._tensor_fault("shape", side, at, "a constant has no open dims")
+            raise self._tensor_fault("shape", side, at, Text("a constant has no open dims"))
         return SingleOpTensor(known, number, dims, self._name(row), value, ranges)
 
     def _dims(self, row: dict[str, Any], side: str, at: int) -> tuple[int | None, ...]:
@@ -161,14 +180,30 @@ class _Reader:
         dims = tuple(row["shape"])
         text = ",".join(map(str, dims))
         if any(dim < _OPEN for dim in dims):
-            reason = "the simulated device compiles single operators for known ranks"
+            reason = Text("the simulated device compiles single operators for known ranks")
             raise self._fault(
-                f"{side} {at} of {self._op} has the shape {text}; {reason}", "E10055", (reason,)
+                Text(
+                    "{side} {at} of {op} has the shape {text}; {reason}",
+                    side=side,
+                    at=at,
+                    op=self._op,
+                    text=text,
+                    reason=reason,
+                ),
+                "E10055",
+                (reason,),
             )
         if math.prod(dim for dim in dims if dim != _OPEN) > _MOST_ELEMENTS:
-            reason = f"more than {_MOST_ELEMENTS} elements"
+            reason = Text("more than {most_elements} elements", most_elements=_MOST_ELEMENTS)
             raise self._fault(
-                f"{side} {at} of {self._op} has {reason}: {text}",
+                Text(
+                    "{side} {at} of {op} has {reason}: {text}",
+                    side=side,
+                    at=at,
+                    op=self._op,
+                    reason=reason,
+                    text=text,
+                ),
                 "E13014",
                 (text, "shape", self._op, reason),
             )
@@ -183,7 +218,9 @@ class _Reader:
             return ()
         given = row.get("shape_range", [[1, _OPEN]] * len(opened))
         if not isinstance(given, list) or len(given) not in {len(opened), len(dims)}:
-            raise self._tensor_fault("shape_range", side, at, "a pair for each open dim is needed")
+            raise self._tensor_fault(
+                "shape_range", side, at, Text("a pair for each open dim is needed")
+            )
         ends = given if len(given) == len(opened) else [given[axis] for axis in opened]
         found = iter([self._range(each, side, at) for each in ends])
         return tuple(next(found) if dim is None else DimRange(dim, dim) for dim in dims)
@@ -194,12 +231,21 @@ class _Reader:
             low, high = max(pair[0], 1) if pair[0] >= 0 else 0, pair[1]
             if low and (high == _OPEN or low <= high):
                 return DimRange(low, None if high == _OPEN else high)
-        raise self._tensor_fault("shape_range", side, at, f"{pair!r} is not a pair of two ends")
+        raise self._tensor_fault(
+            "shape_range", side, at, Text("{pair} is not a pair of two ends", pair=repr(pair))
+        )
 
     def _tensor_fault(self, what: str, side: str, at: int, reason: str) -> AtcError:
         """Return the refusal of a part of a tensor."""
         return self._fault(
-            f"{what} of {side} {at} of {self._op}: {reason}",
+            Text(
+                "{what} of {side} {at} of {op}: {reason}",
+                what=what,
+                side=side,
+                at=at,
+                op=self._op,
+                reason=reason,
+            ),
             "E10027",
             (what, side, str(at), self._op),
         )
@@ -212,12 +258,14 @@ class _Reader:
         """Return the elements of a constant, None of other tensors."""
         is_const, values = row.get("is_const", False), row.get("const_value")
         if not isinstance(is_const, bool):
-            raise self._misshapen(f"is_const of a tensor of {self._op} must be true or false")
+            raise self._misshapen(
+                Text("is_const of a tensor of {op} must be true or false", op=self._op)
+            )
         if not is_const:
             return None
         if not isinstance(values, list) or not all(_is_number(each) for each in values):
             raise self._misshapen(
-                f"const_value of a tensor of {self._op} must be a list of numbers"
+                Text("const_value of a tensor of {op} must be a list of numbers", op=self._op)
             )
         return tuple(values)
 
@@ -225,19 +273,28 @@ class _Reader:
         """Return an attribute."""
         for key in ("name", "type"):
             if key not in row:
-                raise self._misshapen(f"an attribute of {self._op} has no `{key}`")
+                raise self._misshapen(
+                    Text("an attribute of {op} has no `{key}`", op=self._op, key=key)
+                )
         kind = self._text(row, "type")
         if kind in _KINDS and "value" not in row:
-            raise self._misshapen(f"an attribute of {self._op} has no `value`")
+            raise self._misshapen(Text("an attribute of {op} has no `value`", op=self._op))
         return SingleOpAttribute(self._text(row, "name"), kind, row.get("value"))
 
     def _check_attribute(self, row: SingleOpAttribute) -> None:
         """Refuse an attribute without a name or of an unknown kind."""
         if not row.name:
-            raise self._fault(f"an attribute of {self._op} has no name", "E10029", (self._op,))
+            raise self._fault(
+                Text("an attribute of {op} has no name", op=self._op), "E10029", (self._op,)
+            )
         if row.kind not in _KINDS:
             raise self._fault(
-                f"attribute {row.name} of {self._op} has the unknown type {row.kind!r}",
+                Text(
+                    "attribute {name} of {op} has the unknown type {kind}",
+                    name=row.name,
+                    op=self._op,
+                    kind=repr(row.kind),
+                ),
                 "E10030",
                 (row.name, self._op),
             )
@@ -246,23 +303,46 @@ class _Reader:
         """Return a list of objects; an absent one is empty."""
         found = row.get(key, [])
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            raise self._misshapen(f"{key} of {self._op} must be a list of objects")
+            raise self._misshapen(
+                Text("{key} of {op} must be a list of objects", key=key, op=self._op)
+            )
         return found
 
     def _text(self, row: dict[str, Any], key: str) -> str:
         """Return a text; an absent one is empty."""
         found = row.get(key, "")
         if not isinstance(found, str):
-            raise self._misshapen(f"{key} of {self._op} must be a text, found {found!r}")
+            raise self._misshapen(
+                Text(
+                    "{key} of {op} must be a text, found {actual}",
+                    key=key,
+                    op=self._op,
+                    actual=repr(found),
+                )
+            )
         if not found.isascii() and any("\ud800" <= each <= "\udfff" for each in found):
-            raise self._misshapen(f"{key} of {self._op} is half of a pair of characters: {found!a}")
+            raise self._misshapen(
+                Text(
+                    "{key} of {op} is half of a pair of characters: {actual}",
+                    key=key,
+                    op=self._op,
+                    actual=f"{found!a}",
+                )
+            )
         return found
 
     def _number(self, row: dict[str, Any], key: str, absent: int) -> int:
         """Return an integer."""
         found = row.get(key, absent)
         if not _is_int(found):
-            raise self._misshapen(f"{key} of {self._op} must be an integer, found {found!r}")
+            raise self._misshapen(
+                Text(
+                    "{key} of {op} must be an integer, found {actual}",
+                    key=key,
+                    op=self._op,
+                    actual=repr(found),
+                )
+            )
         return int(found)
 
     def _misshapen(self, message: str) -> AtcError:
@@ -272,7 +352,7 @@ class _Reader:
     def _fault(self, message: str, code: str, arguments: tuple[str, ...]) -> AtcError:
         """Return a refusal."""
         return BAD_OPERATOR_FILE.error(
-            f"{self._path}: {message}",
+            verbatim(self._path) + ": " + Text(message),
             place=Place(str(self._path), op_type=self._op or None),
             atc=AtcFault(code, arguments),
         )

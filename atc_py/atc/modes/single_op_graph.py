@@ -16,6 +16,7 @@ from atc_py.ir.signature import ATTRIBUTE_TYPES, Signature
 from atc_py.target import find_operator, operators
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,9 +63,9 @@ class _Builder:
         if row is None:
             near = nearest(single.op, (each.name for each in operators()), _NEAREST)
             raise self._fault(
-                f"the target has no operator {single.op}",
+                Text("the target has no operator {op}", op=single.op),
                 AtcFault("E10501", (single.file_name, single.op)),
-                f"the nearest names are {', '.join(near)}" if near else None,
+                Text("the nearest names are {near}", near=", ".join(near)) if near else None,
             )
         if not single.outputs:
             message = "it has no output"
@@ -99,7 +100,7 @@ class _Builder:
         if tensor.dtype is None:
             return None
         operand = row.input_at(at)
-        self._check_format(row, tensor, f"input {at}")
+        self._check_format(row, tensor, Text("input {at}", at=at))
         name = tensor.name or (operand.name if operand is not None else "x")
         if operand is not None and operand.variadic and not tensor.name:
             name = f"{name}{at - len(row.inputs) + 1}"
@@ -115,16 +116,24 @@ class _Builder:
         count = math.prod(shape)
         reason = ""
         if len(values) != count:
-            reason = f"const_value has {len(values)} elements, the shape has {count}"
+            reason = Text(
+                "const_value has {count} elements, the shape has {count_2}",
+                count=len(values),
+                count_2=count,
+            )
         elif not dtype.is_float:
             low, high = (0, 1) if dtype is DType.BOOL else _ends(dtype)
             wrong = [
                 each for each in values if not isinstance(each, int) or not low <= each <= high
             ]
-            reason = f"{wrong[0]} is not a value of {dtype.value}" if wrong else ""
+            reason = (
+                Text("{wrong} is not a value of {dtype}", wrong=wrong[0], dtype=dtype.value)
+                if wrong
+                else ""
+            )
         if reason:
             raise self._fault(
-                f"input {at}: {reason}",
+                Text("input {at}: {reason}", at=at, reason=reason),
                 AtcFault("E13014", (str(len(values)), "const_value", self._single.op, reason)),
             )
         with np.errstate(over="ignore"):
@@ -132,7 +141,7 @@ class _Builder:
 
     def _output(self, row: TargetOp, at: int, tensor: SingleOpTensor) -> tuple[str, TensorType]:
         """Return name and type of an output."""
-        self._check_format(row, tensor, f"output {at}")
+        self._check_format(row, tensor, Text("output {at}", at=at))
         operand = row.output_at(at)
         name = tensor.name or (operand.name if operand is not None else f"y{at}")
         return name, TensorType(tensor.dtype or DType.FLOAT32, tensor.shape)
@@ -142,8 +151,12 @@ class _Builder:
         if tensor.format in _ROWS_ALONE or row.in_place or not tensor.shape:
             return
         name = next(key for key, number in FORMAT_NUMBERS.items() if number == tensor.format)
-        reason = f"{row.name} takes tensors in ND, NCHW or NCDHW here, found {name}"
-        raise self._fault(f"{what}: {reason}", AtcFault("E10055", (reason,)))
+        reason = Text(
+            "{name} takes tensors in ND, NCHW or NCDHW here, found {name_2}",
+            name=row.name,
+            name_2=name,
+        )
+        raise self._fault(what + ": " + Text(reason), AtcFault("E10055", (reason,)))
 
     def _attributes(self, row: TargetOp) -> dict[str, AttrValue]:
         """Return all attributes: a node that a model has states those with a default, too."""
@@ -160,11 +173,17 @@ class _Builder:
         value = None if known is None else _converted(given.value, known.type)
         if known is None or value is None or not ATTRIBUTE_TYPES[known.type](value):
             names = ", ".join(each.name for each in row.attributes) or "none"
-            what = f"{row.name} has the attributes {names}"
+            what = Text("{name} has the attributes {names}", name=row.name, names=names)
             if known is not None:
-                what = f"it must be of type {known.type}"
+                what = Text("it must be of type {type}", type=known.type)
             raise self._fault(
-                f"attribute {given.name} is {given.value!r} of type {given.kind}; {what}",
+                Text(
+                    "attribute {name} is {value} of type {kind}; {what}",
+                    name=given.name,
+                    value=repr(given.value),
+                    kind=given.kind,
+                    what=what,
+                ),
                 AtcFault("E10030", (given.name, row.name)),
             )
         return given.name, value

@@ -13,6 +13,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.pipeline.bare_graph import compile_graph
 from atc_py.system.folders import make_folder
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +79,12 @@ def _check_names(singles: Sequence[SingleOp], definitions: Path) -> None:
         first = seen.setdefault(each.file_name, each.index)
         if first != each.index:
             raise BAD_OPERATOR_FILE.error(
-                f"operators {first} and {each.index} would both be written to {each.file_name}",
+                Text(
+                    "operators {first} and {index} would both be written to {file_name}",
+                    first=first,
+                    index=each.index,
+                    file_name=each.file_name,
+                ),
                 place=Place(str(definitions)),
                 help="give each operator a name of its own",
             )

@@ -9,7 +9,6 @@ from atc_py.check.answers import HOLDS, Answer, fails
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, elements
 from atc_py.check.rules.wording import at_fault, noted, shown
-from atc_py.diag import Words
 from atc_py.diag.codes import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
 from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
@@ -26,6 +25,7 @@ from atc_py.spec.rules import (
     AttrPositive,
     ProductAtMost,
 )
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,29 +42,23 @@ _FACTORS = 4
 @predicate(
     AttrPresent,
     ATTR_MISSING,
-    en="{attribute} of {op} must be set",
-    zh="{op} 须设置 {attribute}",
-    help_=Words(
-        "set {attribute} where the model is built, or export it again with a newer exporter",
-        "在构建模型处设置 {attribute}，或用更新的导出工具重新导出",
+    demand="{attribute} of {op} must be set",
+    help_=Text(
+        "set {attribute} where the model is built, or export it again with a newer exporter"
     ),
 )
 def attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
     """Judge a node by an AttrPresent rule."""
     if not node.has_attribute(rule.attribute) or node.is_set(rule.attribute):
         return HOLDS
-    return fails(Words("not set", "未设置"))
+    return fails(Text("not set"))
 
 
 @predicate(
     AttrAtDefault,
     ATTR_NOT_SUPPORTED,
-    en="{attribute} of {op} is not supported yet and must be left out or at its default",
-    zh="{op} 尚不支持 {attribute}，须不设置或取默认值",
-    help_=Words(
-        "leave {attribute} out, or express what it does with other operators",
-        "去掉 {attribute}，或用其他算子表达其作用",
-    ),
+    demand="{attribute} of {op} is not supported yet and must be left out or at its default",
+    help_=Text("leave {attribute} out, or express what it does with other operators"),
 )
 def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
     """Judge a node by an AttrAtDefault rule."""
@@ -78,19 +72,15 @@ def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
 @predicate(
     AttrGiven,
     ATTR_MISSING,
-    en="{attribute} of {op} must be set and not empty",
-    zh="{op} 须设置 {attribute}，且不能为空",
-    help_=Words(
-        "write {attribute} out where the model is built, all of them if all are meant",
-        "在构建模型处写明 {attribute}；若指全部，请逐一写出",
-    ),
+    demand="{attribute} of {op} must be set and not empty",
+    help_=Text("write {attribute} out where the model is built, all of them if all are meant"),
 )
 def attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
     """Judge a node by an AttrGiven rule."""
     if not node.has_attribute(rule.attribute):
         return HOLDS
     if not node.is_set(rule.attribute):
-        return fails(Words("not set", "未设置"))
+        return fails(Text("not set"))
     value = node.value(rule.attribute)
     return fails(shown(value)) if isinstance(value, tuple) and not value else HOLDS
 
@@ -98,12 +88,8 @@ def attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
 @predicate(
     AttrExcludes,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must not be {value}",
-    zh="{op} 的 {attribute} 不能为 {value}",
-    help_=Words(
-        "set {attribute} to something else than {value} where the model is built",
-        "在构建模型处将 {attribute} 设为 {value} 以外的值",
-    ),
+    demand="{attribute} of {op} must not be {value}",
+    help_=Text("set {attribute} to something else than {value} where the model is built"),
 )
 def attr_excludes(rule: AttrExcludes, node: BoundNode) -> Answer:
     """Judge a node by an AttrExcludes rule."""
@@ -113,11 +99,9 @@ def attr_excludes(rule: AttrExcludes, node: BoundNode) -> Answer:
 @predicate(
     AttrOneOf,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must be {one_of}",
-    zh="{op} 的 {attribute} 须为 {one_of}",
-    help_=Words(
-        "set {attribute} to {one_of} where the model is built, or run this node on the host",
-        "在构建模型处将 {attribute} 设为 {one_of}，或在主机上运行该节点",
+    demand="{attribute} of {op} must be {one_of}",
+    help_=Text(
+        "set {attribute} to {one_of} where the model is built, or run this node on the host"
     ),
 )
 def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
@@ -130,11 +114,9 @@ def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
 @predicate(
     AttrInRange,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must be {range}",
-    zh="{op} 的 {attribute} 须{range}",
-    help_=Words(
-        "bring {attribute} into the range where the model is built, or run this node on the host",
-        "在构建模型处将 {attribute} 调整到该范围，或在主机上运行该节点",
+    demand="{attribute} of {op} must be {range}",
+    help_=Text(
+        "bring {attribute} into the range where the model is built, or run this node on the host"
     ),
 )
 def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
@@ -145,13 +127,10 @@ def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
 @predicate(
     AttrEachInRange,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must have every element {range}",
-    zh="{op} 的 {attribute} 的每个元素须{range}",
-    help_=Words(
-        "bring {attribute} into the range where the model is built: a large step or window can "
-        "often be made of two smaller nodes; or run this node on the host",
-        "在构建模型处将 {attribute} 调整到该范围：较大的步长或窗口常可拆成两个较小的节点；"
-        "也可在主机上运行该节点",
+    demand="{attribute} of {op} must have every element {range}",
+    help_=Text(
+        "bring {attribute} into the range where the model is built: a large step or window "
+        "can often be made of two smaller nodes; or run this node on the host"
     ),
 )
 def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
@@ -162,11 +141,9 @@ def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
 @predicate(
     AttrOdd,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must be odd",
-    zh="{op} 的 {attribute} 须为奇数",
-    help_=Words(
-        "choose the next odd number for {attribute} and train or calibrate the model with it",
-        "将 {attribute} 改为相邻的奇数，并据此重新训练或校准模型",
+    demand="{attribute} of {op} must be odd",
+    help_=Text(
+        "choose the next odd number for {attribute} and train or calibrate the model with it"
     ),
 )
 def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
@@ -177,12 +154,8 @@ def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
 @predicate(
     AttrMultiple,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must be a multiple of {factor}",
-    zh="{op} 的 {attribute} 须为 {factor} 的倍数",
-    help_=Words(
-        "choose a multiple of {factor} for {attribute} and train the model with it",
-        "将 {attribute} 改为 {factor} 的倍数，并据此重新训练模型",
-    ),
+    demand="{attribute} of {op} must be a multiple of {factor}",
+    help_=Text("choose a multiple of {factor} for {attribute} and train the model with it"),
 )
 def attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
     """Judge a node by an AttrMultiple rule."""
@@ -196,12 +169,10 @@ def attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
 @predicate(
     AttrPositive,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must be positive and finite",
-    zh="{op} 的 {attribute} 须为有限正数",
-    help_=Words(
-        "write a positive, finite {attribute}; one of 0 comes from calibration data that are all "
-        "alike",
-        "将 {attribute} 设为有限正数；为 0 通常是校准数据全部相同所致",
+    demand="{attribute} of {op} must be positive and finite",
+    help_=Text(
+        "write a positive, finite {attribute}; one of 0 comes from calibration data that are "
+        "all alike"
     ),
 )
 def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
@@ -216,12 +187,8 @@ def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
 @predicate(
     AttrDistinct,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must not have an element twice",
-    zh="{op} 的 {attribute} 的元素须互不相同",
-    help_=Words(
-        "name each element of {attribute} once where the model is built",
-        "在构建模型处使 {attribute} 的元素各出现一次",
-    ),
+    demand="{attribute} of {op} must not have an element twice",
+    help_=Text("name each element of {attribute} once where the model is built"),
 )
 def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
     """Judge a node by an AttrDistinct rule."""
@@ -242,12 +209,8 @@ def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
 @predicate(
     AttrLength,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must have {length} elements",
-    zh="{op} 的 {attribute} 的元素个数须为 {length}",
-    help_=Words(
-        "write {attribute} with {length} elements where the model is built",
-        "在构建模型处为 {attribute} 写出 {length} 个元素",
-    ),
+    demand="{attribute} of {op} must have {length} elements",
+    help_=Text("write {attribute} with {length} elements where the model is built"),
 )
 def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
     """Judge a node by an AttrLength rule."""
@@ -264,12 +227,8 @@ def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
 @predicate(
     AttrLengthsEqual,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must have as many elements as {along}",
-    zh="{op} 的 {attribute} 的元素个数须与 {along} 相同",
-    help_=Words(
-        "write {attribute} and {along} with as many elements where the model is built",
-        "在构建模型处使 {attribute} 与 {along} 的元素个数一致",
-    ),
+    demand="{attribute} of {op} must have as many elements as {along}",
+    help_=Text("write {attribute} and {along} with as many elements where the model is built"),
 )
 def attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
     """Judge a node by an AttrLengthsEqual rule."""
@@ -286,12 +245,8 @@ def attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
 @predicate(
     AttrElementsAre,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must have {value} at positions {positions}",
-    zh="{op} 的 {attribute} 在位置 {positions} 须为 {value}",
-    help_=Words(
-        "write {value} there where the model is built, or run this node on the host",
-        "在构建模型处将其设为 {value}，或在主机上运行该节点",
-    ),
+    demand="{attribute} of {op} must have {value} at positions {positions}",
+    help_=Text("write {value} there where the model is built, or run this node on the host"),
 )
 def attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
     """Judge a node by an AttrElementsAre rule; too short a list is another rule's matter."""
@@ -308,12 +263,10 @@ def attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
 @predicate(
     ProductAtMost,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must multiply to at most {limit}",
-    zh="{op} 的 {attribute} 的元素之积须不大于 {limit}",
-    help_=Words(
-        "make the window smaller, split it into two nodes of smaller windows, or reduce the axes "
-        "as a whole where the window covers them",
-        "缩小窗口，拆成两个窗口较小的节点；若窗口覆盖整个轴，可改用归约或全局池化",
+    demand="{attribute} of {op} must multiply to at most {limit}",
+    help_=Text(
+        "make the window smaller, split it into two nodes of smaller windows, or reduce the "
+        "axes as a whole where the window covers them"
     ),
 )
 def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
@@ -336,10 +289,10 @@ def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
     return fails(_product(items))
 
 
-def _product(items: tuple[Any, ...]) -> Words:
+def _product(items: tuple[Any, ...]) -> Text:
     """Return the product of a list followed by the list; for a long one the product alone."""
     text = shown(items)
-    return Words.same(text) if len(items) > _FACTORS else noted(shown(math.prod(items)), text)
+    return verbatim(text) if len(items) > _FACTORS else noted(shown(math.prod(items)), text)
 
 
 def _in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:

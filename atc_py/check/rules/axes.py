@@ -23,7 +23,6 @@ from atc_py.check.rules.wording import (
     shown,
     with_rank,
 )
-from atc_py.diag import Words
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
 from atc_py.spec.rules import (
     AttrPermutation,
@@ -34,6 +33,7 @@ from atc_py.spec.rules import (
     AxisIs,
     LastStepIsOne,
 )
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,12 +57,8 @@ class _Axes(NamedTuple):
 @predicate(
     AttrPermutation,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must name every axis of {tensor} once",
-    zh="{op} 的 {attribute} 须包含 {tensor} 的每个轴各一次",
-    help_=Words(
-        "write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}",
-        "将 {attribute} 写成 0 到 r - 1 的一个排列，r 为 {tensor} 的秩",
-    ),
+    demand="{attribute} of {op} must name every axis of {tensor} once",
+    help_=Text("write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}"),
 )
 def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
     """Judge a node by an AttrPermutation rule."""
@@ -89,12 +85,8 @@ def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer
 @predicate(
     AxisInRank,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
-    zh="{op} 的 {attribute} 须在 [-r, r - 1] 内，r 为 {tensor} 的秩",
-    help_=Words(
-        "name an axis that {tensor} has, or reshape {tensor} to the intended rank",
-        "指定 {tensor} 具有的轴，或将 {tensor} 变形为原本的秩",
-    ),
+    demand="{attribute} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
+    help_=Text("name an axis that {tensor} has, or reshape {tensor} to the intended rank"),
 )
 def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
     """Judge a node by an AxisInRank rule."""
@@ -104,12 +96,8 @@ def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
 @predicate(
     AxesInRank,
     VALUE_OUT_OF_RANGE,
-    en="{axes} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
-    zh="{op} 的 {axes} 的值须在 [-r, r - 1] 内，r 为 {tensor} 的秩",
-    help_=Words(
-        "export {axes} as constant axes that {tensor} has",
-        "将 {axes} 导出为常量，并只包含 {tensor} 具有的轴",
-    ),
+    demand="{axes} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
+    help_=Text("export {axes} as constant axes that {tensor} has"),
 )
 def axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
     """Judge a node by an AxesInRank rule."""
@@ -131,17 +119,13 @@ def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
 
 # Length 1 ---------------------------------------------------------------------------------------
 
-_RESHAPE = Words(
-    "name only axes of length 1, or use Reshape to make the shape",
-    "只指定长度为 1 的轴，或改用 Reshape 得到所需形状",
-)
+_RESHAPE = Text("name only axes of length 1, or use Reshape to make the shape")
 
 
 @predicate(
     AxisExtentIsOne,
     DIM_OUT_OF_RANGE,
-    en="{tensor} of {op} must have length 1 on the axes in {attribute}",
-    zh="{op} 的 {tensor} 在 {attribute} 所指各轴上的长度须为 1",
+    demand="{tensor} of {op} must have length 1 on the axes in {attribute}",
     help_=_RESHAPE,
 )
 def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
@@ -152,8 +136,7 @@ def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
 @predicate(
     AxesExtentIsOne,
     DIM_OUT_OF_RANGE,
-    en="{tensor} of {op} must have length 1 on the axes that the values of {axes} name",
-    zh="{op} 的 {tensor} 在 {axes} 的值所指各轴上的长度须为 1",
+    demand="{tensor} of {op} must have length 1 on the axes that the values of {axes} name",
     help_=_RESHAPE,
 )
 def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
@@ -175,9 +158,9 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     found = [(axis, dims[axis]) for axis in axes.numbers if -len(dims) <= axis < len(dims)]
     for axis, length in found:
         if length is not None and length != 1:
-            seen = Words(f"{shown(length)} on axis {axis}", f"轴 {axis} 的长度 {shown(length)}")
+            seen = Text("{shown} on axis {axis}", shown=shown(length), axis=axis)
             shape = shape_text(tensor)
-            return fails(seen + Words(f" ({shape})", f"（{shape}）"))
+            return fails(seen + Text(" ({shape})", shape=shape))
     is_open = any(length is None for _, length in found)
     return unknown(described(name, tensor)) if is_open else HOLDS
 
@@ -188,12 +171,8 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
 @predicate(
     AxisIs,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must be axis {axis} of {tensor}, or only dims of 1 away from it",
-    zh="{op} 的 {attribute} 须为 {tensor} 的轴 {axis}，或与该轴之间只隔长度为 1 的维",
-    help_=Words(
-        "transpose {tensor} so that the axis is there, or run this node on the host",
-        "先转置 {tensor}，使该轴位于所需位置，或在主机上运行该节点",
-    ),
+    demand="{attribute} of {op} must be axis {axis} of {tensor}, or only dims of 1 away from it",
+    help_=Text("transpose {tensor} so that the axis is there, or run this node on the host"),
 )
 def axis_is(rule: AxisIs, node: BoundNode) -> Answer:
     """Judge a node by an AxisIs rule."""
@@ -217,8 +196,8 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
         first, last = axis % len(dims), wanted % len(dims) if wanted < 0 else wanted
         passed = dims[last:first] if last < first else dims[first + 1 : last + 1]
         if first != last >= len(dims) or any(length not in {None, 1} for length in passed):
-            text, shape = Words.same(axes.text(index)), shape_text(tensor)
-            return fails(text + Words(f" ({name} is {shape})", f"（{name} 为 {shape}）"))
+            text, shape = verbatim(axes.text(index)), shape_text(tensor)
+            return fails(text + Text(" ({name} is {shape})", name=name, shape=shape))
         if None in passed:
             return unknown(described(name, tensor))
     return HOLDS
@@ -230,12 +209,10 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
 @predicate(
     LastStepIsOne,
     VALUE_OUT_OF_RANGE,
-    en="{steps} of {op} must be 1 for the last axis of {tensor} where {axes} names that axis",
-    zh="{op} 的 {axes} 包含 {tensor} 的最后一轴时，该轴的 {steps} 须为 1",
-    help_=Words(
-        "take the last axis with step 1 and pick every n-th element with a constant Gather, or "
-        "transpose so that the stepped axis is not the last",
-        "最后一轴用步长 1 截取，再用常量 Gather 间隔取值；或先转置，使带步长的轴不在最后",
+    demand="{steps} of {op} must be 1 for the last axis of {tensor} where {axes} names that axis",
+    help_=Text(
+        "take the last axis with step 1 and pick every n-th element with a constant Gather, "
+        "or transpose so that the stepped axis is not the last"
     ),
 )
 def last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
@@ -294,7 +271,7 @@ def _of_input(name: str, node: BoundNode) -> Iterator[_Axes | Answer]:
     """Yield the axes in each tensor of an operand, or why they are not known or not axes."""
     for tensor in node.tensors(name):
         data = constant(name, tensor)
-        if isinstance(data, Words):
+        if isinstance(data, Text):
             yield unknown(data)
             continue
         axes = whole_numbers(data)

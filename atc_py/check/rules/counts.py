@@ -19,7 +19,6 @@ from atc_py.check.rules.reading import (
     whole_numbers,
 )
 from atc_py.check.rules.wording import array_at_fault, described, noted, shown, with_rank
-from atc_py.diag import Words
 from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.spec.rules import (
     AttrSumIsExtent,
@@ -31,6 +30,7 @@ from atc_py.spec.rules import (
     KnownSumIsDim,
     ValuesSumIsExtent,
 )
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
@@ -40,12 +40,8 @@ if TYPE_CHECKING:
 @predicate(
     CountIsRank,
     SHAPES_DISAGREE,
-    en="{tensor} of {op} must have one element for each dimension of {other}",
-    zh="{op} 的 {tensor} 的元素个数须等于 {other} 的秩",
-    help_=Words(
-        "give {tensor} one element for each axis of {other}, or reshape {other}",
-        "使 {tensor} 对 {other} 的每个轴各有一个元素，或将 {other} 变形",
-    ),
+    demand="{tensor} of {op} must have one element for each dimension of {other}",
+    help_=Text("give {tensor} one element for each axis of {other}, or reshape {other}"),
 )
 def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
     """Judge a node by a CountIsRank rule."""
@@ -59,11 +55,9 @@ def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
 @predicate(
     CountPerAxis,
     SHAPES_DISAGREE,
-    en="{tensor} of {op}, unless empty, must have {count} x rank of {other} elements",
-    zh="{op} 的 {tensor} 非空时，元素个数须为 {count} 乘以 {other} 的秩",
-    help_=Words(
-        "give {tensor} {count} x rank of {other} elements, or leave it empty where it is not used",
-        "使 {tensor} 的元素个数为 {count} 乘以 {other} 的秩；不使用时留空",
+    demand="{tensor} of {op}, unless empty, must have {count} x rank of {other} elements",
+    help_=Text(
+        "give {tensor} {count} x rank of {other} elements, or leave it empty where it is not used"
     ),
 )
 def count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
@@ -91,11 +85,9 @@ def _count_fits(
 @predicate(
     CountIsOneOrExtent,
     SHAPES_DISAGREE,
-    en="{tensor} of {op} must have one element, or as many as {other} has on axis {axis}, if any",
-    zh="{op} 的 {tensor} 须有一个元素，或与 {other} 在轴 {axis} 上的长度（如有该轴）一样多",
-    help_=Words(
-        "export {tensor} with one element, or with one for each index of axis {axis} of {other}",
-        "导出时使 {tensor} 只有一个元素，或对 {other} 的轴 {axis} 的每个位置各有一个",
+    demand="{tensor} of {op} must have one element, or as many as {other} has on axis {axis}, if any",
+    help_=Text(
+        "export {tensor} with one element, or with one for each index of axis {axis} of {other}"
     ),
 )
 def count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
@@ -133,12 +125,8 @@ def _is_length(
 @predicate(
     CountIsLength,
     SHAPES_DISAGREE,
-    en="{tensor} of {op} must have as many elements as {other} has on axis {axis}",
-    zh="{op} 的 {tensor} 的元素个数须等于 {other} 在轴 {axis} 上的长度",
-    help_=Words(
-        "export {tensor} with one element for each index of axis {axis} of {other}",
-        "导出时使 {tensor} 对 {other} 的轴 {axis} 的每个位置各有一个元素",
-    ),
+    demand="{tensor} of {op} must have as many elements as {other} has on axis {axis}",
+    help_=Text("export {tensor} with one element for each index of axis {axis} of {other}"),
 )
 def count_is_length(rule: CountIsLength, node: BoundNode) -> Answer:
     """Judge a node by a CountIsLength rule."""
@@ -164,12 +152,8 @@ def _as_long(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> 
 @predicate(
     CountIsProduct,
     SHAPES_DISAGREE,
-    en="{tensor} of {op} must have as many elements as {dim} of {other} times {attribute}",
-    zh="{op} 的 {tensor} 的元素个数须为 {other} 的 {dim} 维乘以 {attribute}",
-    help_=Words(
-        "give {tensor} one element for each channel of the result",
-        "使 {tensor} 的元素与输出通道一一对应",
-    ),
+    demand="{tensor} of {op} must have as many elements as {dim} of {other} times {attribute}",
+    help_=Text("give {tensor} one element for each channel of the result"),
 )
 def count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
     """Judge a node by a CountIsProduct rule."""
@@ -202,17 +186,15 @@ def _is_product(
 
 # Sums -------------------------------------------------------------------------------------------
 
-_PARTS = Words(
-    "make the parts add up to the length along {along}, or leave them out for equal parts",
-    "使各部分之和等于沿 {along} 的长度；若要等分则可不写",
+_PARTS = Text(
+    "make the parts add up to the length along {along}, or leave them out for equal parts"
 )
 
 
 @predicate(
     AttrSumIsExtent,
     SHAPES_DISAGREE,
-    en="{attribute} of {op} must add up to the length of {tensor} along {along}",
-    zh="{op} 的 {attribute} 的元素之和须等于 {tensor} 沿 {along} 的长度",
+    demand="{attribute} of {op} must add up to the length of {tensor} along {along}",
     help_=_PARTS,
 )
 def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
@@ -229,8 +211,7 @@ def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
 @predicate(
     ValuesSumIsExtent,
     SHAPES_DISAGREE,
-    en="{tensor} of {op} must add up to the length of {other} along {along}",
-    zh="{op} 的 {tensor} 的值之和须等于 {other} 沿 {along} 的长度",
+    demand="{tensor} of {op} must add up to the length of {other} along {along}",
     help_=_PARTS,
 )
 def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
@@ -240,7 +221,7 @@ def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
     answers = []
     for tensor in node.tensors(rule.tensor):
         data = constant(rule.tensor, tensor)
-        if isinstance(data, Words):
+        if isinstance(data, Text):
             answers.append(unknown(data))
             continue
         parts = whole_numbers(data)
@@ -254,12 +235,8 @@ def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
 @predicate(
     KnownSumIsDim,
     SHAPES_DISAGREE,
-    en="{tensor} of {op}, where constant, must add up to {dim} of {other}",
-    zh="{op} 的 {tensor} 为常量时，其值之和须等于 {other} 的 {dim} 维",
-    help_=Words(
-        "make the values of {tensor} add up to the length of {other}",
-        "使 {tensor} 的值之和等于 {other} 的长度",
-    ),
+    demand="{tensor} of {op}, where constant, must add up to {dim} of {other}",
+    help_=Text("make the values of {tensor} add up to the length of {other}"),
 )
 def known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
     """Judge a node by a KnownSumIsDim rule."""
@@ -278,7 +255,7 @@ def _adds_up_to(
 ) -> Answer:
     """Return the answer for two tensors."""
     data = constant(rule.tensor, tensor)
-    if isinstance(data, Words):
+    if isinstance(data, Text):
         return unknown(data)
     parts = whole_numbers(data)
     if parts is None:
@@ -287,8 +264,8 @@ def _adds_up_to(
         return unknown(described(rule.other, other))
     if sum(parts) == length:
         return HOLDS
-    found = f"{rule.dim} of {rule.other} is {length}"
-    return fails(noted(shown(sum(parts)), found, f"{rule.other} 的 {rule.dim} 维为 {length}"))
+    found = Text("{dim} of {tensor} is {length}", dim=rule.dim, tensor=rule.other, length=length)
+    return fails(noted(shown(sum(parts)), found))
 
 
 def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer:
@@ -315,11 +292,7 @@ def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
     return HOLDS if total == length else fails(_with_length(total, name, axis, length))
 
 
-def _with_length(count: int, name: str, axis: int, length: int) -> Words:
+def _with_length(count: int, name: str, axis: int, length: int) -> Text:
     """Return a count that does not equal the length of an axis."""
-    text = shown(length)
-    return noted(
-        shown(count),
-        f"{name} has {text} on axis {axis}",
-        f"{name} 在轴 {axis} 上的长度为 {text}",
-    )
+    there = Text("{name} has {length} on axis {axis}", name=name, length=shown(length), axis=axis)
+    return noted(shown(count), there)

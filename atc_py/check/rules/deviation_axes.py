@@ -8,9 +8,9 @@ from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import dims_of
 from atc_py.check.rules.wording import described, shape_text
-from atc_py.diag import Words
 from atc_py.diag.codes import DEVIATES_ON_CANN
 from atc_py.spec.deviation_rules import OneAxisFrom, PartsEven, RowsWithinColumns
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
@@ -22,11 +22,9 @@ _MATRIX = 2
 @predicate(
     OneAxisFrom,
     DEVIATES_ON_CANN,
-    en="every dim of {tensor} of {op} but that of the axis that CANN takes ({default} if "
+    demand="every dim of {tensor} of {op} but that of the axis that CANN takes ({default} if "
     "{attribute} is left out) must be 1, starting at {attribute}",
-    zh="{op} 的 {tensor} 从 {attribute} 起，除 CANN 所取的轴（未设置 {attribute} 时为 {default}）外，"
-    "各维须为 1",
-    help_=Words("put the axis last by Transpose nodes", "请用 Transpose 把该轴移到末尾"),
+    help_=Text("put the axis last by Transpose nodes"),
 )
 def one_axis_from(rule: OneAxisFrom, node: BoundNode) -> Answer:
     """Judge a node by an OneAxisFrom rule."""
@@ -48,7 +46,12 @@ def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answe
     if any(dims[each] not in {None, 1} for each in over):
         shape = shape_text(tensor)
         return fails(
-            Words(f"{rule.attribute} {first} and {shape}", f"{rule.attribute} 为 {first}，{shape}")
+            Text(
+                "{attribute} {first} and {shape}",
+                attribute=rule.attribute,
+                first=first,
+                shape=shape,
+            )
         )
     return unknown(described(rule.tensor, tensor)) if None in {dims[at] for at in over} else HOLDS
 
@@ -56,9 +59,8 @@ def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answe
 @predicate(
     PartsEven,
     DEVIATES_ON_CANN,
-    en="the dim of {tensor} of {op} along {along} must be a multiple of the number of outputs",
-    zh="{op} 的 {tensor} 沿 {along} 的维须为输出个数的整数倍",
-    help_=Words("give the dims of the parts", "请给出各份的长度"),
+    demand="the dim of {tensor} of {op} along {along} must be a multiple of the number of outputs",
+    help_=Text("give the dims of the parts"),
 )
 def parts_even(rule: PartsEven, node: BoundNode) -> Answer:
     """Judge a node by a PartsEven rule."""
@@ -78,15 +80,14 @@ def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
         return HOLDS if parts == 1 else unknown(described(rule.tensor, tensor))
     if not parts or length % parts == 0:
         return HOLDS
-    return fails(Words(f"{length} in {parts} parts", f"{length} 分为 {parts} 份"))
+    return fails(Text("{length} in {parts} parts", length=length, parts=parts))
 
 
 @predicate(
     RowsWithinColumns,
     DEVIATES_ON_CANN,
-    en="{tensor} of {op} must not have more rows than columns",
-    zh="{op} 的 {tensor} 的行数不得多于列数",
-    help_=Words("make the transposed matrix and transpose it", "请先生成转置矩阵，再转置"),
+    demand="{tensor} of {op} must not have more rows than columns",
+    help_=Text("make the transposed matrix and transpose it"),
 )
 def rows_within_columns(rule: RowsWithinColumns, node: BoundNode) -> Answer:
     """Judge a node by a RowsWithinColumns rule."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from atc_py.check.answers import HOLDS, Answer, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.wording import shown
-from atc_py.diag import Words
 from atc_py.diag.codes import DEVIATES_ON_CANN
 from atc_py.spec.deviation_rules import (
     AnyAttrGiven,
@@ -20,19 +19,19 @@ from atc_py.spec.deviation_rules import (
     OperandNotGiven,
     SetsAsBefore,
 )
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
     from atc_py.source import SourceNode
 
-_OTHERWISE = Words("express it with other operators", "请改用其他算子表达")
+_OTHERWISE = Text("express it with other operators")
 
 
 @predicate(
     AttrAbsent,
     DEVIATES_ON_CANN,
-    en="{attribute} of {op} must be left out",
-    zh="{op} 不得设置 {attribute}",
+    demand="{attribute} of {op} must be left out",
     help_=_OTHERWISE,
 )
 def attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
@@ -43,8 +42,7 @@ def attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
 @predicate(
     AttrRepeats,
     DEVIATES_ON_CANN,
-    en="{attribute} of {op} must be left out or repeat {values}",
-    zh="{op} 的 {attribute} 须不设置，或依次重复 {values}",
+    demand="{attribute} of {op} must be left out or repeat {values}",
     help_=_OTHERWISE,
 )
 def attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
@@ -60,36 +58,33 @@ def attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
 @predicate(
     OperandNotGiven,
     DEVIATES_ON_CANN,
-    en="{tensor} of {op} must be left out",
-    zh="{op} 不得给出 {tensor}",
+    demand="{tensor} of {op} must be left out",
     help_=_OTHERWISE,
 )
 def operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
     """Judge a node by an OperandNotGiven rule."""
-    return fails(Words("given", "已给出")) if node.tensors(rule.tensor) else HOLDS
+    return fails(Text("given")) if node.tensors(rule.tensor) else HOLDS
 
 
 @predicate(
     AnyAttrGiven,
     DEVIATES_ON_CANN,
-    en="{op} must set one of {attributes}",
-    zh="{op} 须设置 {attributes} 之一",
-    help_=Words("write one of {attributes}, if with its default", "请写明 {attributes} 之一"),
+    demand="{op} must set one of {attributes}",
+    help_=Text("write one of {attributes}, if with its default"),
 )
 def any_attr_given(rule: AnyAttrGiven, node: BoundNode) -> Answer:
     """Judge a node by an AnyAttrGiven rule."""
     given = (node.view.attributes.get(name) for name in rule.attributes)
     if any(value is not None and value != () for value in given):
         return HOLDS
-    return fails(Words("none of them", "均未设置"))
+    return fails(Text("none of them"))
 
 
 @predicate(
     NoneBeforeSets,
     DEVIATES_ON_CANN,
-    en="no {op} before the node may set {attribute} unless one up to the node sets {along}",
-    zh="该节点之前的 {op} 不得设置 {attribute}，除非至此已有节点设置 {along}",
-    help_=Words("set {along} on the node", "请在该节点上设置 {along}"),
+    demand="no {op} before the node may set {attribute} unless one up to the node sets {along}",
+    help_=Text("set {along} on the node"),
 )
 def none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
     """Judge a node by a NoneBeforeSets rule."""
@@ -108,9 +103,8 @@ def none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
 @predicate(
     SetsAsBefore,
     DEVIATES_ON_CANN,
-    en="{op} with {along} must set {attribute} if one before it in the model does",
-    zh="若模型中此前的 {op} 设置了 {attribute}，则带 {along} 的节点也须设置",
-    help_=Words("set {attribute} on the node", "请在该节点上设置 {attribute}"),
+    demand="{op} with {along} must set {attribute} if one before it in the model does",
+    help_=Text("set {attribute} on the node"),
 )
 def sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
     """Judge a node by a SetsAsBefore rule."""
@@ -139,31 +133,29 @@ def _order_is_open(node: BoundNode) -> bool:
     return any(each.scope for each in (node.view, *node.before))
 
 
-def _named(node: SourceNode, attribute: str) -> Words:
+def _named(node: SourceNode, attribute: str) -> Text:
     """Return words on a node that sets an attribute."""
     name = f'"{node.name}"' if node.name else f"node {node.index}"
-    return Words(f"{name} sets {attribute}", f"{name} 设置了 {attribute}")
+    return Text("{name} sets {attribute}", name=name, attribute=attribute)
 
 
 @predicate(
     AnyOperandGiven,
     DEVIATES_ON_CANN,
-    en="{op} must have {tensor}, {other} or both",
-    zh="{op} 须给出 {tensor}、{other} 之一或两者",
-    help_=Words("give one of the two", "请给出其中之一"),
+    demand="{op} must have {tensor}, {other} or both",
+    help_=Text("give one of the two", context="operands"),
 )
 def any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
     """Judge a node by an AnyOperandGiven rule."""
     given = node.tensors(rule.tensor) or node.tensors(rule.other)
-    return HOLDS if given else fails(Words("neither", "均未给出"))
+    return HOLDS if given else fails(Text("neither"))
 
 
 @predicate(
     AttrTruncatesToNonzero,
     DEVIATES_ON_CANN,
-    en="{attribute} of {op} must be left out, or be 1 or more in magnitude",
-    zh="{op} 的 {attribute} 须不设置，或绝对值不小于 1",
-    help_=Words("write an integer other than 0", "请写成非 0 的整数"),
+    demand="{attribute} of {op} must be left out, or be 1 or more in magnitude",
+    help_=Text("write an integer other than 0"),
 )
 def attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> Answer:
     """Judge a node by an AttrTruncatesToNonzero rule."""

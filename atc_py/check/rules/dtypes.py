@@ -9,12 +9,12 @@ from atc_py.check.condition_words import mode_words
 from atc_py.check.legality import is_legal
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.quantization import is_integer_layer
-from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec.implied import DtypeListed, DtypeSame
 from atc_py.spec.rules import DtypeAmong, DtypeExcluded
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
@@ -23,24 +23,21 @@ if TYPE_CHECKING:
 _FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}
 """Dtypes that every precision mode can bring together."""
 
-_NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
+_NOT_KNOWN = Text("its dtype is not known")
 
 
-_MUST_HAVE = "{tensor} of {op} must have dtype {dtypes}", "{op} 的 {tensor} 的数据类型须为 {dtypes}"
-_CAST = Words(
-    "cast {tensor} to {dtypes} before the node, or export the model with that dtype",
-    "在该节点之前将 {tensor} 转换为 {dtypes}，或以该类型导出模型",
-)
+_MUST_HAVE = "{tensor} of {op} must have dtype {dtypes}"
+_CAST = Text("cast {tensor} to {dtypes} before the node, or export the model with that dtype")
 
 
-@predicate(DtypeListed, DTYPE_NOT_LISTED, en=_MUST_HAVE[0], zh=_MUST_HAVE[1], help_=_CAST)
+@predicate(DtypeListed, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
 def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
     """Judge a node by a DtypeListed rule."""
     mode = node.conditions.mode
     return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
 
-@predicate(DtypeAmong, DTYPE_NOT_LISTED, en=_MUST_HAVE[0], zh=_MUST_HAVE[1], help_=_CAST)
+@predicate(DtypeAmong, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
 def dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
     """Judge a node by a DtypeAmong rule."""
     mode = node.conditions.mode
@@ -64,12 +61,10 @@ def _has_one_of(
 @predicate(
     DtypeExcluded,
     DTYPE_NOT_LISTED,
-    en="{tensor} of {op} must not have dtype {dtypes}",
-    zh="{op} 的 {tensor} 的数据类型不能为 {dtypes}",
-    help_=Words(
-        "cast the tensor to another dtype before the node, or choose a precision mode that may "
-        "change it, force_fp16 for instance",
-        "在该节点之前转换为其他类型，或选择允许改变类型的精度模式，例如 force_fp16",
+    demand="{tensor} of {op} must not have dtype {dtypes}",
+    help_=Text(
+        "cast the tensor to another dtype before the node, or choose a precision mode that "
+        "may change it, force_fp16 for instance"
     ),
 )
 def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
@@ -87,12 +82,8 @@ def _has_none_of(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
 @predicate(
     DtypeSame,
     DTYPE_NOT_LISTED,
-    en="{tensor} of {op} must have the dtype of {other}",
-    zh="{op} 的 {tensor} 的数据类型须与 {other} 相同",
-    help_=Words(
-        "cast one of the two to the dtype of the other before the node",
-        "在该节点之前将其中一个转换为另一个的数据类型",
-    ),
+    demand="{tensor} of {op} must have the dtype of {other}",
+    help_=Text("cast one of the two to the dtype of the other before the node"),
 )
 def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
     """Judge a node by a DtypeSame rule."""
@@ -106,6 +97,4 @@ def _have_one_dtype(tensor: SourceTensor, other: SourceTensor) -> Answer:
     """Return True if two tensors have one dtype, or can be given one."""
     if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
         return HOLDS
-    return fails(
-        Words(f"{tensor.element} and {other.element}", f"{tensor.element} 与 {other.element}")
-    )
+    return fails(Text("{element} and {element_2}", element=tensor.element, element_2=other.element))

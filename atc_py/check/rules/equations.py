@@ -8,10 +8,10 @@ from atc_py.check.answers import HOLDS, Answer, fails
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute
 from atc_py.check.rules.wording import shown
-from atc_py.diag import Words
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE
 from atc_py.source.equation import Equation, read_equation
 from atc_py.spec.rules import EquationOneOf, EquationWrittenOut
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 @predicate(
     EquationOneOf,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must be {one_of}, in these letters or others",
-    zh="{op} 的 {attribute} 须为 {one_of}，字母可不同",
-    help_=Words(
-        "express the sum with Transpose, Reshape and MatMul where the model is built",
-        "在构建模型处用 Transpose、Reshape 和 MatMul 表达该求和",
-    ),
+    demand="{attribute} of {op} must be {one_of}, in these letters or others",
+    help_=Text("express the sum with Transpose, Reshape and MatMul where the model is built"),
 )
 def equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:
     """Judge a node by an EquationOneOf rule."""
@@ -46,12 +42,8 @@ def _renamed(text: str) -> Equation | None:
 @predicate(
     EquationWrittenOut,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must have no blanks and an arrow before the result",
-    zh="{op} 的 {attribute} 须不含空格并在结果前写出箭头",
-    help_=Words(
-        "write {attribute} without blanks and with the result after an arrow",
-        "将 {attribute} 写成不含空格、箭头后为结果的形式",
-    ),
+    demand="{attribute} of {op} must have no blanks and an arrow before the result",
+    help_=Text("write {attribute} without blanks and with the result after an arrow"),
 )
 def equation_written_out(rule: EquationWrittenOut, node: BoundNode) -> Answer:
     """Judge a node by an EquationWrittenOut rule; what is no equation is another rule's matter."""

@@ -8,7 +8,6 @@ from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import dims_of, rank_of
 from atc_py.check.rules.wording import described, noted, quoted, shape_text, shown
-from atc_py.diag import Words
 from atc_py.diag.codes import (
     DIM_OUT_OF_RANGE,
     OPERAND_MISSING,
@@ -24,6 +23,7 @@ from atc_py.spec.rules import (
     RankOfUpdates,
     RanksEqual,
 )
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,40 +31,31 @@ if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
     from atc_py.source import SourceTensor
 
-_RESHAPE = Words(
-    "reshape {tensor} before the node and its result after it, or export the model with another "
-    "rank",
-    "在该节点之前变形 {tensor}、之后还原结果，或以其他秩导出模型",
+_RESHAPE = Text(
+    "reshape {tensor} before the node and its result after it, or export the model with "
+    "another rank"
 )
 
 
 @predicate(
     OperandPresent,
     OPERAND_MISSING,
-    en="{op} must have {tensor}",
-    zh="{op} 须有 {tensor}",
-    help_=Words(
-        "connect {tensor} where the model is built; a constant will do",
-        "在构建模型处接上 {tensor}，常量即可",
-    ),
+    demand="{op} must have {tensor}",
+    help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
 def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     """Judge a node by an OperandPresent rule."""
     row = node.spec.operand(rule.tensor)
     if row is None or not row.exists_at(node.opset) or node.tensors(rule.tensor):
         return HOLDS
-    return fails(Words("none", "无"))
+    return fails(Text("none"))
 
 
 @predicate(
     OperandAbsent,
     OPERAND_NOT_SUPPORTED,
-    en="{tensor} of {op} is not supported yet and must not be used",
-    zh="{op} 尚不支持 {tensor}，须不使用",
-    help_=Words(
-        "leave {tensor} out, or express what it does with other operators",
-        "去掉 {tensor}，或用其他算子表达其作用",
-    ),
+    demand="{tensor} of {op} is not supported yet and must not be used",
+    help_=Text("leave {tensor} out, or express what it does with other operators"),
 )
 def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
     """Judge a node by an OperandAbsent rule."""
@@ -75,16 +66,12 @@ def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
 @predicate(
     OperandGiven,
     OPERAND_MISSING,
-    en="{op} must be given {tensor}",
-    zh="{op} 须给出 {tensor}",
-    help_=Words(
-        "connect {tensor} where the model is built; a constant will do",
-        "在构建模型处接上 {tensor}，常量即可",
-    ),
+    demand="{op} must be given {tensor}",
+    help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
 def operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
     """Judge a node by an OperandGiven rule."""
-    return HOLDS if node.tensors(rule.tensor) else fails(Words("none", "无"))
+    return HOLDS if node.tensors(rule.tensor) else fails(Text("none"))
 
 
 # Ranks ------------------------------------------------------------------------------------------
@@ -93,8 +80,7 @@ def operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
 @predicate(
     RankIs,
     RANK_NOT_LISTED,
-    en="{tensor} of {op} must have rank {rank}",
-    zh="{op} 的 {tensor} 的秩须为 {rank}",
+    demand="{tensor} of {op} must have rank {rank}",
     help_=_RESHAPE,
 )
 def rank_is(rule: RankIs, node: BoundNode) -> Answer:
@@ -105,8 +91,7 @@ def rank_is(rule: RankIs, node: BoundNode) -> Answer:
 @predicate(
     RankIsNot,
     RANK_NOT_LISTED,
-    en="{tensor} of {op} must not have rank {rank}",
-    zh="{op} 的 {tensor} 的秩不能为 {rank}",
+    demand="{tensor} of {op} must not have rank {rank}",
     help_=_RESHAPE,
 )
 def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
@@ -117,8 +102,7 @@ def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
 @predicate(
     RankInRange,
     RANK_NOT_LISTED,
-    en="{tensor} of {op} must have a rank {range}",
-    zh="{op} 的 {tensor} 的秩须{range}",
+    demand="{tensor} of {op} must have a rank {range}",
     help_=_RESHAPE,
 )
 def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
@@ -130,12 +114,8 @@ def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
 @predicate(
     RanksEqual,
     RANK_NOT_LISTED,
-    en="{tensor} of {op} must have the rank of {other}",
-    zh="{op} 的 {tensor} 的秩须与 {other} 的秩相同",
-    help_=Words(
-        "reshape {tensor} to as many axes as {other} has before the node",
-        "在该节点之前将 {tensor} 变形为与 {other} 相同的轴数",
-    ),
+    demand="{tensor} of {op} must have the rank of {other}",
+    help_=Text("reshape {tensor} to as many axes as {other} has before the node"),
 )
 def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     """Judge a node by a RanksEqual rule."""
@@ -151,12 +131,8 @@ def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
 @predicate(
     LastDimWithinRank,
     DIM_OUT_OF_RANGE,
-    en="The last dim of {tensor} of {op} must be at most the rank of {other}",
-    zh="{op} 的 {tensor} 的末轴长度须不大于 {other} 的秩",
-    help_=Words(
-        "give {tensor} tuples of at most as many indices as {other} has axes",
-        "{tensor} 的每组索引个数不应超过 {other} 的轴数",
-    ),
+    demand="The last dim of {tensor} of {op} must be at most the rank of {other}",
+    help_=Text("give {tensor} tuples of at most as many indices as {other} has axes"),
 )
 def last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
     """Judge a node by a LastDimWithinRank rule."""
@@ -175,13 +151,10 @@ def last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
 @predicate(
     RankOfUpdates,
     RANK_NOT_LISTED,
-    en="{tensor} of {op} must have rank q + r - k - 1 ({indices}: rank q, last k; {other}: r)",
-    zh="{op} 的 {tensor} 的秩须为 q + r - k - 1，其中 q 为 {indices} 的秩，k 为其末轴长度，"
-    "r 为 {other} 的秩",
-    help_=Words(
-        "reshape {tensor} to the axes of {indices} without its last, then those of {other} that "
-        "{indices} does not name",
-        "将 {tensor} 变形：先是 {indices} 除末轴外的各轴，再是 {other} 中未被 {indices} 指定的各轴",
+    demand="{tensor} of {op} must have rank q + r - k - 1 ({indices}: rank q, last k; {other}: r)",
+    help_=Text(
+        "reshape {tensor} to the axes of {indices} without its last, then those of {other} "
+        "that {indices} does not name"
     ),
 )
 def rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
@@ -209,7 +182,7 @@ def _updates(
     tensor: SourceTensor,
     bounds: tuple[int, int],
     wanted: int | None,
-    indices: Words,
+    indices: Text,
 ) -> Answer:
     """Return the answer for updates: `wanted`, or a rank in `bounds` if the last dim is open."""
     rank = rank_of(tensor)

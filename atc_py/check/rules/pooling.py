@@ -8,7 +8,6 @@ from atc_py.check.answers import HOLDS, Answer, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, dims_of, integers
 from atc_py.check.rules.wording import described, shown
-from atc_py.diag import COMMA, Words
 from atc_py.diag.codes import DEVIATES_ON_CANN
 from atc_py.spec.deviation_rules import (
     LargeWindowUnpadded,
@@ -18,6 +17,7 @@ from atc_py.spec.deviation_rules import (
     WindowsBeginInside,
 )
 from atc_py.tensor.shapes import window_count
+from atc_py.text import COMMA, Text, verbatim
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
@@ -31,7 +31,7 @@ _MOST_STRIDE = 63
 """Limits of a window for AvgPoolV2 and MaxPoolV3; the parser makes others AvgPool and MaxPool."""
 
 _SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
-_EXPLICIT = Words("write the padding with Pad or as pads", "用 Pad 或 pads 写明填充")
+_EXPLICIT = Text("write the padding with Pad or as pads")
 
 
 class _Axis(NamedTuple):
@@ -116,7 +116,7 @@ def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ..
 
 def _axes(
     pool: _Pool, node: BoundNode, name: str
-) -> tuple[list[_Axis | None], Words] | Answer | None:
+) -> tuple[list[_Axis | None], Text] | Answer | None:
     """Return the axes of a pool on a tensor and the tensor's words; None where other rules report it."""
     tensor = node.tensor(name)
     if tensor is None:
@@ -126,11 +126,11 @@ def _axes(
         return unknown(described(name, tensor))
     if len(dims) != len(pool.windows) + _OUTER:
         return None
-    seen = COMMA.join([described(name, tensor), Words.same(shown(pool.windows))])
+    seen = COMMA.join([described(name, tensor), verbatim(shown(pool.windows))])
     return pool.axes(dims), seen
 
 
-def _none_of(found: list[_Axis | None], seen: Words, meets: list[bool | None]) -> Answer:
+def _none_of(found: list[_Axis | None], seen: Text, meets: list[bool | None]) -> Answer:
     """Return the answer that no axis meets a condition; None for one that is not known."""
     if any(meets):
         return fails(seen)
@@ -140,8 +140,7 @@ def _none_of(found: list[_Axis | None], seen: Words, meets: list[bool | None]) -
 @predicate(
     WindowsBeginInside,
     DEVIATES_ON_CANN,
-    en="every window of {attribute} that ceil_mode of {op} adds must begin in {tensor} or before it",
-    zh="{op} 的 ceil_mode 为 {attribute} 增加的窗口，起点须在 {tensor} 之内或之前",
+    demand="every window of {attribute} that ceil_mode of {op} adds must begin in {tensor} or before it",
     help_=_EXPLICIT,
 )
 def windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
@@ -152,13 +151,8 @@ def windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
 @predicate(
     SmallWindowsBeginInside,
     DEVIATES_ON_CANN,
-    en=(
-        "every window of {attribute}, of at most 255 elements, that ceil_mode of {op} adds must "
-        "begin in {tensor} or before it"
-    ),
-    zh=(
-        "{op} 的 ceil_mode 为 {attribute}（不超过 255 个元素）增加的窗口，起点须在 {tensor} 之内或之前"
-    ),
+    demand="every window of {attribute}, of at most 255 elements, that ceil_mode of {op} adds must "
+    "begin in {tensor} or before it",
     help_=_EXPLICIT,
 )
 def small_windows_begin_inside(rule: SmallWindowsBeginInside, node: BoundNode) -> Answer:
@@ -181,8 +175,7 @@ def _begin_inside(pool: _Pool | None, node: BoundNode, name: str) -> Answer:
 @predicate(
     SamePaddingNone,
     DEVIATES_ON_CANN,
-    en="windows {attribute} of {op} must cover {tensor} whole without padding",
-    zh="{op} 的窗口 {attribute} 须无需填充即可铺满 {tensor}",
+    demand="windows {attribute} of {op} must cover {tensor} whole without padding",
     help_=_EXPLICIT,
 )
 def same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
@@ -200,8 +193,7 @@ def same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
 @predicate(
     LargeWindowUnpadded,
     DEVIATES_ON_CANN,
-    en="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must have no pads",
-    zh="{attribute} 超过 255 个元素或 strides 超过 63 的 {op} 不得有 pads",
+    demand="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must have no pads",
     help_=_EXPLICIT,
 )
 def large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
@@ -215,14 +207,8 @@ def large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
 @predicate(
     LargeWindowValid,
     DEVIATES_ON_CANN,
-    en=(
-        "{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must need "
-        "neither padding of auto_pad nor a window of ceil_mode on {tensor}"
-    ),
-    zh=(
-        "{attribute} 超过 255 个元素或 strides 超过 63 的 {op}，在 {tensor} 上不得依赖 auto_pad 的填充"
-        "或 ceil_mode 的窗口"
-    ),
+    demand="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must need "
+    "neither padding of auto_pad nor a window of ceil_mode on {tensor}",
     help_=_EXPLICIT,
 )
 def large_window_valid(rule: LargeWindowValid, node: BoundNode) -> Answer:

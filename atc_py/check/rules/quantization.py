@@ -8,12 +8,12 @@ from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, count_of, dims_of, is_known
 from atc_py.check.rules.wording import described, shape_text, shown
-from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
 from atc_py.spec.implied import DtypeQuantized
 from atc_py.spec.rules import ScalesPerChannel, ScalesPositive
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, decode_graph, is_a_list
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,13 +27,11 @@ __all__ = ["is_integer_layer"]
 @predicate(
     DtypeQuantized,
     DTYPE_NOT_LISTED,
-    en="{tensor} of {op} must be {dtype} in an integer layer, whose other input is int8",
-    zh="{op} 为整数层（某一输入为 int8）时，{tensor} 须为 {dtype}",
-    help_=Words(
-        "an integer layer takes int8 data from AscendQuant, int8 weights and an int32 bias, and "
-        "its int32 result goes to AscendDequant; quantize {tensor}, or keep all inputs in floats",
-        "整数层的数据须来自 AscendQuant 的 int8，权重为 int8，偏置为 int32，其 int32 结果交给 "
-        "AscendDequant；请量化 {tensor}，或使所有输入保持浮点",
+    demand="{tensor} of {op} must be {dtype} in an integer layer, whose other input is int8",
+    help_=Text(
+        "an integer layer takes int8 data from AscendQuant, int8 weights and an int32 bias, "
+        "and its int32 result goes to AscendDequant; quantize {tensor}, or keep all inputs "
+        "in floats"
     ),
 )
 def dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
@@ -53,12 +51,10 @@ def is_integer_layer(node: BoundNode) -> bool:
 @predicate(
     ScalesPerChannel,
     SHAPES_DISAGREE,
-    en="{tensor} of {op} must have one element, or along one axis as many as {other} has channels",
-    zh="{op} 的 {tensor} 须有一个元素，或沿一个轴与 {other} 的通道一样多",
-    help_=Words(
-        "give {tensor} one element, or one for each channel: axis 1 of {other}, or its last axis "
-        "where it has fewer than three",
-        "使 {tensor} 只有一个元素，或每通道一个：{other} 的第 1 轴，少于三轴时为最后一轴",
+    demand="{tensor} of {op} must have one element, or along one axis as many as {other} has channels",
+    help_=Text(
+        "give {tensor} one element, or one for each channel: axis 1 of {other}, or its last "
+        "axis where it has fewer than three"
     ),
 )
 def scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
@@ -80,16 +76,15 @@ def _one_or_channels(rule: ScalesPerChannel, tensor: SourceTensor, other: Source
     own = dims_of(tensor) or ()
     if not is_a_list(own):
         shape = shape_text(tensor)
-        return fails(Words(f"{shown(count)} in shape {shape}", f"{shown(count)}，形状为 {shape}"))
+        return fails(Text("{shown} in shape {shape}", shown=shown(count), shape=shape))
     if dims is not None and channel_axis(dims, count) is not None:
         return HOLDS
     if dims is None or None in dims:
         return unknown(described(rule.other, other))
     shape = shape_text(other)
     return fails(
-        Words(
-            f"{shown(count)}, {rule.other} has shape {shape}",
-            f"{shown(count)}，{rule.other} 的形状为 {shape}",
+        Text(
+            "{shown}, {other} has shape {shape}", shown=shown(count), other=rule.other, shape=shape
         )
     )
 
@@ -97,12 +92,10 @@ def _one_or_channels(rule: ScalesPerChannel, tensor: SourceTensor, other: Source
 @predicate(
     ScalesPositive,
     VALUE_OUT_OF_RANGE,
-    en="{tensor} of {op}, where constant, must hold positive factors",
-    zh="{op} 的 {tensor} 为常量时，其比例须为正数",
-    help_=Words(
-        "write positive, finite factors into {tensor}; of a 64-bit word they are the lower 32 "
-        "bits, as float32",
-        "使 {tensor} 的比例为有限正数；64 位字中为低 32 位的 float32",
+    demand="{tensor} of {op}, where constant, must hold positive factors",
+    help_=Text(
+        "write positive, finite factors into {tensor}; of a 64-bit word they are the lower "
+        "32 bits, as float32"
     ),
 )
 def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
@@ -119,7 +112,7 @@ def _positive(name: str, tensor: SourceTensor) -> Answer:
     import numpy as np
 
     data = constant(name, tensor)
-    if isinstance(data, Words):
+    if isinstance(data, Text):
         return unknown(data)
     if data.dtype.kind not in "uf":
         return HOLDS  # the rule on its dtypes says what is wrong with it

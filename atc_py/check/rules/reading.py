@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag import Words
 from atc_py.spec import AttributeType
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,18 +135,19 @@ def may_be_known(node: BoundNode, tensor: SourceTensor) -> bool:
     return node.waits and (tensor.settles or tensor.dims is None or None in tensor.dims)
 
 
-def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Words:
+def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Text:
     """Return the data of a tensor of the operand `name`, or why it is not looked at."""
     if not is_known(tensor):
-        return Words(f"{name} is not constant", f"{name} 不是常量")
+        return Text("{name} is not constant", name=name)
     if tensor.const is None:
         import numpy as np
 
         return np.empty(0, np.int64)
     if (count_of(tensor.const.shape) or 0) > READ_LIMIT:
-        return Words(
-            f"{name} has more than {READ_LIMIT} elements, which are not read",
-            f"{name} 的元素超过 {READ_LIMIT} 个，不逐一检查",
+        return Text(
+            "{name} has more than {read_limit} elements, which are not read",
+            name=name,
+            read_limit=READ_LIMIT,
         )
     return tensor.const.numpy()
 

@@ -8,9 +8,9 @@ from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, dims_of, is_known
 from atc_py.check.rules.wording import described
-from atc_py.diag import Words
 from atc_py.diag.codes import DEVIATES_ON_CANN
 from atc_py.spec.deviation_rules import OuterDimsKept, ResizedByKernel
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,7 @@ _NEAR = 1e-3
 
 _CROP = "tf_crop_and_resize"
 _WHOLE = (0.0, 1.0)
-_HELP = Words("express it with other operators", "请改用其他算子表达")
+_HELP = Text("express it with other operators")
 
 
 class _Change(NamedTuple):
@@ -51,8 +51,7 @@ class _Change(NamedTuple):
 @predicate(
     OuterDimsKept,
     DEVIATES_ON_CANN,
-    en="{op} must keep the first two dims of {tensor}",
-    zh="{op} 不得改变 {tensor} 的前两维",
+    demand="{op} must keep the first two dims of {tensor}",
     help_=_HELP,
 )
 def outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
@@ -61,7 +60,7 @@ def outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
     if tensor is None:
         return HOLDS
     changes = _changes(node, tensor)
-    if isinstance(changes, Words):
+    if isinstance(changes, Text):
         return unknown(changes)
     answers = (_kept(axis, each) for axis, each in enumerate(changes[:_OUTER]))
     return all_of(answers)
@@ -72,25 +71,19 @@ def _kept(axis: int, change: _Change) -> Answer:
     if change.is_kept:
         return HOLDS
     if change.size is None or change.made is None:
-        return unknown(Words(f"axis {axis} is open", f"第 {axis} 轴未定"))
+        return unknown(Text("axis {axis} is open", axis=axis))
     if change.size == change.made:
         return HOLDS
     return fails(
-        Words(
-            f"{change.size} made {change.made} on axis {axis}",
-            f"第 {axis} 轴由 {change.size} 变为 {change.made}",
-        )
+        Text("{size} made {made} on axis {axis}", size=change.size, made=change.made, axis=axis)
     )
 
 
 @predicate(
     ResizedByKernel,
     DEVIATES_ON_CANN,
-    en=(
-        "{op} must read {tensor} where the kernel does, which centers pixels with {halves} and "
-        "takes the {ties} one of two at ties"
-    ),
-    zh="{op} 读取 {tensor} 的位置须与核函数一致（{halves} 时取像素中心，正中取 {ties}）",
+    demand="{op} must read {tensor} where the kernel does, which centers pixels with {halves} and "
+    "takes the {ties} one of two at ties",
     help_=_HELP,
 )
 def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
@@ -102,10 +95,10 @@ def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
     if dims is not None and len(dims) != _IMAGE:
         return HOLDS  # the rule on the rank reports it
     changes = _changes(node, tensor)
-    if isinstance(changes, Words):
+    if isinstance(changes, Text):
         return unknown(changes)
     if _coordinates(node) == _CROP and not _region_is_known(node):
-        return unknown(Words("roi is not constant", "roi 不是常量"))
+        return unknown(Text("roi is not constant"))
     return all_of(_alike(rule, node, axis, each) for axis, each in enumerate(changes))
 
 
@@ -120,11 +113,9 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
     if 0 in {change.size, change.made}:
         return HOLDS
     if change.size is None or change.made is None or change.scale is None:
-        return unknown(Words(f"axis {axis} is open", f"第 {axis} 轴未定"))
+        return unknown(Text("axis {axis} is open", axis=axis))
     if change.made > MOST_PLACES:
-        return unknown(
-            Words(f"axis {axis} grows to {change.made}", f"第 {axis} 轴变为 {change.made}")
-        )
+        return unknown(Text("axis {axis} grows to {made}", axis=axis, made=change.made))
     defined = ResizedAxis(axis, change.size, change.made, change.scale, *region)
     kernel = KernelAxis(
         change.size,
@@ -157,9 +148,12 @@ def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answ
     source = "extrapolation_value" if outside[at] else f"X[{meant[at]:g}]"
     other = f"X[{taken[at]:g}]"
     return fails(
-        Words(
-            f"element {at} of axis {defined.axis} from {source}, in CANN from {other}",
-            f"第 {defined.axis} 轴的元素 {at} 取自 {source}，CANN 取自 {other}",
+        Text(
+            "element {at} of axis {axis} from {source}, in CANN from {other}",
+            at=at,
+            axis=defined.axis,
+            source=source,
+            other=other,
         )
     )
 
@@ -186,13 +180,13 @@ def _region(node: BoundNode, axis: int) -> tuple[float, float]:
     """Return begin and end of the region on one axis; the whole axis where it is not well formed."""
     roi = node.tensor("roi")
     found = None if roi is None else constant("roi", roi)
-    if found is None or isinstance(found, Words) or found.size != 2 * _IMAGE:
+    if found is None or isinstance(found, Text) or found.size != 2 * _IMAGE:
         return _WHOLE
     flat = found.reshape(-1)
     return float(flat[axis]), float(flat[axis + _IMAGE])
 
 
-def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change] | Words:
+def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change] | Text:
     """Return every axis, or what is not known of them."""
     dims = dims_of(tensor)
     if dims is None:
@@ -202,7 +196,7 @@ def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change] | Words:
         if given is None or given.dims == (0,):
             continue
         found = constant(name, given)
-        if isinstance(found, Words):
+        if isinstance(found, Text):
             return found
         flat = found.reshape(-1)
         if len(flat) != len(dims):

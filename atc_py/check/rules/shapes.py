@@ -8,7 +8,6 @@ from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, count_of, dims_of, integers, lengths
 from atc_py.check.rules.wording import described, noted, shape_text, shown
-from atc_py.diag import COMMA, Words
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.spec.rules import (
     DimDivisible,
@@ -19,6 +18,7 @@ from atc_py.spec.rules import (
     PrimeDimBelow,
     ShapesEqual,
 )
+from atc_py.text import COMMA, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +33,9 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 @predicate(
     DimInRange,
     DIM_OUT_OF_RANGE,
-    en="{tensor} of {op} must have dimension {dim} {range}",
-    zh="{op} 的 {tensor} 的 {dim} 维须{range}",
-    help_=Words(
-        "change the size of the model's input, or split {tensor} along {dim} into parts that fit",
-        "修改模型输入的大小，或沿 {dim} 维将 {tensor} 拆成满足要求的几部分",
+    demand="{tensor} of {op} must have dimension {dim} {range}",
+    help_=Text(
+        "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
 def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
@@ -49,11 +47,9 @@ def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
 @predicate(
     DimProductInRange,
     DIM_OUT_OF_RANGE,
-    en="{tensor} and {other} of {op} must have dimensions {dim} whose product is {range}",
-    zh="{op} 的 {tensor} 与 {other} 的 {dim} 维之积须{range}",
-    help_=Words(
-        "change the size of the model's input, or split {tensor} along {dim} into parts that fit",
-        "修改模型输入的大小，或沿 {dim} 维将 {tensor} 拆成满足要求的几部分",
+    demand="{tensor} and {other} of {op} must have dimensions {dim} whose product is {range}",
+    help_=Text(
+        "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
 def dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
@@ -78,12 +74,8 @@ def _product_fits(
 @predicate(
     PrimeDimBelow,
     DIM_OUT_OF_RANGE,
-    en="{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number",
-    zh="{op} 的 {tensor} 的 {dim} 维为素数时须小于 {limit}",
-    help_=Words(
-        "choose another dim, one more for instance, or split {tensor} along {dim}",
-        "改用其他长度，例如加 1，或沿 {dim} 维拆分 {tensor}",
-    ),
+    demand="{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number",
+    help_=Text("choose another dim, one more for instance, or split {tensor} along {dim}"),
 )
 def prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
     """Judge a node by a PrimeDimBelow rule."""
@@ -117,11 +109,9 @@ def is_prime(number: int) -> bool:
 @predicate(
     DimDivisible,
     DIM_OUT_OF_RANGE,
-    en="{tensor} of {op} must have a dimension {dim} that {attribute} divides",
-    zh="{op} 的 {tensor} 的 {dim} 维须能被 {attribute} 整除",
-    help_=Words(
-        "choose a value of {attribute} that divides dimension {dim} where the model is built",
-        "在构建模型处选择能整除 {dim} 维的 {attribute}",
+    demand="{tensor} of {op} must have a dimension {dim} that {attribute} divides",
+    help_=Text(
+        "choose a value of {attribute} that divides dimension {dim} where the model is built"
     ),
 )
 def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
@@ -167,12 +157,8 @@ def _dim(
 @predicate(
     ElementCountInRange,
     DIM_OUT_OF_RANGE,
-    en="The number of elements of {tensor} of {op} must be {range}",
-    zh="{op} 的 {tensor} 的元素个数须{range}",
-    help_=Words(
-        "change the number of elements of {tensor} where the model is built",
-        "在构建模型处修改 {tensor} 的元素个数",
-    ),
+    demand="The number of elements of {tensor} of {op} must be {range}",
+    help_=Text("change the number of elements of {tensor} where the model is built"),
 )
 def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer:
     """Judge a node by an ElementCountInRange rule."""
@@ -201,12 +187,8 @@ def _count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
 @predicate(
     DimsEqual,
     SHAPES_DISAGREE,
-    en="{tensor} and {other} of {op} must agree in dimension {dims}",
-    zh="{op} 的 {tensor} 与 {other} 的 {dims} 维须相等",
-    help_=Words(
-        "change {tensor} or {other} so that both agree in {dims}",
-        "修改 {tensor} 或 {other}，使两者的 {dims} 维一致",
-    ),
+    demand="{tensor} and {other} of {op} must agree in dimension {dims}",
+    help_=Text("change {tensor} or {other} so that both agree in {dims}"),
 )
 def dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
     """Judge a node by a DimsEqual rule."""
@@ -234,9 +216,13 @@ def _lengths_agree(
         return HOLDS
     a, b = shown(first), shown(second)
     return fails(
-        Words(
-            f"{dim} = {a} in {rule.tensor} and {b} in {rule.other}",
-            f"{rule.tensor} 的 {dim} = {a}，{rule.other} 的 {dim} = {b}",
+        Text(
+            "{dim} = {a} in {tensor} and {b} in {other}",
+            dim=dim,
+            a=a,
+            tensor=rule.tensor,
+            b=b,
+            other=rule.other,
         )
     )
 
@@ -244,11 +230,9 @@ def _lengths_agree(
 @predicate(
     ShapesEqual,
     SHAPES_DISAGREE,
-    en="{tensor} and {other} of {op} must have one shape",
-    zh="{op} 的 {tensor} 与 {other} 的形状须相同",
-    help_=Words(
-        "expand the smaller one of {tensor} and {other} to the shape of the other before the node",
-        "在该节点之前将 {tensor} 和 {other} 中较小者扩展到另一者的形状",
+    demand="{tensor} and {other} of {op} must have one shape",
+    help_=Text(
+        "expand the smaller one of {tensor} and {other} to the shape of the other before the node"
     ),
 )
 def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:

@@ -9,7 +9,6 @@ from atc_py.check.open_dims import NOT_YET
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, is_known, may_be_known, numbers
 from atc_py.check.rules.wording import array_at_fault
-from atc_py.diag import Words
 from atc_py.diag.codes import VALUE_NOT_CONSTANT, VALUE_OUT_OF_RANGE
 from atc_py.spec.rules import (
     KnownValuesAre,
@@ -21,6 +20,7 @@ from atc_py.spec.rules import (
     ValuesExclude,
     ValuesKnown,
 )
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,19 +34,17 @@ if TYPE_CHECKING:
 _Keeps: TypeAlias = "Callable[[npt.NDArray[Any], Callable[[Number], Any]], Any]"
 """Function that marks values that keep a rule, from integers or float64 and their dtype."""
 
-_NOT_CONSTANT = fails(Words("not constant", "不是常量"))
+_NOT_CONSTANT = fails(Text("not constant"))
 """The answer for values that are known at run time only."""
 
 
 @predicate(
     ValuesKnown,
     VALUE_NOT_CONSTANT,
-    en="{tensor} of {op} must be known when the model is compiled",
-    zh="{op} 的 {tensor} 的值须在编译时已知",
-    help_=Words(
-        "export {tensor} as a constant, fix the input shapes that it is computed from, or simplify "
-        "the model so that it folds",
-        "将 {tensor} 导出为常量，固定计算它所用的输入形状，或简化模型使其可折叠为常量",
+    demand="{tensor} of {op} must be known when the model is compiled",
+    help_=Text(
+        "export {tensor} as a constant, fix the input shapes that it is computed from, or "
+        "simplify the model so that it folds"
     ),
 )
 def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
@@ -60,12 +58,8 @@ def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
 @predicate(
     ValuesAtLeast,
     VALUE_OUT_OF_RANGE,
-    en="{tensor} of {op} must be constant with values of at least {least}",
-    zh="{op} 的 {tensor} 的值须为常量且不小于 {least}",
-    help_=Words(
-        "export {tensor} as a constant whose values are {least} or more",
-        "将 {tensor} 导出为常量，且每个值不小于 {least}",
-    ),
+    demand="{tensor} of {op} must be constant with values of at least {least}",
+    help_=Text("export {tensor} as a constant whose values are {least} or more"),
 )
 def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
     """Judge a node by a ValuesAtLeast rule."""
@@ -75,12 +69,10 @@ def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
 @predicate(
     KnownValuesAtLeast,
     VALUE_OUT_OF_RANGE,
-    en="{tensor} of {op}, where constant, must have values of at least {least}",
-    zh="{op} 的 {tensor} 为常量时，其值须不小于 {least}",
-    help_=Words(
-        "write values of {least} or more into {tensor}; add the length of the axis to an index that counts "
-        "from the end",
-        "使 {tensor} 的每个值不小于 {least}；从末尾计数的下标加上该轴的长度",
+    demand="{tensor} of {op}, where constant, must have values of at least {least}",
+    help_=Text(
+        "write values of {least} or more into {tensor}; add the length of the axis to an "
+        "index that counts from the end"
     ),
 )
 def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
@@ -91,11 +83,9 @@ def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
 @predicate(
     ValuesEqual,
     VALUE_OUT_OF_RANGE,
-    en="{tensor} of {op} must be constant with every value {value}",
-    zh="{op} 的 {tensor} 的值须为常量且等于 {value}",
-    help_=Words(
-        "export {tensor} as the constant {value}, or produce other values with further operators",
-        "将 {tensor} 导出为常量 {value}，其他值用别的算子实现",
+    demand="{tensor} of {op} must be constant with every value {value}",
+    help_=Text(
+        "export {tensor} as the constant {value}, or produce other values with further operators"
     ),
 )
 def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
@@ -106,12 +96,8 @@ def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
 @predicate(
     ValuesExclude,
     VALUE_OUT_OF_RANGE,
-    en="{tensor} of {op} must be constant without the value {value}",
-    zh="{op} 的 {tensor} 的值须为常量且不含 {value}",
-    help_=Words(
-        "export {tensor} as a constant without {value}",
-        "将 {tensor} 导出为不含 {value} 的常量",
-    ),
+    demand="{tensor} of {op} must be constant without the value {value}",
+    help_=Text("export {tensor} as a constant without {value}"),
 )
 def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
     """Judge a node by a ValuesExclude rule."""
@@ -121,11 +107,8 @@ def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
 @predicate(
     KnownValuesExclude,
     VALUE_OUT_OF_RANGE,
-    en="{tensor} of {op}, where constant, must not have the value {value}",
-    zh="{op} 的 {tensor} 为常量时，其值须不含 {value}",
-    help_=Words(
-        "export {tensor} with values other than {value}", "将 {tensor} 导出为不含 {value} 的值"
-    ),
+    demand="{tensor} of {op}, where constant, must not have the value {value}",
+    help_=Text("export {tensor} with values other than {value}"),
 )
 def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
     """Judge a node by a KnownValuesExclude rule."""
@@ -135,9 +118,8 @@ def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
 @predicate(
     KnownValuesAre,
     VALUE_OUT_OF_RANGE,
-    en="{tensor} of {op}, where constant, must be {values}",
-    zh="{op} 的 {tensor} 为常量时须为 {values}",
-    help_=Words("export {tensor} as {values}", "将 {tensor} 导出为 {values}"),
+    demand="{tensor} of {op}, where constant, must be {values}",
+    help_=Text("export {tensor} as {values}"),
 )
 def known_values_are(rule: KnownValuesAre, node: BoundNode) -> Answer:
     """Judge a node by a KnownValuesAre rule."""
@@ -206,7 +188,7 @@ def _values(name: str, tensor: SourceTensor, keeps: _Keeps, *, flags: bool = Fal
     With `flags`, false and true count as 0 and 1.
     """
     data = constant(name, tensor)
-    if isinstance(data, Words):
+    if isinstance(data, Text):
         return unknown(data)
     found = data.ravel().astype("int8") if flags and data.dtype.kind == "b" else numbers(data)
     if found is None:

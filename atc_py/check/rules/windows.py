@@ -8,10 +8,10 @@ from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, dims_of, integers
 from atc_py.check.rules.wording import described, noted, shown
-from atc_py.diag import COMMA, Words
 from atc_py.diag.codes import DEVIATES_ON_CANN, SHAPES_DISAGREE
 from atc_py.spec.deviation_rules import OutputShapeFromPads, OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
+from atc_py.text import COMMA, Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,12 +35,10 @@ _UNSET = _Steps((1,), (1,), (0,))
 @predicate(
     OutputShapeWithinFull,
     SHAPES_DISAGREE,
-    en="{attribute} of {op} must not exceed what all windows {other} on {tensor} cover together",
-    zh="{op} 的 {attribute} 须不大于 {other} 的全部窗口在 {tensor} 上覆盖的范围",
-    help_=Words(
-        "write a smaller {attribute} and add the rest with Pad after the node, or leave it out "
-        "and set pads",
-        "减小 {attribute}，其余部分在该节点之后用 Pad 补足；或去掉该属性而设置 pads",
+    demand="{attribute} of {op} must not exceed what all windows {other} on {tensor} cover together",
+    help_=Text(
+        "write a smaller {attribute} and add the rest with Pad after the node, or leave it "
+        "out and set pads"
     ),
 )
 def output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> Answer:
@@ -82,11 +80,11 @@ def _within_full(
     return _none_exceeds(wanted, _full_cover(shapes[0], shapes[1], steps), seen)
 
 
-def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Words) -> Answer:
+def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Text) -> Answer:
     """Return True if no number exceeds what is covered on its axis."""
     if any(most is not None and asked > most for asked, most in zip(wanted, full, strict=True)):
         covered = "x".join("?" if most is None else shown(most) for most in full)
-        return fails(noted(shown(wanted), f"{covered} is covered", f"覆盖 {covered}"))
+        return fails(noted(shown(wanted), Text("{covered} is covered", covered=covered)))
     return unknown(seen) if None in full else HOLDS
 
 
@@ -115,9 +113,8 @@ def _full_cover(
 @predicate(
     OutputShapePadsEvenly,
     DEVIATES_ON_CANN,
-    en="{attribute} of {op} must take even pads off what all windows {other} on {tensor} cover",
-    zh="{op} 的 {attribute} 从 {other} 在 {tensor} 上的覆盖范围中去掉的填充须为偶数",
-    help_=Words("leave {attribute} out and set pads", "去掉 {attribute} 而设置 pads"),
+    demand="{attribute} of {op} must take even pads off what all windows {other} on {tensor} cover",
+    help_=Text("leave {attribute} out and set pads"),
 )
 def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> Answer:
     """Judge a node by an OutputShapePadsEvenly rule."""
@@ -127,9 +124,8 @@ def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> An
 @predicate(
     OutputShapeFromPads,
     DEVIATES_ON_CANN,
-    en="{attribute} of {op} must be what all windows {other} on {tensor} cover less the pads",
-    zh="{op} 的 {attribute} 须为 {other} 在 {tensor} 上的覆盖范围减去 pads",
-    help_=Words("leave {attribute} out and set pads", "去掉 {attribute} 而设置 pads"),
+    demand="{attribute} of {op} must be what all windows {other} on {tensor} cover less the pads",
+    help_=Text("leave {attribute} out and set pads"),
 )
 def output_shape_from_pads(rule: OutputShapeFromPads, node: BoundNode) -> Answer:
     """Judge a node by an OutputShapeFromPads rule."""
@@ -165,7 +161,7 @@ def _each_axis(
         for axis, (most, asked) in enumerate(zip(full, wanted, strict=True))
     ]
     if False in found:
-        return fails(COMMA.join([Words.same(shown(wanted)), seen]))
+        return fails(COMMA.join([verbatim(shown(wanted)), seen]))
     return unknown(seen) if None in found else HOLDS
 
 
@@ -191,12 +187,8 @@ def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps:
 @predicate(
     SamePaddingEven,
     SHAPES_DISAGREE,
-    en="{attribute} of {op} must take an even padding on each axis to cover {tensor} whole",
-    zh="{op} 的 {attribute} 铺满 {tensor} 时，各轴的填充须为偶数",
-    help_=Words(
-        "set auto_pad to NOTSET and write the padding as pads",
-        "将 auto_pad 设为 NOTSET，并用 pads 写明填充",
-    ),
+    demand="{attribute} of {op} must take an even padding on each axis to cover {tensor} whole",
+    help_=Text("set auto_pad to NOTSET and write the padding as pads"),
 )
 def same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
     """Judge a node by a SamePaddingEven rule."""
@@ -231,7 +223,7 @@ def _pads_evenly(
         if length is None:
             undecided = True
         elif max(0, (-(-length // stride) - 1) * stride + window - length) % 2:
-            return fails(COMMA.join([described(name, tensor), Words.same(shown(windows))]))
+            return fails(COMMA.join([described(name, tensor), verbatim(shown(windows))]))
     return unknown(described(name, tensor)) if undecided else HOLDS
 
 

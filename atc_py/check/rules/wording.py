@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from atc_py.check.rules.reading import dims_of
-from atc_py.diag import Words
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,14 +95,14 @@ def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
     return f"{shown(places)} = {shown(items[index : index + 1].tolist()[0])}"
 
 
-def noted(value: object, en: str, zh: str | None = None) -> Words:
-    """Return a value with a note after it in brackets; `zh` where the note differs there."""
-    return Words(f"{value} ({en})", f"{value}（{zh or en}）")
+def noted(value: object, note: str) -> Text:
+    """Return a value with a note after it in brackets."""
+    return Text("{value} ({note})", value=value, note=note)
 
 
-def with_rank(text: str, name: str, rank: int) -> Words:
+def with_rank(text: str, name: str, rank: int) -> Text:
     """Return a value that does not suit the rank of the operand `name`."""
-    return noted(text, f"{name} has rank {rank}", f"{name} 的秩为 {rank}")
+    return noted(text, Text("{name} has rank {rank}", name=name, rank=rank))
 
 
 def shape_text(tensor: SourceTensor) -> str:
@@ -110,14 +110,14 @@ def shape_text(tensor: SourceTensor) -> str:
     return _dims_text(dims_of(tensor) or ())
 
 
-def described(name: str, tensor: SourceTensor) -> Words:
+def described(name: str, tensor: SourceTensor) -> Text:
     """Return the shape of operand `name` in words, as far as it is known."""
     dims = dims_of(tensor)
     if dims is None:
-        return Words(f"the rank of {name} is not known", f"{name} 的秩未知")
+        return Text("the rank of {name} is not known", name=name)
     if not dims:
-        return Words(f"{name} is a scalar", f"{name} 为标量")
-    return Words(f"{name} is {_dims_text(dims)}", f"{name} 为 {_dims_text(dims)}")
+        return Text("{name} is a scalar", name=name)
+    return Text("{name} is {dims}", name=name, dims=_dims_text(dims))
 
 
 def _dims_text(dims: Sequence[int | None]) -> str:

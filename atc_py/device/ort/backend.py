@@ -17,6 +17,7 @@ from atc_py.frontend.rewriting.model_message import LEAST_EXTERNAL
 from atc_py.system.one_thread import granted_threads
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -177,7 +178,9 @@ def onnxruntime() -> ModuleType:
         import onnxruntime as library
     except ImportError as error:
         raise NO_ONNXRUNTIME.error(
-            f"the device `ort` needs onnxruntime, which cannot be imported: {error}",
+            Text(
+                "the device `ort` needs onnxruntime, which cannot be imported: {error}", error=error
+            ),
             help='install it with `pip install "atc-py[ort]"`, or use the device `sim`',
         ) from None
     found: ModuleType = library
@@ -263,10 +266,10 @@ def _failure(error: Exception) -> AtcError:
     text = str(error).strip()
     if isinstance(error, MemoryError) or any(word in text for word in _MEMORY):
         return DEVICE_MEMORY.error(
-            f"memory ran out in onnxruntime: {text}",
+            Text("memory ran out in onnxruntime: {text}", text=text),
             help="run on a machine with more memory, or convert with a smaller input shape",
         )
     return DEVICE_FAILED.error(
-        f"onnxruntime stopped: {text}",
+        Text("onnxruntime stopped: {text}", text=text),
         help="run on the device `sim`; if that has no complaint, report it as a bug",
     )

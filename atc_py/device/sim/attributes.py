@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.device.sim.node import NodeError
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,9 @@ def read_attributes(row: TargetOp, found: Mapping[str, OmAttribute]) -> dict[str
     """
     unknown = [name for name in found if row.attribute(name) is None]
     if unknown:
-        raise NodeError(f"{row.name} has no attribute {', '.join(unknown)}")
+        raise NodeError(
+            Text("{name} has no attribute {unknown}", name=row.name, unknown=", ".join(unknown))
+        )
     return {declared.name: _read(declared, found) for declared in row.attributes}
 
 

@@ -18,6 +18,7 @@ from atc_py.device.sim.memory.array_pool import Pool
 from atc_py.device.sim.numerics.rounding import Kind, rounding
 from atc_py.system.memory_limit import format_size
 from atc_py.tensor.shapes import Shape, element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,7 +87,14 @@ class Workspace(threading.local):
         """
         if self._limit is not None and nbytes > self._limit:
             limit = format_size(self._limit)
-            raise MemoryError(f"{what} would take {format_size(nbytes)}, the limit is {limit}")
+            raise MemoryError(
+                Text(
+                    "{what} would take {size}, the limit is {limit}",
+                    what=what,
+                    size=format_size(nbytes),
+                    limit=limit,
+                )
+            )
 
     def take(self, name: str, shape: Shape, dtype: DTypeLike) -> NDArray[Any]:
         """Return an array with undefined contents, valid until this thread takes `name` again.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.tensor.shapes import broadcast_shapes, normalize_axis
+from atc_py.text import error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,7 @@ def broadcast(node: NodeFacts) -> tuple[TensorFacts, ...]:
     try:
         shape = broadcast_shapes(node.required(0).shape, node.required(1).shape)
     except ValueError as error:
-        raise NodeError(str(error)) from None
+        raise NodeError(error_text(error)) from None
     return (TensorFacts(node.x.dtype, shape),)
 
 
@@ -93,7 +94,7 @@ def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
     try:
         found = tuple(normalize_axis(axis, rank) for axis in axes)
     except ValueError as error:
-        raise NodeError(str(error)) from None
+        raise NodeError(error_text(error)) from None
     if len(set(found)) != len(found):
         raise NodeError(f"axes must differ, found {list(found)}")
     return found

@@ -10,6 +10,7 @@ from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.tensors import dtype_of_element, element_name
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.tensor.shapes import MAX_RANK, format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -107,14 +108,16 @@ def _check_names(
         import difflib  # most runs misspell nothing
 
         near = difflib.get_close_matches(name, names, n=1)
-        guess = f"did you mean {near[0]!r}? " if near else ""
+        guess = Text("did you mean {near}? ", near=repr(near[0])) if near else ""
         listed = ", ".join(f"{declared.name!r} {declared.label}" for declared in inputs)
         is_node = any(node.name == name for node in nodes)
         sink.add(
             BAD_INPUT_SHAPE.diagnostic(
-                f"the model has no input {name!r}",
+                Text("the model has no input {name}", name=repr(name)),
                 place=INPUT_SHAPE_PLACE,
-                help=f"{guess}inputs of the model: {listed or 'none'}",
+                help=Text(
+                    "{guess}inputs of the model: {listed}", guess=guess, listed=listed or "none"
+                ),
                 atc=AtcFault("E10017" if is_node else "E10016", (name, "input_shape")),
             )
         )
@@ -173,42 +176,72 @@ class _Binder:
         """Report an input that is not a tensor, has no element type, or one that is not supported."""
         place = self._place(declared)
         if declared.kind:
-            message = f"the input {declared.name!r} must be a tensor, found a {declared.kind}"
+            message = Text(
+                "the input {declared} must be a tensor, found a {kind}",
+                declared=repr(declared.name),
+                kind=declared.kind,
+            )
             self._sink.add(BAD_MODEL.diagnostic(message, place=place))
         elif not declared.element:
-            message = f"the input {declared.name!r} has no element type"
+            message = Text("the input {declared} has no element type", declared=repr(declared.name))
             self._sink.add(BAD_MODEL.diagnostic(message, place=place))
         elif dtype_of_element(declared.element) is None:
             name = element_name(declared.element)
-            message = f"the element type {name} of input {declared.name!r} is not supported"
+            message = Text(
+                "the element type {name} of input {declared} is not supported",
+                name=name,
+                declared=repr(declared.name),
+            )
             self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
 
     def _check_rank(self, declared: DeclaredInput) -> None:
         """Report an input with more axes than an array can have."""
         rank = len(self._shapes.get(declared.name) or declared.dims or ())
         if rank > MAX_RANK:
-            message = f"tensors have at most {MAX_RANK} axes, input {declared.name!r} has {rank}"
+            message = Text(
+                "tensors have at most {max_rank} axes, input {declared} has {rank}",
+                max_rank=MAX_RANK,
+                declared=repr(declared.name),
+                rank=rank,
+            )
             self._sink.add(BAD_TENSOR.diagnostic(message, place=self._place(declared)))
 
     def _check_given(self, declared: DeclaredInput, given: Shape) -> None:
         """Report where the user's shape contradicts the model's."""
-        model = f"input {declared.name!r} is {declared.label} in the model"
-        user = f"--input-shape gives {format_shape(given)}"
+        model = Text(
+            "input {declared} is {label} in the model",
+            declared=repr(declared.name),
+            label=declared.label,
+        )
+        user = Text("--input-shape gives {shape}", shape=format_shape(given))
         if any(wanted < 1 for wanted in given):
-            self._report_given(f"dims must be at least 1, but {user}")
+            self._report_given(Text("dims must be at least 1, but {user}", user=user))
         if declared.dims is None:
             return
         if len(declared.dims) != len(given):
             ranks = len(declared.dims), len(given)
             self._report_given(
-                f"{model} (rank {ranks[0]}), but {user} (rank {ranks[1]})",
+                Text(
+                    "{model} (rank {ranks}), but {user} (rank {ranks_2})",
+                    model=model,
+                    ranks=ranks[0],
+                    user=user,
+                    ranks_2=ranks[1],
+                ),
                 AtcFault("E10049", (str(ranks[1]), str(ranks[0]))),
             )
             return
         for axis, (dim, wanted) in enumerate(zip(declared.dims, given, strict=True)):
             if isinstance(dim, int) and dim != wanted:
                 self._report_given(
-                    f"{model}, but {user}: axis {axis} is {dim}, not {wanted}",
+                    Text(
+                        "{model}, but {user}: axis {axis} is {dim}, not {wanted}",
+                        model=model,
+                        user=user,
+                        axis=axis,
+                        dim=dim,
+                        wanted=wanted,
+                    ),
                     AtcFault("E10050", (str(dim), str(wanted), str(wanted))),
                 )
 
@@ -220,7 +253,7 @@ class _Binder:
             BAD_INPUT_SHAPE.diagnostic(
                 message,
                 place=INPUT_SHAPE_PLACE,
-                help=f'for example --input-shape "{text}"',
+                help=Text('for example --input-shape "{text}"', text=text),
                 atc=fault,
             )
         )
@@ -234,11 +267,16 @@ class _Binder:
     def _report_free(self, declared: DeclaredInput) -> None:
         """Report a finding about an input that stays open."""
         if declared.dims is None:
-            what = f"the rank of input {declared.name!r} is open"
+            what = Text("the rank of input {declared} is open", declared=repr(declared.name))
         else:
             free = [(axis, dim) for axis, dim in enumerate(declared.dims) if isinstance(dim, str)]
             listed = ", ".join(f"axis {axis}" + (f" ({dim})" if dim else "") for axis, dim in free)
-            what = f"input {declared.name!r} is {declared.label}: {listed} left open"
+            what = Text(
+                "input {declared} is {label}: {listed} left open",
+                declared=repr(declared.name),
+                label=declared.label,
+                listed=listed,
+            )
         self._sink.add(
             FREE_DIMENSION.diagnostic(
                 what,
@@ -254,19 +292,20 @@ class _Binder:
         advice = self._suggested_shapes()
         if advice is None:
             text = format_input_shapes(self._suggestion())
-            note = "1 stands for a dim that the model leaves open"
+            note = Text("1 stands for a dim that the model leaves open")
             if any(each.dims is None and each.name not in self._shapes for each in self._inputs):
-                note += "; replace the 1 of an input of unknown rank by all its dims"
-            return f'give --input-shape "{text}" ({note})'
+                note += Text("; replace the 1 of an input of unknown rank by all its dims")
+            return Text('give --input-shape "{advice}" ({note})', advice=text, note=note)
         if not is_first:
             return "give its shape as above"
-        note = "a proposal that the model takes; other dims may do as well"
+        note = Text("a proposal that the model takes; other dims may do as well")
         if not advice.fits:
-            note = (
-                "with numbers in place of the names; none of the "
-                f"{advice.tried} choices that were tried fits the model"
+            note = Text(
+                "with numbers in place of the names; none of the {tried} choices that "
+                "were tried fits the model",
+                tried=advice.tried,
             )
-        return f'give --input-shape "{advice.text}" ({note})'
+        return Text('give --input-shape "{advice}" ({note})', advice=advice.text, note=note)
 
     def _suggestion(self) -> dict[str, Shape]:
         """Return shapes that fit the model, for all inputs that need one or were given one."""
@@ -284,4 +323,4 @@ class _Binder:
 
     def _place(self, declared: DeclaredInput) -> Place:
         """Return the location of the input."""
-        return Place(file=str(self._path), field=f"input {declared.name!r}")
+        return Place(file=str(self._path), field=Text("input {at}", at=repr(declared.name)))

@@ -1,4 +1,7 @@
-"""Constant folding to a fixed point, with a bound on what it may allocate."""
+"""Constant folding to a fixed point, with a bound on what it may allocate.
+
+Over 400 lines: folding is one walk.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from atc_py.ir import ConstData, DenseConst, SplatConst
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -246,8 +250,12 @@ class _Folder:
         self._made = size + sum(_bytes_held(each) for each in there if id(each) not in self._read)
         if self._made > self._room:
             raise FOLD_TOO_LARGE.error(
-                f"with the {format_size(size)} that it makes, constants take "
-                f"{format_size(self._made)}, the limit is {format_size(self._room)}",
+                Text(
+                    "with the {size} that it makes, constants take {size_2}, the limit is {size_3}",
+                    size=format_size(size),
+                    size_2=format_size(self._made),
+                    size_3=format_size(self._room),
+                ),
                 place=node.place,
                 help=RAISE_IT,
             )
@@ -351,8 +359,14 @@ class _Folder:
         size = element_count(shape) * dtype.itemsize
         if size > limit:
             raise FOLD_TOO_LARGE.error(
-                f"the constant {dtype.value} {format_shape(shape)} that it makes has {size} bytes, "
-                f"the limit is {limit}",
+                Text(
+                    "the constant {dtype} {shape} that it makes has {size} bytes, the limit "
+                    "is {limit}",
+                    dtype=dtype.value,
+                    shape=format_shape(shape),
+                    size=size,
+                    limit=limit,
+                ),
                 place=node.place,
                 help=RAISE_IT if limit == self._room else None,
             )

@@ -20,6 +20,7 @@ from atc_py.frontend.typing.infer import infer_between
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import scope_name
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -239,7 +240,12 @@ def _refuse_inputs(
     """
     fed = [value.name for value in proto.input if value.name not in set(initializers)]
     if fed:
-        message = f"{name} of an If takes no inputs, found {len(fed)}, the first {fed[0]!r}"
+        message = Text(
+            "{name} of an If takes no inputs, found {count}, the first {fed}",
+            name=name,
+            count=len(fed),
+            fed=repr(fed[0]),
+        )
         place = node.place.with_field(f"attribute {name}")
         raise BAD_MODEL.error(message, place=place, help=_NO_INPUTS)
 
@@ -275,8 +281,10 @@ def _faults_of_results(
     for branch in branches:
         found = len(branch.folded.graph.outputs)
         if found != count:
-            message = f"both branches must have {count} outputs, as many as the node; "
-            message += f"{branch.name} has {found}"
+            message = Text(
+                "both branches must have {count} outputs, as many as the node; ", count=count
+            )
+            message += Text("{branch} has {actual}", branch=branch.name, actual=found)
             place = node.place.with_field(f"attribute {branch.name}")
             yield BAD_MODEL.diagnostic(message, place=place, help=_SAME_COUNT)
     for position, name in enumerate(node.outputs):
@@ -290,17 +298,25 @@ def _contradictions(
     node: WorkNode, name: str, types: Mapping[str, ValueType]
 ) -> Iterator[Diagnostic]:
     """Yield the differences between the types that the branches return as one output."""
-    place = node.place.with_field(f"output {name!r}")
+    place = node.place.with_field(Text("output {at}", at=repr(name)))
     elements = {at: element_name(each.element) for at, each in types.items() if each.element}
     if len(set(elements.values())) > 1:
         found = " and ".join(f"{each} in {at}" for at, each in elements.items())
         help_ = "cast the output of one of the branches, so that both have one element type"
-        yield BAD_MODEL.diagnostic(f"its output {name!r} is {found}", place=place, help=help_)
+        yield BAD_MODEL.diagnostic(
+            Text("its output {name} is {actual}", name=repr(name), actual=found),
+            place=place,
+            help=help_,
+        )
     ranks = {at: len(each.dims) for at, each in types.items() if each.dims is not None}
     if len(set(ranks.values())) > 1:
         found = " and ".join(f"rank {rank} in {at}" for at, rank in ranks.items())
         help_ = "make both branches return tensors of the same rank"
-        yield UNKNOWN_SHAPE.diagnostic(f"its output {name!r} has {found}", place=place, help=help_)
+        yield UNKNOWN_SHAPE.diagnostic(
+            Text("its output {name} has {actual}", name=repr(name), actual=found),
+            place=place,
+            help=help_,
+        )
 
 
 def _common_type(types: list[ValueType]) -> ValueType:

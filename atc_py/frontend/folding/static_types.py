@@ -16,6 +16,7 @@ from atc_py.frontend.reading.tensors import (
 )
 from atc_py.frontend.typing.infer import inference_complaint
 from atc_py.tensor.shapes import MAX_RANK
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic, Sink
@@ -103,8 +104,12 @@ class TypeSearch:
             return const.dtype
         foreign = self._graph.foreign.get(name)
         if foreign is not None:
-            place = Place(file=str(self._graph.path), field=f"initializer {name!r}")
-            message = f"the element type {element_name(foreign.element)} is not supported"
+            place = Place(
+                file=str(self._graph.path), field=Text("initializer {name}", name=repr(name))
+            )
+            message = Text(
+                "the element type {element} is not supported", element=element_name(foreign.element)
+            )
             self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
             return None
         known = self._graph.types.get(name) or self._graph.inputs.get(name)
@@ -133,14 +138,20 @@ class TypeSearch:
         if complaint is not None:
             self._sink.add(BAD_MODEL.diagnostic(complaint, place=place))
         elif found and found.element and dtype_of_element(found.element) is None:
-            message = (
-                f"the element type {element_name(found.element)} of its output {name!r} "
-                "is not supported"
+            message = Text(
+                "the element type {element} of its output {name} is not supported",
+                element=element_name(found.element),
+                name=repr(name),
             )
             self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
         elif found and len(found.dims or ()) > MAX_RANK:
             rank = len(found.dims or ())
-            message = f"tensors have at most {MAX_RANK} axes, its output {name!r} has {rank}"
+            message = Text(
+                "tensors have at most {max_rank} axes, its output {name} has {rank}",
+                max_rank=MAX_RANK,
+                name=repr(name),
+                rank=rank,
+            )
             self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
         elif found and (too_large := size_complaint(found.element, found.shape)) is not None:
             self._sink.add(BAD_TENSOR.diagnostic(too_large, place=place))
@@ -151,9 +162,11 @@ class TypeSearch:
 def _unknown_shape(node: WorkNode, name: str, found: ValueType | None) -> Diagnostic:
     """Return the finding that the type of a node's output could not be computed."""
     if found is None or not found.element:
-        what = f"the element type and shape of its output {name!r} are not known"
+        what = Text(
+            "the element type and shape of its output {name} are not known", name=repr(name)
+        )
     else:
-        what = f"the number of axes of its output {name!r} is not known"
+        what = Text("the number of axes of its output {name} is not known", name=repr(name))
     if node.schema is not None:
         advice = "it depends on data that the node gets at run time; export fixed shapes"
     else:

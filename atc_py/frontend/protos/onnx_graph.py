@@ -12,6 +12,7 @@ from atc_py.diag.codes import NOT_ONNX
 from atc_py.frontend.protos.message_json import message_json
 from atc_py.system.input_files import read_bytes
 from atc_py.system.memory_limit import require_memory
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ def onnx_graph_json(path: Path) -> Json:
     """
     data = read_bytes(path, _MOST)
     place = Place(file=str(path))
-    require_memory(len(data) * _GROWTH, "the JSON text of the model", place)
+    require_memory(len(data) * _GROWTH, Text("the JSON text of the model"), place)
     try:
         model = onnx.ModelProto.FromString(data)
     except DecodeError as error:

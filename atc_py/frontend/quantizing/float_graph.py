@@ -12,6 +12,7 @@ from atc_py.frontend.rewriting.qdq.opening import is_opened
 from atc_py.frontend.rewriting.qdq.sums import is_sum
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,7 +62,10 @@ def _refuse_quantized(file: OnnxFile) -> None:
     found = nodes or [node for node in file.nodes if node.op_type.startswith("Ascend")]
     place = found[0].place if found else Place(str(file.path))
     raise ALREADY_QUANTIZED.error(
-        f"the model is quantized already, by {found[0].op_type if found else 'AscendQuant'}",
+        Text(
+            "the model is quantized already, by {op_type}",
+            op_type=found[0].op_type if found else "AscendQuant",
+        ),
         place=place,
         help="leave out --data to write it in another form, or give the float model",
     )

@@ -22,6 +22,7 @@ from atc_py.source import Outcome
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -162,10 +163,18 @@ class FloatModel:
         except Exception as error:
             text = " ".join(str(error).split())[:200]
             raise NO_QDQ_FORM.error(
-                f"scales for each channel need opset {_PER_CHANNEL}, the model has "
-                f"{self.graph.opsets.get('', 0)}, and onnx cannot convert it: {text}",
+                Text(
+                    "scales for each channel need opset {per_channel}, the model has "
+                    "{opsets}, and onnx cannot convert it: {text}",
+                    per_channel=_PER_CHANNEL,
+                    opsets=self.graph.opsets.get("", 0),
+                    text=text,
+                ),
                 place=Place(str(self.shown)),
-                help=f"export the model at opset {_PER_CHANNEL}, or use --format ascend",
+                help=Text(
+                    "export the model at opset {per_channel}, or use --format ascend",
+                    per_channel=_PER_CHANNEL,
+                ),
             ) from error
         del proto.metadata_props[:]
         proto.metadata_props.extend(before.metadata_props)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from onnx import TensorProto
 
-from atc_py.diag import Words
 from atc_py.frontend.quantizing.additions import additions_after
 from atc_py.frontend.quantizing.reasons import (
     COMPUTED_WEIGHTS,
@@ -23,6 +22,7 @@ from atc_py.frontend.quantizing.reasons import (
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.reasons import COMPUTED_BIAS, VOLUMES
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,13 +87,13 @@ class FoundLayers(msgspec.Struct, frozen=True, eq=False):
     """
 
     layers: tuple[FloatLayer, ...]
-    left: tuple[tuple[WorkNode, Words], ...]
+    left: tuple[tuple[WorkNode, Text], ...]
 
 
 def find_layers(graph: WorkGraph) -> FoundLayers:
     """Return the layers of `graph` that can be quantized, and the others with reasons."""
     layers: list[FloatLayer] = []
-    left: list[tuple[WorkNode, Words]] = []
+    left: list[tuple[WorkNode, Text]] = []
     names: set[str] = set()
     additions = additions_after(graph)
     for node in graph.nodes:
@@ -122,7 +122,7 @@ def layer_name(node: WorkNode, taken: set[str]) -> str:
 
 def _layer(
     graph: WorkGraph, node: WorkNode, names: set[str], additions: Mapping[str, Addition]
-) -> FloatLayer | Words:
+) -> FloatLayer | Text:
     """Return a node as a layer, or the reason why it is none."""
     weight = node.inputs[_WEIGHTS]
     const = graph.consts.get(weight)
@@ -134,7 +134,7 @@ def _layer(
     if known is None or known.element != TensorProto.FLOAT:
         return NOT_FLOAT32
     found = _axis(node, const.shape)
-    if isinstance(found, Words):
+    if isinstance(found, Text):
         return found
     bias = node.inputs[_BIAS] if len(node.inputs) > _BIAS else ""
     if bias and node.op_type != "Gemm" and bias not in graph.consts:
@@ -156,7 +156,7 @@ def _layer(
     )
 
 
-def _axis(node: WorkNode, shape: Shape) -> int | Words:
+def _axis(node: WorkNode, shape: Shape) -> int | Text:
     """Return the axis of the output channels in weights of that shape, or a reason."""
     attributes = numeric_attributes(node)
     if node.op_type in {"Conv", "ConvTranspose"}:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atc_py.diag import Words
+from atc_py.text import Text
 
 __all__ = [
     "COMPUTED_WEIGHTS",
@@ -12,10 +12,8 @@ __all__ = [
     "TRANSPOSED_DATA",
 ]
 
-COMPUTED_WEIGHTS = Words(
-    "it multiplies two tensors that are computed at run time", "其两个操作数均在运行时计算"
-)
-CONSTANT_DATA = Words("its data is constant", "其数据为常量")
-NOT_FLOAT32 = Words("its weights are not float32", "其权重不是 float32")
-STACKED_WEIGHTS = Words("its weights are not a matrix", "其权重不是矩阵")
-TRANSPOSED_DATA = Words("its data is transposed", "其数据被转置")
+COMPUTED_WEIGHTS = Text("it multiplies two tensors that are computed at run time")
+CONSTANT_DATA = Text("its data is constant")
+NOT_FLOAT32 = Text("its weights are not float32")
+STACKED_WEIGHTS = Text("its weights are not a matrix")
+TRANSPOSED_DATA = Text("its data is transposed")

@@ -10,6 +10,7 @@ from onnx import AttributeProto
 from atc_py.diag import AtcError, Sink
 from atc_py.diag.codes import BAD_MODEL, UNSUPPORTED_FORM
 from atc_py.frontend.reading.text import text_of
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,7 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
             continue
         name, value = found
         if name in values:
-            message = f"the attribute {name!r} is set twice"
+            message = Text("the attribute {name} is set twice", name=repr(name))
             sink.add(BAD_MODEL.diagnostic(message, place=node.place))
         values[name] = value
     return values
@@ -103,24 +104,31 @@ def _try_attribute(
 def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: Place) -> SourceAttr:
     """Return one attribute."""
     if attribute.ref_attr_name:
-        message = f"the attribute {name!r} refers to one of a function, outside any function"
+        message = Text(
+            "the attribute {name} refers to one of a function, outside any function",
+            name=repr(name),
+        )
         raise BAD_MODEL.error(message, place=place)
     if attribute.type in _SIMPLE:
         try:
             return _SIMPLE[attribute.type](attribute)
         except UnicodeDecodeError as error:
-            message = f"the attribute {name!r} is not UTF-8 text"
+            message = Text("the attribute {name} is not UTF-8 text", name=repr(name))
             raise BAD_MODEL.error(message, place=place) from error
     if attribute.type == AttributeProto.TENSOR:
         return tensors.const(attribute.t, place)
     if attribute.type in {AttributeProto.GRAPH, AttributeProto.GRAPHS}:
         raise UNSUPPORTED_FORM.error(
-            f"the subgraph {name!r} would be repeated at run time",
+            Text("the subgraph {name} would be repeated at run time", name=repr(name)),
             place=place,
             help="export the model with its loops unrolled",
         )
     found = attribute_type_name(attribute.type)
-    message = f"the attribute {name!r} is of type {found}, which atc-py cannot hold"
+    message = Text(
+        "the attribute {name} is of type {actual}, which atc-py cannot hold",
+        name=repr(name),
+        actual=found,
+    )
     raise BAD_MODEL.error(message, place=place)
 
 

@@ -9,6 +9,7 @@ from atc_py.diag.codes import NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
 from atc_py.options.out_nodes import OUT_NODES_PLACE, out_nodes_error
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,7 +73,13 @@ def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
         if name in names[:position]:
             given = wanted[names.index(name)].text, wanted[position].text
             raise out_nodes_error(
-                given[1], f"{given[0]!r} and {given[1]!r} are one result, {name!r}"
+                given[1],
+                Text(
+                    "{given} and {given_2} are one result, {name}",
+                    given=repr(given[0]),
+                    given_2=repr(given[1]),
+                    name=repr(name),
+                ),
             )
     return replace(file, outputs=names)
 
@@ -97,7 +104,16 @@ def _output(node: WorkNode, index: int, text: str) -> str:
     if index < len(node.outputs) and node.outputs[index]:
         return node.outputs[index]
     there = ", ".join(f"{node.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)
-    raise out_nodes_error(text, f"{text!r}: node {node.name!r} has the outputs {there}", "E10003")
+    raise out_nodes_error(
+        text,
+        Text(
+            "{text}: node {node} has the outputs {there}",
+            text=repr(text),
+            node=repr(node.name),
+            there=there,
+        ),
+        "E10003",
+    )
 
 
 def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode | None) -> AtcError:
@@ -105,11 +121,19 @@ def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode 
     known = tensors if wanted.index is None else {each.name for each in file.nodes if each.name}
     kind = "tensor" if wanted.index is None else "node"
     near = ", ".join(map(repr, nearest_of_many(wanted.name, sorted(known), _NEAREST)))
-    help_ = f"the nearest names are {near}" if near else f"the model names no {kind}"
+    help_ = (
+        Text("the nearest names are {near}", near=near)
+        if near
+        else Text("the model names no {kind}", kind=kind)
+    )
     if node is not None:
-        help_ = f"{wanted.name!r} is a node; write {wanted.name}:0 for its first output"
+        help_ = Text(
+            "{wanted} is a node; write {wanted_2}:0 for its first output",
+            wanted=repr(wanted.name),
+            wanted_2=wanted.name,
+        )
     return NOT_IN_MODEL.error(
-        f"no {kind} of the model is called {wanted.name!r}",
+        Text("no {kind} of the model is called {wanted}", kind=kind, wanted=repr(wanted.name)),
         place=OUT_NODES_PLACE,
         help=help_,
         atc=AtcFault("E10016", (wanted.name, "out_nodes")),

@@ -13,6 +13,7 @@ from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.tensors import dtype_of_element, tensor_shape
 from atc_py.frontend.reading.text import text_of
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,7 +88,7 @@ class _Locator:
     def _unusual(self, tensor: TensorProto) -> None:
         """Take an initializer in that is large, of another form than most, or at fault."""
         name = text_of(tensor.name, Place(file=str(self._path)))
-        place = Place(file=str(self._path), field=f"initializer {name!r}")
+        place = Place(file=str(self._path), field=Text("initializer {name}", name=repr(name)))
         self.contents.names.append(name)
         if dtype_of_element(tensor.data_type) is None:
             known = ValueType(tensor.data_type, self._foreign_shape(tensor, place))
@@ -108,7 +109,7 @@ class _Locator:
 
     def refuse_sparse(self, name: str) -> None:
         """Report a sparse initializer."""
-        place = Place(file=str(self._path), field=f"initializer {name!r}")
+        place = Place(file=str(self._path), field=Text("initializer {name}", name=repr(name)))
         self.sink.add(
             BAD_MODEL.diagnostic(
                 "sparse initializers are not supported",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.diag.codes import BAD_TENSOR, EXTERNAL_DATA_MISSING, EXTERNAL_DATA_OUTSIDE
 from atc_py.frontend.reading.mapped import MappedFile
+from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,11 +54,21 @@ class ExternalFiles:
         start = number_entry(entries, "offset", 0, place)
         size = number_entry(entries, "length", wanted, place)
         if size != wanted:
-            message = f"{size} bytes of external data, but dtype and shape ask for {wanted}"
+            message = Text(
+                "{size} bytes of external data, but dtype and shape ask for {wanted}",
+                size=size,
+                wanted=wanted,
+            )
             raise BAD_TENSOR.error(message, place=place)
         file = self._file(location, place)
         if start + size > file.size:
-            message = f"bytes {start} to {start + size} of {location!r}, which has {file.size}"
+            message = Text(
+                "bytes {start} to {start_2} of {location}, which has {size}",
+                start=start,
+                start_2=start + size,
+                location=repr(location),
+                size=file.size,
+            )
             raise EXTERNAL_DATA_MISSING.error(message, place=place)
         return ByteRange(file, start, size)
 
@@ -68,7 +79,11 @@ class ExternalFiles:
             try:
                 self._files[path] = MappedFile(path)
             except OSError as error:
-                message = f"the weight file {location!r} cannot be read: {error.strerror or error}"
+                message = Text(
+                    "the weight file {location} cannot be read: {strerror}",
+                    location=repr(location),
+                    strerror=os_reason(error),
+                )
                 raise EXTERNAL_DATA_MISSING.error(message, place=place) from error
         return self._files[path]
 
@@ -85,10 +100,16 @@ class ExternalFiles:
             inside = not rooted and ".." not in windows.parts
             inside = inside and real.is_relative_to(self._folder.resolve())
         except (OSError, RuntimeError) as error:
-            message = f"the weight file {location!r} cannot be found: {error}"
+            message = Text(
+                "the weight file {location} cannot be found: {error}",
+                location=repr(location),
+                error=error,
+            )
             raise EXTERNAL_DATA_MISSING.error(message, place=place) from error
         if not inside:
-            message = f"the weight file {location!r} is not in the model's folder"
+            message = Text(
+                "the weight file {location} is not in the model's folder", location=repr(location)
+            )
             raise EXTERNAL_DATA_OUTSIDE.error(message, place=place)
         return real
 
@@ -99,6 +120,10 @@ def number_entry(entries: Mapping[str, str], key: str, default: int, place: Plac
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
-        message = f"{key} of external data must be a whole number, found {text[:40]!r}"
+        message = Text(
+            "{key} of external data must be a whole number, found {text}",
+            key=key,
+            text=repr(text[:40]),
+        )
         raise BAD_TENSOR.error(message, place=place)
     return int(text)

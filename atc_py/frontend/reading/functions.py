@@ -15,6 +15,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.folding.graph import normal_domain, subgraphs
 from atc_py.ir.ordering import CycleError, producers_first
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -59,7 +60,7 @@ def inline_functions(model: ModelProto, path: Path) -> ModelProto:
         inlined: ModelProto = inliner.inline_local_functions(model)
     except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
         text = " ".join(str(error).split())[:400]
-        message = f"the functions of the model cannot be inlined: {text}"
+        message = Text("the functions of the model cannot be inlined: {text}", text=text)
         raise BAD_MODEL.error(message, place=place) from error
     return inlined
 
@@ -76,7 +77,9 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
         order = producers_first(bodies, lambda key: (each for each in calls[key] if each in calls))
     except CycleError as error:
         name = error.item[1]
-        raise BAD_MODEL.error(f"the function {name!r} calls itself", place=place) from error
+        raise BAD_MODEL.error(
+            Text("the function {name} calls itself", name=repr(name)), place=place
+        ) from error
     sizes: dict[_Key, _Size] = {}
     for key in order:
         sizes[key] = _with_calls(own[key], calls[key], sizes)
@@ -84,8 +87,14 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
     whole = _with_calls(_Size(0, 0, 0), Counter(_calls(model.graph.node)), sizes)
     if whole.nodes > MOST_NODES or whole.bytes > MOST_BYTES:
         raise BAD_MODEL.error(
-            f"the calls of its functions expand to {_rounded_count(whole.nodes)} nodes of "
-            f"{_rounded_count(whole.bytes)} bytes, the limits are {MOST_NODES} and {MOST_BYTES}",
+            Text(
+                "the calls of its functions expand to {rounded_count} nodes of "
+                "{rounded_count_2} bytes, the limits are {most_nodes} and {most_bytes}",
+                rounded_count=_rounded_count(whole.nodes),
+                rounded_count_2=_rounded_count(whole.bytes),
+                most_nodes=MOST_NODES,
+                most_bytes=MOST_BYTES,
+            ),
             place=place,
             help="export the model without functions, or with ones that call fewer others",
         )
@@ -106,7 +115,11 @@ def _with_calls(own: _Size, calls: Counter[_Key], sizes: Mapping[_Key, _Size]) -
 def _refuse_depth(key: _Key, size: _Size, place: Place) -> None:
     """Refuse a function whose calls nest too deep."""
     if size.depth > MOST_DEPTH:
-        message = f"functions call one another at most {MOST_DEPTH} deep, {key[1]!r} goes deeper"
+        message = Text(
+            "functions call one another at most {most_depth} deep, {key} goes deeper",
+            most_depth=MOST_DEPTH,
+            key=repr(key[1]),
+        )
         raise BAD_MODEL.error(message, place=place)
 
 

@@ -28,6 +28,7 @@ from atc_py.frontend.reading.validate import (
     sort_nodes,
 )
 from atc_py.frontend.reading.wire import WireError, WireSizeError, cut_large_data
+from atc_py.text import Text, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,14 +158,16 @@ def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
         return cut_large_data(file.data, f"{os.urandom(16).hex()}:")
     except WireSizeError as error:
         raise FILE_TOO_LARGE.error(
-            str(error), place=Place(file=str(path)), help=_SMALLER
+            error_text(error), place=Place(file=str(path)), help=_SMALLER
         ) from error
     except WireError as error:
         place = Place(file=str(path))
         if file.data[: len(_ZIP)] == _ZIP:
             message = "it is a zip archive, as offline models are, not a protobuf"
             raise NOT_ONNX.error(message, place=place, help=_UNZIPPED) from error
-        raise NOT_ONNX.error(f"it is not a protobuf: {error}", place=place) from error
+        raise NOT_ONNX.error(
+            Text("it is not a protobuf: {error}", error=error), place=place
+        ) from error
 
 
 def _parse(data: bytes, path: Path) -> onnx.ModelProto:
@@ -195,9 +198,18 @@ def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
         domain = normal_domain(text_of(entry.domain, place))
         version = entry.version
         if not 1 <= version <= _MAX_OPSET:
-            message = f"operator set versions are 1 or more, found {version} for {domain!r}"
+            message = Text(
+                "operator set versions are 1 or more, found {version} for {domain}",
+                version=version,
+                domain=repr(domain),
+            )
             raise BAD_MODEL.error(message, place=place)
         if opsets.setdefault(domain, version) != version:
-            message = f"operator set {domain!r} is imported as {opsets[domain]} and as {version}"
+            message = Text(
+                "operator set {domain} is imported as {opsets} and as {version}",
+                domain=repr(domain),
+                opsets=opsets[domain],
+                version=version,
+            )
             raise BAD_MODEL.error(message, place=place)
     return opsets

@@ -14,6 +14,7 @@ from atc_py.frontend.reading.attributes import attribute_type_name
 from atc_py.frontend.reading.text import text_of
 from atc_py.frontend.typing.rules.quantized import may_be_integer
 from atc_py.source import INTERNAL_PREFIX
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +69,13 @@ def signature_faults(node: WorkNode) -> list[Diagnostic]:
     ):
         if not fewest <= found <= most:
             wanted = f"{verb} {_range(fewest, most)} {noun}"
-            message = f"{node.op_type} {wanted} at opset {node.opset}, found {found}"
+            message = Text(
+                "{op_type} {wanted} at opset {opset}, found {actual}",
+                op_type=node.op_type,
+                wanted=wanted,
+                opset=node.opset,
+                actual=found,
+            )
             faults.append(BAD_MODEL.diagnostic(message, place=node.place))
     for attribute in node.proto.attribute:
         name = text_of(attribute.name, node.place)
@@ -80,7 +87,9 @@ def signature_faults(node: WorkNode) -> list[Diagnostic]:
             faults.append(_wrong_type(node, signature, attribute))
         elif node.op_type == "GatherND" and attribute.i < 0:
             # onnx's inference would end the process.
-            message = f"{name} of GatherND must be at least 0, found {attribute.i}"
+            message = Text(
+                "{name} of GatherND must be at least 0, found {i}", name=name, i=attribute.i
+            )
             faults.append(BAD_MODEL.diagnostic(message, place=node.place))
     return faults
 
@@ -108,9 +117,14 @@ def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -
             continue
         at, other = first.setdefault(variable, (position, dtype))
         if other is not dtype:
-            return (
-                f"inputs {at} and {position} of {op_type} must be of one type, found "
-                f"{other.value} and {dtype.value}"
+            return Text(
+                "inputs {at} and {position} of {op_type} must be of one type, found "
+                "{other} and {dtype}",
+                at=at,
+                position=position,
+                op_type=op_type,
+                other=other.value,
+                dtype=dtype.value,
             )
     return None
 
@@ -155,7 +169,7 @@ def _attribute_type(kind: onnx.defs.OpSchema.AttrType) -> int:
 def _range(fewest: int, most: int) -> str:
     """Return a phrase for the number of tensors of an operator."""
     if most == _ANY_NUMBER:
-        return f"{fewest} or more"
+        return Text("{fewest} or more", fewest=fewest)
     return str(fewest) if fewest == most else f"{fewest} to {most}"
 
 
@@ -165,7 +179,12 @@ def _wrong_type(
     """Return the finding for an attribute of another type than defined."""
     wanted = attribute_type_name(signature.attributes[attribute.name])
     found = attribute_type_name(attribute.type)
-    message = f"the attribute {attribute.name!r} is of type {found}, ONNX defines {wanted}"
+    message = Text(
+        "the attribute {attribute} is of type {actual}, ONNX defines {wanted}",
+        attribute=repr(attribute.name),
+        actual=found,
+        wanted=wanted,
+    )
     return BAD_MODEL.diagnostic(message, place=node.place)
 
 
@@ -173,6 +192,15 @@ def _unknown_attribute(node: WorkNode, signature: _Signature, name: str) -> Diag
     """Return the finding for an attribute."""
     near = nearest(name, signature.attributes, 2)
     known = ", ".join(sorted(signature.attributes)) or "none"
-    hint = f"did you mean {' or '.join(near)}?" if near else f"its attributes are {known}"
-    message = f"{node.op_type} has no attribute {name!r} at opset {node.opset}"
+    hint = (
+        Text("did you mean {near}?", near=Text(" or ").join(near))
+        if near
+        else Text("its attributes are {known}", known=known)
+    )
+    message = Text(
+        "{op_type} has no attribute {name} at opset {opset}",
+        op_type=node.op_type,
+        name=repr(name),
+        opset=node.opset,
+    )
     return BAD_MODEL.diagnostic(message, place=node.place, help=hint)

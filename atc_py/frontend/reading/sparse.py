@@ -9,6 +9,7 @@ import numpy as np
 from onnx import numpy_helper
 
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +30,7 @@ def dense_array(sparse: SparseTensorProto) -> NDArray[Any]:
     positions = numpy_helper.to_array(sparse.indices)
     dims = tuple(sparse.dims)
     if min(dims, default=0) < 0 or math.prod(dims) * values.itemsize > FOLD_LIMIT:
-        raise ValueError(f"no tensor of dims {dims}")
+        raise ValueError(Text("no tensor of dims {dims}", dims=dims))
     if positions.ndim > 1:
         positions = np.ravel_multi_index(tuple(positions.T), dims)
     inside = (positions >= 0) & (positions < math.prod(dims))

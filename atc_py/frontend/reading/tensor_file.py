@@ -12,6 +12,7 @@ from atc_py.diag.codes import BAD_DATA_FILE
 from atc_py.frontend.reading.mapped import open_model_file
 from atc_py.frontend.reading.tensors import decode_inline
 from atc_py.system.memory_limit import require_memory
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ def read_tensor(path: Path) -> npt.NDArray[Any]:
     """
     place = Place(file=str(path))
     file = open_model_file(path)
-    require_memory(file.size, "its tensor", place)
+    require_memory(file.size, Text("its tensor"), place)
     try:
         tensor = onnx.TensorProto.FromString(bytes(file.data))
     except DecodeError as error:
@@ -42,5 +43,5 @@ def read_tensor(path: Path) -> npt.NDArray[Any]:
     except AtcError as error:
         reason = error.diagnostics[0].message
         raise BAD_DATA_FILE.error(
-            f"the file holds no usable tensor: {reason}", place=place
+            Text("the file holds no usable tensor: {reason}", reason=reason), place=place
         ) from error

@@ -17,6 +17,7 @@ from atc_py.ir import DenseConst
 from atc_py.source.limits import MOST_BYTES
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape, is_addressable
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +96,12 @@ def size_complaint(element: int, shape: Shape | None) -> str | None:
     if size <= MOST_BYTES:
         return None
     found = f"{dtype.value} {format_shape(shape)}"
-    return f"tensors have at most {MOST_BYTES} bytes, {found} would have {size}"
+    return Text(
+        "tensors have at most {most_bytes} bytes, {actual} would have {size}",
+        most_bytes=MOST_BYTES,
+        actual=found,
+        size=size,
+    )
 
 
 def dtype_of_element(number: int) -> DType | None:
@@ -129,9 +135,13 @@ def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None
     stated = graph.declared.get(name)
     if stated is None or stated.element in {0, element_of_dtype(dtype)}:
         return None
-    place = Place(file=str(graph.path), field=f"output {name!r}")
+    place = Place(file=str(graph.path), field=Text("output {at}", at=repr(name)))
     found = element_name(stated.element)
-    message = f"it is declared as {found}, but the computed dtype is {dtype.value}"
+    message = Text(
+        "it is declared as {actual}, but the computed dtype is {dtype}",
+        actual=found,
+        dtype=dtype.value,
+    )
     return BAD_MODEL.diagnostic(message, place=place)
 
 
@@ -144,13 +154,19 @@ def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
     """
     shape = tuple(tensor.dims)
     if len(shape) > MAX_RANK:
-        message = f"tensors have at most {MAX_RANK} axes, found {len(shape)}"
+        message = Text(
+            "tensors have at most {max_rank} axes, found {count}",
+            max_rank=MAX_RANK,
+            count=len(shape),
+        )
         raise BAD_TENSOR.error(message, place=place)
     if any(dim < 0 for dim in shape):
         listed = ", ".join(map(str, shape))
-        raise BAD_TENSOR.error(f"dims must not be negative, found [{listed}]", place=place)
+        raise BAD_TENSOR.error(
+            Text("dims must not be negative, found [{listed}]", listed=listed), place=place
+        )
     if not is_addressable(shape):
-        message = f"no array can have the dims {format_shape(shape)}"
+        message = Text("no array can have the dims {shape}", shape=format_shape(shape))
         raise BAD_TENSOR.error(message, place=place)
     return shape
 
@@ -176,7 +192,9 @@ def decode_inline(tensor: TensorProto, place: Place) -> npt.NDArray[Any]:
         _expect_bytes(numbers.size, dtype, shape, place)
         return _unpacked_int4(_narrowed(numbers & _BYTE, DType.UINT8, place), shape)
     if numbers.size != element_count(shape):
-        message = f"{numbers.size} numbers for shape {format_shape(shape)}"
+        message = Text(
+            "{size} numbers for shape {shape}", size=numbers.size, shape=format_shape(shape)
+        )
         raise BAD_TENSOR.error(message, place=place)
     return _narrowed(numbers, dtype, place).reshape(shape)
 
@@ -267,7 +285,11 @@ class TensorReader:
             raise BAD_TENSOR.error("its data is in more than one place", place=place)
         stored = _CUTS.get(cut.field, dtype)
         if stored is not dtype:
-            message = f"its dtype is {dtype.value}, but its data is {stored.value}"
+            message = Text(
+                "its dtype is {dtype}, but its data is {stored}",
+                dtype=dtype.value,
+                stored=stored.value,
+            )
             raise BAD_TENSOR.error(message, place=place)
         _expect_bytes(cut.size, dtype, shape, place)
         return _mapped_const(self._file, cut.start, dtype, shape)
@@ -278,7 +300,9 @@ def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
     dtype = dtype_of_element(tensor.data_type)
     if dtype is None:
         name = element_name(tensor.data_type)
-        raise BAD_TENSOR.error(f"the element type {name} is not supported", place=place)
+        raise BAD_TENSOR.error(
+            Text("the element type {element} is not supported", element=name), place=place
+        )
     if tensor.HasField("segment"):
         raise BAD_TENSOR.error("tensors in segments are not supported", place=place)
     return dtype, tensor_shape(tensor, place)
@@ -323,7 +347,13 @@ def _expect_bytes(found: int, dtype: DType, shape: Shape, place: Place) -> None:
     """Refuse data that is longer or shorter than dtype and shape say."""
     wanted = _file_bytes(dtype, shape)
     if found != wanted:
-        message = f"{found} bytes of data, but {dtype.value} {format_shape(shape)} has {wanted}"
+        message = Text(
+            "{actual} bytes of data, but {dtype} {shape} has {wanted}",
+            actual=found,
+            dtype=dtype.value,
+            shape=format_shape(shape),
+            wanted=wanted,
+        )
         raise BAD_TENSOR.error(message, place=place)
 
 
@@ -334,5 +364,7 @@ def _narrowed(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDAr
         return bits.view(dtype.numpy)
     narrowed = numbers.astype(dtype.numpy)
     if dtype.is_integer and not np.array_equal(narrowed, numbers):
-        raise BAD_TENSOR.error(f"numbers beyond the range of {dtype.value}", place=place)
+        raise BAD_TENSOR.error(
+            Text("numbers beyond the range of {dtype}", dtype=dtype.value), place=place
+        )
     return narrowed

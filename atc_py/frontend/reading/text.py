@@ -6,6 +6,7 @@ from sys import intern
 from typing import TYPE_CHECKING, cast
 
 from atc_py.diag.codes import NOT_ONNX
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +23,9 @@ def text_of(value: str | bytes, place: Place) -> str:
         AtcError: NOT_ONNX where it is not UTF-8; names in ONNX files are.
     """
     if isinstance(value, bytes):
-        raise NOT_ONNX.error(f"the name {value[:40]!r} is not UTF-8", place=place)
+        raise NOT_ONNX.error(
+            Text("the name {value} is not UTF-8", value=repr(value[:40])), place=place
+        )
     return value
 
 

@@ -10,6 +10,7 @@ from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.frontend.reading.tensors import element_name, element_of_dtype, size_complaint
 from atc_py.ir.ordering import CycleError, producers_first
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,7 +55,12 @@ def check_names(names: GraphNames, nodes: Iterable[WorkNode], sink: Sink) -> Non
             continue
         for name, count in Counter(listed).items():
             if count > 1:
-                message = f"the {kind} {name!r} is declared {count} times"
+                message = Text(
+                    "the {kind} {name} is declared {count} times",
+                    kind=kind,
+                    name=repr(name),
+                    count=count,
+                )
                 sink.add(BAD_MODEL.diagnostic(message, place=whole))
     sources = {*names.inputs, *names.initializers}
     _check_producers(nodes, sources, sink)
@@ -62,7 +68,7 @@ def check_names(names: GraphNames, nodes: Iterable[WorkNode], sink: Sink) -> Non
     _check_uses(nodes, known, sink)
     for name in dict.fromkeys(names.outputs):
         if name not in known:
-            message = f"nothing produces the graph output {name!r}"
+            message = Text("nothing produces the graph output {name}", name=repr(name))
             sink.add(BAD_MODEL.diagnostic(message, place=whole))
 
 
@@ -80,7 +86,12 @@ def check_weights(
             found, stated = f"of shape {format_shape(const.shape)}", declared.label
         else:
             continue
-        message = f"the initializer {declared.name!r} is {found}, as an input it is {stated}"
+        message = Text(
+            "the initializer {declared} is {actual}, as an input it is {stated}",
+            declared=repr(declared.name),
+            actual=found,
+            stated=stated,
+        )
         sink.add(BAD_MODEL.diagnostic(message, place=place))
 
 
@@ -90,7 +101,7 @@ def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> No
         fixed = tuple(dim for dim in declared.dims or () if isinstance(dim, int))
         complaint = size_complaint(declared.element, fixed)
         if complaint is not None:
-            at = place.with_field(f"input {declared.name!r}")
+            at = place.with_field(Text("input {at}", at=repr(declared.name)))
             sink.add(BAD_TENSOR.diagnostic(complaint, place=at))
 
 
@@ -103,8 +114,12 @@ def _check_producers(nodes: Sequence[WorkNode], sources: set[str], sink: Sink) -
         for name in node.writes:
             if name in sources or name in producers:
                 first = producers.get(name)
-                label = f"node {first.index}" if first else "an input or initializer"
-                message = f"it produces {name!r}, which {label} provides already"
+                label = f"node {first.index}" if first else Text("an input or initializer")
+                message = Text(
+                    "it produces {name}, which {label} provides already",
+                    name=repr(name),
+                    label=label,
+                )
                 sink.add(BAD_MODEL.diagnostic(message, place=node.place))
             else:
                 producers[name] = node
@@ -117,7 +132,7 @@ def _check_uses(nodes: Sequence[WorkNode], known: set[str], sink: Sink) -> None:
             continue
         for name in dict.fromkeys(node.reads):
             if name not in known:
-                message = f"nothing produces its input {name!r}"
+                message = Text("nothing produces its input {name}", name=repr(name))
                 sink.add(BAD_MODEL.diagnostic(message, place=node.place))
 
 

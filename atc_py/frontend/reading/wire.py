@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
+from atc_py.text import Text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
@@ -171,13 +173,23 @@ class _Slimmer:
         """
         if size > self._most:
             raise WireSizeError(
-                f"it has {size} bytes beside the raw data of its tensors, the limit is {self._most}"
+                Text(
+                    "it has {size} bytes beside the raw data of its tensors, the limit is {most}",
+                    size=size,
+                    most=self._most,
+                )
             )
 
     def message(self, kind: _Kind, start: int, end: int, depth: int) -> bytes | None:
         """Return the message from `start` to `end` without large data; None if it holds none."""
         if depth > _MAX_DEPTH:
-            raise WireError(f"messages are nested more than {_MAX_DEPTH} deep at byte {start}")
+            raise WireError(
+                Text(
+                    "messages are nested more than {max_depth} deep at byte {start}",
+                    max_depth=_MAX_DEPTH,
+                    start=start,
+                )
+            )
         if kind is _Kind.TENSOR:
             return self._tensor(start, end)
         chunks: list[bytes] = []
@@ -202,7 +214,9 @@ class _Slimmer:
         """Count a field of a message that is entered."""
         self._left -= 1
         if self._left < 0:
-            raise WireSizeError(f"its messages have more than {MOST_FIELDS} fields")
+            raise WireSizeError(
+                Text("its messages have more than {most_fields} fields", most_fields=MOST_FIELDS)
+            )
 
     def _tensor(self, start: int, end: int) -> bytes | None:
         """Return the tensor between `start` and `end` without large data; None if it holds none."""
@@ -254,13 +268,25 @@ class _Slimmer:
             elif wire in _FIXED_SIZES:
                 stop = body + _FIXED_SIZES[wire]
             else:
-                raise WireError(f"wire type {wire} at byte {pos}, where 0, 1, 2 or 5 is allowed")
+                raise WireError(
+                    Text(
+                        "wire type {wire} at byte {pos}, where 0, 1, 2 or 5 is allowed",
+                        wire=wire,
+                        pos=pos,
+                    )
+                )
             if not number:
-                raise WireError(f"field number 0 at byte {pos}")
+                raise WireError(Text("field number 0 at byte {pos}", pos=pos))
             if stop > end:
                 raise WireError(
-                    f"field {number} at byte {pos} should end at byte {stop}, "
-                    f"but what holds it ends at byte {end}"
+                    Text(
+                        "field {number} at byte {pos} should end at byte {stop}, but what "
+                        "holds it ends at byte {end}",
+                        number=number,
+                        pos=pos,
+                        stop=stop,
+                        end=end,
+                    )
                 )
             yield _Field(pos, number, wire, body, stop)
             pos = stop
@@ -274,7 +300,7 @@ class _Slimmer:
             if byte < 0x80:  # noqa: PLR2004  (the highest bit says that more follows)
                 return value, at + 1
             shift += 7
-        raise WireError(f"a number that starts at byte {pos} does not end")
+        raise WireError(Text("a number that starts at byte {pos} does not end", pos=pos))
 
 
 def _tag(number: int, wire: int) -> bytes:

@@ -17,6 +17,7 @@ from atc_py.frontend.rewriting.model_message import ModelMessage, data_path
 from atc_py.frontend.rewriting.proto_parts import new_tensor, node_part, stored_tensor
 from atc_py.frontend.rewriting.qdq.convention import PRODUCER
 from atc_py.frontend.rewriting.restore_folded import unfolded
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -110,7 +111,9 @@ def _refuse_own_data(file: OnnxFile, data: Path) -> None:
     """Refuse to write weights over those of the model that was read."""
     if data.exists() and any(path.samefile(data) for path in _files_beside(file)):
         raise BAD_OPTION.error(
-            f"the weights would go to {data}, which holds those of the model itself",
+            Text(
+                "the weights would go to {data}, which holds those of the model itself", data=data
+            ),
             place=Place(str(data)),
             help="give another output, or one in another folder",
         )
@@ -144,7 +147,7 @@ def _initializers(file: OnnxFile, graph: WorkGraph, content: Unfolded) -> Iterat
             continue
         if name in file.contents.foreign or graph.consts.get(name, weights[name]) is weights[name]:
             done.add(name)
-            place = Place(str(file.path), field=f"initializer {name!r}")
+            place = Place(str(file.path), field=Text("initializer {name}", name=repr(name)))
             yield stored_tensor(tensor, file.tensors, place)
     for name, const in graph.consts.items():
         if name in content.constants and name not in done:

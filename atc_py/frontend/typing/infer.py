@@ -45,6 +45,7 @@ from atc_py.frontend.typing.type_rules import (
 from atc_py.system.freed_memory import MANY_NODES, give_back
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -415,4 +416,4 @@ def _sentence(error: BaseException) -> str:
     """Return the useful part of what onnx says."""
     text = " ".join(str(error).split()) or type(error).__name__
     text = text.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")
-    return f"shapes or types contradict each other: {text[:400]}"
+    return Text("shapes or types contradict each other: {text}", text=text[:400])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_NODE
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +33,12 @@ def refuse_negative_dims(graph: WorkGraph, negative: Mapping[str, Sequence[int]]
         for name in node.writes:
             if name in negative:
                 raise BAD_NODE.error(
-                    f"the result of {node.op_type} would have the dims {list(negative[name])}: "
-                    "its window, pads or bounds do not fit its input",
+                    Text(
+                        "the result of {op_type} would have the dims {negative}: its window, "
+                        "pads or bounds do not fit its input",
+                        op_type=node.op_type,
+                        negative=list(negative[name]),
+                    ),
                     place=node.place,
                     help="check --input-shape, the kernel and the pads",
                 )

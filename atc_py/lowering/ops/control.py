@@ -8,6 +8,7 @@ from atc_py.ir import TensorType
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.scope import Scope
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +81,7 @@ def _merge(b: Builder, pair: tuple[Value, ...], position: int) -> Value:
     if dtypes != {wanted.dtype} or any(value.type.rank != wanted.rank for value in pair):
         raise b.bad(
             f"has branches that output {pair[1].type} and {pair[0].type} as one output",
-            f"output {position}",
+            Text("output {at}", at=position),
         )
     sides = zip(*(value.type.dims for value in pair), strict=True)
     dims = tuple(side[0] if len(set(side)) == 1 else None for side in sides)

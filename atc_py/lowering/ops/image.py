@@ -8,6 +8,7 @@ from atc_py.ir import TensorType
 from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,7 @@ def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
     numbers = b.constant_input(position, name)
     rank = b.source(0).rank
     if numbers is not None and numbers.shape != (rank,):
-        raise b.bad(f"needs {rank} {name}, found {numbers.size}", f"input {name}")
+        raise b.bad(f"needs {rank} {name}, found {numbers.size}", Text("input {at}", at=name))
     return numbers
 
 

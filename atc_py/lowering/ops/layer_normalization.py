@@ -10,6 +10,7 @@ from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +95,8 @@ def _parameter(b: Builder, position: int, row: Shape, value: float) -> Value:
     if given.type.shape == row:
         return given
     if b.broadcast(given.type.shape, row) != row:
-        raise b.bad(f"has parameters that do not broadcast to {list(row)}", f"input {position}")
+        raise b.bad(
+            f"has parameters that do not broadcast to {list(row)}", Text("input {at}", at=position)
+        )
     type_ = TensorType(given.type.dtype, row)
     return b.op("ExpandD", [given], type_, {"shape": row}, label)

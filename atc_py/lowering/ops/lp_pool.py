@@ -11,6 +11,7 @@ from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import AUTO_PADS, AxisWindow, forward_pads
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import element_count, window_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,7 +95,7 @@ def _pads(b: Builder, windows: list[AxisWindow]) -> list[tuple[int, int]]:
     pads = get_ints(b, "pads", (0,) * 2 * count, 2 * count)
     if min(pads) < 0:
         raise ATTR_OUT_OF_RANGE.error(
-            f"pads of LpPool must be at least 0, found {list(pads)}",
+            Text("pads of LpPool must be at least 0, found {pads}", pads=list(pads)),
             place=b.place("attribute pads"),
             help="crop with a Slice before the node instead",
         )

@@ -9,6 +9,7 @@ from atc_py.ir import DeferredConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +128,9 @@ def _check_matrices(b: Builder) -> None:
     for position, name in enumerate(("A", "B")):
         rank = b.source(position).rank
         if rank != _MATRIX:
-            raise b.bad(f"needs matrices, input {name} has rank {rank}", f"input {name}")
+            raise b.bad(
+                f"needs matrices, input {name} has rank {rank}", Text("input {at}", at=name)
+            )
 
 
 def _check_factors(b: Builder) -> None:

@@ -25,6 +25,7 @@ from atc_py.tensor.shapes import (
     format_shape,
     window_count,
 )
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +173,7 @@ def lower_lrn(b: Builder) -> Sequence[Value]:
     size = get_int(b, "size", 0)
     if size < 1 or size % 2 == 0:
         raise ATTR_OUT_OF_RANGE.error(
-            f"size of LRN must be odd and positive, found {size}",
+            Text("size of LRN must be odd and positive, found {size}", size=size),
             place=b.place("attribute size"),
             help="use the next odd size and train again, or run this node on the host",
         )
@@ -218,7 +219,7 @@ def _need_rank(b: Builder, value: SourceTensor, name: str, rank: int) -> None:
         found = format_shape(value.required_dims)
         raise b.unsupported(
             f"input {name} must have rank {rank} ({axes}), found {found}",
-            f"input {name}",
+            Text("input {at}", at=name),
             f"add axes of size 1 around the node so that it works on {words} spatial axes",
         )
 
@@ -346,7 +347,11 @@ def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
     pads = get_ints(b, "pads", (0,) * 2 * axes, 2 * axes)
     if min(pads) < 0:
         raise ATTR_OUT_OF_RANGE.error(
-            f"pads of {b.node.op_type} must be at least 0, found {list(pads)}",
+            Text(
+                "pads of {op_type} must be at least 0, found {pads}",
+                op_type=b.node.op_type,
+                pads=list(pads),
+            ),
             place=b.place("attribute pads"),
             help="crop with a Slice before the node instead",
         )

@@ -15,6 +15,7 @@ from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import said, stated
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +138,7 @@ def _scale_and_offset(b: Builder) -> dict[str, float]:
     """Return the two numbers that a node must carry."""
     for name in ("scale", "offset"):
         if name not in b.node.attributes:
-            raise b.bad(f"needs the attribute {name}", f"attribute {name}")
+            raise b.bad(Text("needs the attribute {name}", name=name), f"attribute {name}")
     return {name: get_float(b, name, 0.0) for name in ("scale", "offset")}
 
 
@@ -174,4 +175,6 @@ def _check_channels(b: Builder, x: Value, value: Value, name: str) -> None:
     fits = channel_axis(x.type.shape, count) is not None and is_a_list(value.type.shape)
     if count != 1 and not fits:
         found = f"{said(x.type)} and {said(value.type)}"
-        raise b.bad(f"needs 1 element or 1 for each channel, found {found}", f"input {name}")
+        raise b.bad(
+            f"needs 1 element or 1 for each channel, found {found}", Text("input {at}", at=name)
+        )

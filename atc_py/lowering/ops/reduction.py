@@ -10,6 +10,7 @@ from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -236,5 +237,5 @@ def _number(b: Builder, position: int, name: str) -> int:
     numbers = numbers_of(b, position, name)
     if numbers is None or len(numbers) != 1:
         found = "none" if numbers is None else len(numbers)
-        raise b.bad(f"needs 1 number in {name}, found {found}", f"input {name}")
+        raise b.bad(f"needs 1 number in {name}, found {found}", Text("input {at}", at=name))
     return numbers[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.ir import TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.ops.rnn_activations import Activations, read_activations
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,9 @@ class RecurrentLayer:
         b = self.b
         for position in range(3):
             if b.source(position).rank != 3:  # noqa: PLR2004  (the definition's rank)
-                raise b.bad(f"needs rank 3, input {position} has another", f"input {position}")
+                raise b.bad(
+                    f"needs rank 3, input {position} has another", Text("input {at}", at=position)
+                )
         steps, batch, width = self._turned(b.source(0).shape)
         self.steps, self.batch = steps, batch
         self.hidden = get_int(b, "hidden_size", b.source(2).shape[2])
@@ -68,7 +71,7 @@ class RecurrentLayer:
             if source is not None and source.shape != shape:
                 name = names[position]
                 found = f"{list(source.shape)} where {list(shape)} fits the others"
-                raise b.bad(f"has {name} of shape {found}", f"input {name}")
+                raise b.bad(f"has {name} of shape {found}", Text("input {at}", at=name))
 
     def _turned(self, shape: Shape) -> Shape:
         """Return a shape of rank 3 with its first two dims in the order of layout 0."""

@@ -12,6 +12,7 @@ from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.record import Miss
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -67,18 +68,24 @@ def _refused(node: Node) -> str:
     """Return why a pool stays as it is."""
     x, y = node.present_inputs[0].type, node.output.type
     if node.engine is not Engine.AICORE or {x.dtype, y.dtype} != {_HALF}:
-        return f"the pool must be of float16 on the AI Core, found {x.dtype.value}"
+        return Text(
+            "the pool must be of float16 on the AI Core, found {dtype}", dtype=x.dtype.value
+        )
     if x.is_open or y.is_open:
-        return f"dims must be known, found {x}"
+        return Text("dims must be known, found {x}", x=x)
     mode, override = (node.attributes.get(name) for name in ("padding_mode", "divisor_override"))
     if mode not in {None, "CALCULATED"} or override:
-        return f"padding must be given and divisors counted, found {node!r}"
+        return Text("padding must be given and divisors counted, found {node}", node=repr(node))
     size, pads = ints(node.attributes["ksize"])[2:], ints(node.attributes.get("pads", (0, 0, 0, 0)))
     if node.attributes.get("global_pooling") or (size == x.shape[2:] and not any(pads)):
         return "a window over the whole input is a reduction"
     found = _pads(node)
     if max(found) > _MOST_PADDING or 0 in (*x.shape, *y.shape):
-        return f"padding must be at most {_MOST_PADDING} and the input not empty, found {node!r}"
+        return Text(
+            "padding must be at most {most_padding} and the input not empty, found {node}",
+            most_padding=_MOST_PADDING,
+            node=repr(node),
+        )
     return ""
 
 

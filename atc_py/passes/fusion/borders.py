@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.passes.fusion.attributes import ints
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue, Node
@@ -28,10 +29,12 @@ def borders(match: Match) -> tuple[int, ...]:
     """
     pad = match.anchor
     mode = pad.attributes.get("mode", "constant")
-    match.require(mode == "constant", f"the border must be constant, found {mode}")
+    match.require(mode == "constant", Text("the border must be constant, found {mode}", mode=mode))
     paddings = ints(pad.attributes["paddings"])
     fits = len(paddings) // 2 in _RANKS and paddings[: len(_LEAD)] == _LEAD
-    reason = f"only spatial axes may get borders, of 0 or more, found {list(paddings)}"
+    reason = Text(
+        "only spatial axes may get borders, of 0 or more, found {paddings}", paddings=list(paddings)
+    )
     match.require(fits and min(paddings) >= 0, reason)
     return paddings[len(_LEAD) :]
 
@@ -39,8 +42,14 @@ def borders(match: Match) -> tuple[int, ...]:
 def added_pads(match: Match, node: Node, more: tuple[int, ...]) -> dict[str, AttrValue]:
     """Return the padding of `node` with `more` added, within what a kernel takes."""
     mode = node.attributes.get("padding_mode", "CALCULATED")
-    match.require(mode == "CALCULATED", f"padding_mode must be CALCULATED, found {mode}", node)
+    match.require(
+        mode == "CALCULATED", Text("padding_mode must be CALCULATED, found {mode}", mode=mode), node
+    )
     own = ints(node.attributes.get("pads", _LEAD))
     pads = tuple(one + two for one, two in zip(own, more, strict=True))
-    match.require(max(pads) <= _MOST, f"padding must be at most {_MOST}, found {list(pads)}", node)
+    match.require(
+        max(pads) <= _MOST,
+        Text("padding must be at most {most}, found {pads}", most=_MOST, pads=list(pads)),
+        node,
+    )
     return {"pads": pads}

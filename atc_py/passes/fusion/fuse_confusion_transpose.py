@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, Value
@@ -46,8 +47,14 @@ class FuseConfusionTransposePass(RewritePass):
         for value in (x, y):
             dims = value.type.shape
             fits = dims and all(length and length % _BLOCK == 0 for length in dims[-2:])
-            match.require(fits, f"the last two dims must be multiples of 16, found {value.type}")
-            match.require(len(dims) <= _MOST_AXES, f"axes must be at most 8, found {value.type}")
+            match.require(
+                fits,
+                Text("the last two dims must be multiples of 16, found {type}", type=value.type),
+            )
+            match.require(
+                len(dims) <= _MOST_AXES,
+                Text("axes must be at most 8, found {type}", type=value.type),
+            )
         attributes = {
             "perm": turn.attributes["perm"],
             "shape": view.output.type.shape,
@@ -63,5 +70,5 @@ def _view_before(turn: Node) -> Node:
     if source is None or node is None or node.op != "Reshape":
         raise MissError("a Reshape must stand before or after the Transpose", turn)
     if len(source.consumers) != 1:
-        raise MissError(f"the Transpose alone must read %{source.name}", node)
+        raise MissError(Text("the Transpose alone must read %{source}", source=source.name), node)
     return node

@@ -9,6 +9,7 @@ import numpy as np
 from atc_py.ir import DeferredConst, RowwiseConst
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.weights import CONVOLUTIONS, channels_axis
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from typing import Any
@@ -44,7 +45,9 @@ class FuseConvBatchNormPass(RewritePass):
         norm = match.anchor
         conv = match.producer(norm.input(0), *CONVOLUTIONS)
         known = not match.only_atc or conv.op != "Conv3DTransposeD"
-        match.require(known, f"ATC folds into other convolutions, found {conv.op}", conv)
+        match.require(
+            known, Text("ATC folds into other convolutions, found {op}", op=conv.op), conv
+        )
         weights, bias = conv.input(_FILTER), conv.input(_BIAS)
         filter_ = _constant(match, weights)
         axis = channels_axis(match, conv)
@@ -52,12 +55,19 @@ class FuseConvBatchNormPass(RewritePass):
         old = [] if bias is None else [_constant(match, bias)]
         for vector in (*statistics, *old):
             wanted = (filter_.shape[axis],)
-            reason = f"vectors must have the dims {list(wanted)}, found {list(vector.shape)}"
+            reason = Text(
+                "vectors must have the dims {wanted}, found {shape}",
+                wanted=list(wanted),
+                shape=list(vector.shape),
+            )
             match.require(vector.shape == wanted, reason)
         epsilon = float(norm.attributes["epsilon"])  # type: ignore[arg-type]  # verified: a float
         factor = _factor(statistics[0].numpy(), statistics[-1].numpy(), epsilon)
         infinite = int(np.isinf(factor).sum())
-        match.require(not infinite, f"factors must be finite, found {infinite} that are not")
+        match.require(
+            not infinite,
+            Text("factors must be finite, found {infinite} that are not", infinite=infinite),
+        )
         name = "" if weights is None else weights.name
         inputs = [
             conv.input(0),
@@ -75,7 +85,10 @@ def _constant(match: Match, value: Value | None) -> ConstData:
     """Return the data of a constant."""
     if value is None or value.const is None:
         found = "an absent input" if value is None else f"%{value.name}"
-        raise MissError(f"weights and statistics must be constant, found {found}", match.anchor)
+        raise MissError(
+            Text("weights and statistics must be constant, found {actual}", actual=found),
+            match.anchor,
+        )
     return value.const
 
 

@@ -6,6 +6,7 @@ from math import pi, sqrt
 from typing import TYPE_CHECKING
 
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, is_close, scalar
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Node, Value
@@ -35,7 +36,10 @@ class FuseGeluPass(RewritePass):
         x = _erf_of(match) if is_erf else _tanh_of(match)
         sum_ = match.consumer(match.anchor, "Add")
         if not is_close(scalar(match.other(sum_, match.anchor.output)), 1.0):
-            raise MissError(f"1 must be added to {match.anchor.op}, found {sum_!r}", sum_)
+            raise MissError(
+                Text("1 must be added to {op}, found {sum}", op=match.anchor.op, sum=repr(sum_)),
+                sum_,
+            )
         last = _halved_product(match, sum_, x)
         match.require_type_of(x, last)
         match.become(last, "GeluV2", [x], {"approximate": "none" if is_erf else "tanh"})
@@ -54,8 +58,15 @@ def _scaled_by(match: Match, node: Node, wanted: float) -> Value:
             factor = match.scaled(node, value)
             if is_close(factor, wanted):
                 return value
-            raise MissError(f"the factor must be {wanted:.6g}, found {factor:.6g}", node)
-    raise MissError(f"one operand must be computed, found {node!r}", node)
+            raise MissError(
+                Text(
+                    "the factor must be {wanted}, found {factor}",
+                    wanted=f"{wanted:.6g}",
+                    factor=f"{factor:.6g}",
+                ),
+                node,
+            )
+    raise MissError(Text("one operand must be computed, found {node}", node=repr(node)), node)
 
 
 def _tanh_of(match: Match) -> Value:
@@ -70,7 +81,9 @@ def _tanh_of(match: Match) -> Value:
             slope = match.producer(left, *_SCALES)
             x = _scaled_by(match, slope, _SLOPE)
             return _quadratic(match, match.producer(right, "Add"), x)
-    raise MissError(f"a factor must be {_SLOPE:.6g}, found {node!r}", node)
+    raise MissError(
+        Text("a factor must be {slope}, found {node}", slope=f"{_SLOPE:.6g}", node=repr(node)), node
+    )
 
 
 def _cubic(match: Match, sum_: Node) -> Value:
@@ -81,7 +94,9 @@ def _cubic(match: Match, sum_: Node) -> Value:
             power = _scaled_by(match, match.keep(producer), _CUBIC)
             if _is_power(match, power, x, 3):
                 return x
-    raise MissError(f"x + {_CUBIC} x^3 must be the operand, found {sum_!r}", sum_)
+    raise MissError(
+        Text("x + {cubic} x^3 must be the operand, found {sum}", cubic=_CUBIC, sum=repr(sum_)), sum_
+    )
 
 
 def _quadratic(match: Match, sum_: Node, x: Value) -> Value:
@@ -97,7 +112,9 @@ def _quadratic(match: Match, sum_: Node, x: Value) -> Value:
             inner = match.producer(match.other(producer, x), "Mul", "Muls")
             if _scaled_by(match, inner, _CUBIC) is x:
                 return x
-    raise MissError(f"1 + {_CUBIC} x^2 must be a factor, found {sum_!r}", sum_)
+    raise MissError(
+        Text("1 + {cubic} x^2 must be a factor, found {sum}", cubic=_CUBIC, sum=repr(sum_)), sum_
+    )
 
 
 def _is_scaled(node: Node) -> bool:
@@ -147,7 +164,7 @@ def _halved_product(match: Match, sum_: Node, x: Value) -> Node:
     _scaled_by(match, product, 0.5)
     last = match.consumer(product, "Mul")
     if match.other(last, product.output) is not x:
-        raise MissError(f"x must be a factor, found {last!r}", last)
+        raise MissError(Text("x must be a factor, found {last}", last=repr(last)), last)
     return last
 
 
@@ -155,4 +172,4 @@ def _require_half(match: Match, value: Value, x: Value) -> None:
     """Require `value` to be half of x."""
     node = match.producer(value, *_SCALES)
     if _scaled_by(match, node, 0.5) is not x:
-        raise MissError(f"half of x must be the factor, found {node!r}", node)
+        raise MissError(Text("half of x must be the factor, found {node}", node=repr(node)), node)

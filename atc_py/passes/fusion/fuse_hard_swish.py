@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, is_close, scalar
+from atc_py.text import Text
 
 __all__ = ["FuseHardSwishPass"]
 
@@ -26,12 +27,16 @@ class FuseHardSwishPass(RewritePass):
         if gate.op == "HardSigmoid":
             alpha, beta = (float(gate.attributes[name]) for name in ("alpha", "beta"))  # type: ignore[arg-type]  # verified: floats
             if not (is_close(alpha, _SIXTH) and is_close(beta, 0.5)):
-                reason = f"alpha and beta must be 1 / 6 and 1 / 2, found {alpha:.6g}, {beta:.6g}"
+                reason = Text(
+                    "alpha and beta must be 1 / 6 and 1 / 2, found {alpha}, {beta}",
+                    alpha=f"{alpha:.6g}",
+                    beta=f"{beta:.6g}",
+                )
                 raise MissError(reason, gate)
             product = match.consumer(gate, "Mul")
             x = match.other(product, gate.output)
             if x is not gate.input(0):
-                raise MissError(f"x must be a factor, found %{x.name}", product)
+                raise MissError(Text("x must be a factor, found %{x}", x=x.name), product)
             match.require_type_of(x, product)
             match.become(product, "HardSwish", [x])
             return
@@ -43,11 +48,11 @@ def _rewrite_clipped(match: Match) -> None:
     gate = match.anchor
     bounds = [scalar(gate.input(position)) for position in (1, 2)]
     if bounds != [0.0, _SIX]:
-        raise MissError(f"the bounds must be 0 and 6, found {bounds}", gate)
+        raise MissError(Text("the bounds must be 0 and 6, found {bounds}", bounds=bounds), gate)
     sum_ = match.producer(gate.input(0), "Add")
     shifts = [value for value in sum_.present_inputs if is_close(scalar(value), _THREE)]
     if not shifts:
-        raise MissError(f"3 must be added to x, found {sum_!r}", sum_)
+        raise MissError(Text("3 must be added to x, found {sum}", sum=repr(sum_)), sum_)
     x = match.other(sum_, shifts[0])
     first = match.consumer(gate, "Mul", "Muls", "RealDiv")
     is_product = first.op == "Mul" and x in first.inputs
@@ -55,8 +60,10 @@ def _rewrite_clipped(match: Match) -> None:
     scaling, scaled = (last, first.output) if is_product else (first, gate.output)
     factor = match.scaled(scaling, scaled)
     if not is_close(factor, _SIXTH):
-        raise MissError(f"the factor must be 1 / 6, found {factor:.6g}", scaling)
+        raise MissError(
+            Text("the factor must be 1 / 6, found {factor}", factor=f"{factor:.6g}"), scaling
+        )
     if not is_product and match.other(last, first.output) is not x:
-        raise MissError(f"x must be a factor, found {last!r}", last)
+        raise MissError(Text("x must be a factor, found {last}", last=repr(last)), last)
     match.require_type_of(x, last)
     match.become(last, "HardSwish", [x])

@@ -13,6 +13,7 @@ from atc_py.passes.fusion.norm_pattern import (
     quotient_of,
     root_of,
 )
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Node, Value
@@ -58,7 +59,14 @@ def _require_mean_of(match: Match, mean: Node, x: Value | None, axes: tuple[int,
     """Require the subtracted mean to be that of x over the same axes."""
     read, found = match.source_of(mean.input(0)), mean.attributes["axes"]
     if read is not x or found != axes or not mean.attributes.get("keep_dims", False):
-        raise MissError(f"the mean of x over {list(axes)} must be kept, found {mean!r}", mean)
+        raise MissError(
+            Text(
+                "the mean of x over {axes} must be kept, found {mean}",
+                axes=list(axes),
+                mean=repr(mean),
+            ),
+            mean,
+        )
 
 
 def _require_same_difference(match: Match, divided: Value, shifted: Node) -> None:
@@ -68,4 +76,7 @@ def _require_same_difference(match: Match, divided: Value, shifted: Node) -> Non
         return
     pairs = zip(again.present_inputs, shifted.present_inputs, strict=True)
     if any(match.source_of(one) is not match.source_of(two) for one, two in pairs):
-        raise MissError(f"one difference must be squared and divided, found {again!r}", again)
+        raise MissError(
+            Text("one difference must be squared and divided, found {again}", again=repr(again)),
+            again,
+        )

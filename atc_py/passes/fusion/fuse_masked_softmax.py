@@ -9,6 +9,7 @@ from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.mask_pattern import Mask, inverted, mask_of, require_low_fill
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, scalar
 from atc_py.target import find_operator
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Node, Value
@@ -55,7 +56,11 @@ def _require_last_axis(softmax: Node) -> None:
     (result,) = softmax.outputs
     axes = [axis % result.type.rank for axis in ints(softmax.attributes.get("axes", (-1,)))]
     if axes != [result.type.rank - 1]:
-        reason = f"the last axis, {result.type.rank - 1}, must be summed over, found {axes}"
+        reason = Text(
+            "the last axis, {rank}, must be summed over, found {axes}",
+            rank=result.type.rank - 1,
+            axes=axes,
+        )
         raise MissError(reason, softmax)
 
 
@@ -64,7 +69,10 @@ def _require_taken(match: Match, scores: Value) -> None:
     row = find_operator(_FUSED)
     taken = [] if row is None else [column.inputs[0].value for column in row.columns]
     found = scores.type.dtype.value
-    match.require(found in taken, f"scores must be {', '.join(taken)}, found {found}")
+    match.require(
+        found in taken,
+        Text("scores must be {taken}, found {actual}", taken=", ".join(taken), actual=found),
+    )
 
 
 def _require_same_result(match: Match, scores: Value) -> None:
@@ -92,10 +100,14 @@ def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
             continue
         scores, mask = match.other(node, value), mask_of(match, match.borrow(chosen))
         if scalar(mask.other) != 0:
-            reason = f"SelectV2 must choose 0 or the fill for an Add, found {chosen!r}"
+            reason = Text(
+                "SelectV2 must choose 0 or the fill for an Add, found {chosen}", chosen=repr(chosen)
+            )
             raise MissError(reason, chosen)
         return scores, mask._replace(adds=True)
-    raise MissError(f"SelectV2 must compute what is added, found {node!r}", node)
+    raise MissError(
+        Text("SelectV2 must compute what is added, found {node}", node=repr(node)), node
+    )
 
 
 def _unscaled(match: Match, scores: Value) -> tuple[Value, float]:

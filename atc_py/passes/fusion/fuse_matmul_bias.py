@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Node, Value
@@ -47,7 +48,7 @@ def _operands(match: Match) -> tuple[Value, Node, Node | None]:
     add = match.anchor
     constants = [value for value in add.present_inputs if value.const is not None]
     if len(constants) != 1:
-        raise MissError(f"one operand must be constant, found {add!r}", add)
+        raise MissError(Text("one operand must be constant, found {add}", add=repr(add)), add)
     node = match.producer(match.other(add, constants[0]), *_PRODUCTS, "Reshape")
     if node.op != "Reshape":
         return constants[0], node, None
@@ -57,7 +58,10 @@ def _operands(match: Match) -> tuple[Value, Node, Node | None]:
 def _require_rows(match: Match, rows: Value) -> None:
     """Require that the addition repeats no rows: a Reshape may have changed the columns."""
     found, wanted = list(match.anchor.output.type.dims), list(rows.type.dims)
-    match.require(found == wanted, f"the sum must keep the dims {wanted}, found {found}")
+    match.require(
+        found == wanted,
+        Text("the sum must keep the dims {wanted}, found {actual}", wanted=wanted, actual=found),
+    )
 
 
 def _check(match: Match, bias: Value, product: Node) -> None:
@@ -65,9 +69,21 @@ def _check(match: Match, bias: Value, product: Node) -> None:
     columns = product.output.type.dims[-1]
     found = list(bias.type.dims)
     last = list(match.anchor.output.type.dims[-1:])
-    match.require(found == [columns], f"the vector must have shape [{columns}], found {found}")
-    match.require(last == [columns], f"rows must keep {columns} columns, found {last}")
+    match.require(
+        found == [columns],
+        Text(
+            "the vector must have shape [{columns}], found {actual}", columns=columns, actual=found
+        ),
+    )
+    match.require(
+        last == [columns],
+        Text("rows must keep {columns} columns, found {last}", columns=columns, last=last),
+    )
     match.require(product.input(_BIAS) is None, "the product must have no bias, found one", product)
     dtype = product.output.type.dtype
     same = dtype.is_float and bias.type.dtype is dtype and product.present_inputs[0].type.dtype
-    match.require(same is dtype, f"all must be floats of one dtype, found {dtype.value}", product)
+    match.require(
+        same is dtype,
+        Text("all must be floats of one dtype, found {dtype}", dtype=dtype.value),
+        product,
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Node
@@ -35,7 +36,10 @@ class FusePadConvPass(RewritePass):
         added = borders(match)
         zero = conv.attributes.get("offset_x", 0) if _is_int8(pad) else 0
         found = pad.attributes.get("constant_values", 0.0)
-        match.require(found == zero, f"the border must be of {zero}, found {found}")
+        match.require(
+            found == zero,
+            Text("the border must be of {zero}, found {actual}", zero=zero, actual=found),
+        )
         pads = added_pads(match, conv, added)
         match.become(conv, conv.op, [pad.input(0), *conv.inputs[1:]], {**conv.attributes, **pads})
 

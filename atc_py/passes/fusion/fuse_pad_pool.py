@@ -9,6 +9,7 @@ import ml_dtypes
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue
@@ -35,29 +36,45 @@ class FusePadPoolPass(RewritePass):
         pad = match.anchor
         pool = match.consumer(pad, "MaxPoolV3", "AvgPoolV2")
         known = not match.only_atc or pool.op == "AvgPoolV2"
-        match.require(known, f"ATC moves borders into AvgPoolV2 alone, found {pool.op}", pool)
+        match.require(
+            known, Text("ATC moves borders into AvgPoolV2 alone, found {op}", op=pool.op), pool
+        )
         added = borders(match)
         found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float
         own = ints(pool.attributes.get("pads", (0, 0, 0, 0)))
         for name, wanted in (("ceil_mode", False), ("global_pooling", False)):
             value = pool.attributes.get(name, False)
-            match.require(value == wanted, f"{name} must be {wanted}, found {value}", pool)
+            match.require(
+                value == wanted,
+                Text("{name} must be {known}, found {node}", name=name, known=wanted, node=value),
+                pool,
+            )
         extra: dict[str, AttrValue] = {}
         if pool.op == "MaxPoolV3":
             match.require(
                 _is_lowest(found, pad.output.type.dtype),
-                f"the border must be below all numbers, found {found}",
+                Text("the border must be below all numbers, found {actual}", actual=found),
             )
         else:
-            match.require(found == 0, f"the border must be of 0, found {found}")
+            match.require(found == 0, Text("the border must be of 0, found {actual}", actual=found))
             counted = not pool.attributes.get("exclusive", True) or not any(own)
-            match.require(counted, f"the mean leaves out its own padding {list(own)}", pool)
+            match.require(
+                counted, Text("the mean leaves out its own padding {own}", own=list(own)), pool
+            )
             extra = {"exclusive": False}
         pads = added_pads(match, pool, added)
         size = ints(pool.attributes["ksize"])[2:]
         total = ints(pads["pads"])
         fits = max(total[:2]) < size[0] and max(total[2:]) < size[1]
-        match.require(fits, f"padding must be less than {list(size)}, found {list(total)}", pool)
+        match.require(
+            fits,
+            Text(
+                "padding must be less than {size}, found {total}",
+                size=list(size),
+                total=list(total),
+            ),
+            pool,
+        )
         match.become(pool, pool.op, [pad.input(0)], {**pool.attributes, **pads, **extra})
 
 

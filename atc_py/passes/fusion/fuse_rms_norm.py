@@ -10,6 +10,7 @@ from atc_py.passes.fusion.norm_pattern import (
     quotient_of,
     root_of,
 )
+from atc_py.text import Text
 
 __all__ = ["FuseRmsNormPass"]
 
@@ -28,7 +29,10 @@ class FuseRmsNormPass(RewritePass):
         quotient, divided = quotient_of(match)
         x = match.source_of(divided)
         if x is not match.source_of(root.squared):
-            raise MissError(f"what is squared must be divided, found %{divided.name}", quotient)
+            raise MissError(
+                Text("what is squared must be divided, found %{divided}", divided=divided.name),
+                quotient,
+            )
         gamma, last = factor_of(match, match.ahead(quotient))
         axis = first_axis(match, x, last, root.axes)
         scale = parameter(match, x, gamma, axis, 1.0)

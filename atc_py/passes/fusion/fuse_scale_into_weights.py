@@ -12,6 +12,7 @@ from atc_py.passes.fusion.weights import (
     channels_axis,
     weighted,
 )
+from atc_py.text import Text
 
 __all__ = ["FuseScaleIntoWeightsPass"]
 
@@ -41,16 +42,30 @@ class FuseScaleIntoWeightsPass(RewritePass):
         computed = next((value for value in scale.present_inputs if value.const is None), None)
         layer = match.producer(computed, *CONVOLUTIONS, *PRODUCTS)
         known = not match.only_atc or (scale.op, layer.op) == ("Mul", "Conv2D")
-        match.require(known, f"ATC moves Mul after Conv2D alone, found {scale.op} of {layer.op}")
+        match.require(
+            known,
+            Text(
+                "ATC moves Mul after Conv2D alone, found {op} of {op_2}", op=scale.op, op_2=layer.op
+            ),
+        )
         if inverse and scale.input(0) is not computed:
-            raise MissError(f"the layer must be the dividend, found {scale!r}", scale)
+            raise MissError(
+                Text("the layer must be the dividend, found {scale}", scale=repr(scale)), scale
+            )
         weights, bias = layer.input(1), layer.input(_BIAS)
         if weights is None or weights.const is None:
-            raise MissError(f"weights must be constant, found {layer!r}", layer)
+            raise MissError(
+                Text("weights must be constant, found {layer}", layer=repr(layer)), layer
+            )
         factor = channel_constant(match, scale, layer)
         sizes = np.abs(factor.numpy().astype(np.float64))
         low, high = float(sizes.min(initial=1)), float(sizes.max(initial=1))
-        reason = f"factors must be within 1 / {_FAR} and {_FAR}, found {low:.3g} to {high:.3g}"
+        reason = Text(
+            "factors must be within 1 / {far} and {far}, found {low} to {high}",
+            far=_FAR,
+            low=f"{low:.3g}",
+            high=f"{high:.3g}",
+        )
         match.require(match.only_atc or (low * _FAR >= 1 and high <= _FAR), reason)
         axis = channels_axis(match, layer)
         inputs = [layer.input(0), weighted(match, weights, factor, axis, inverse=inverse)]

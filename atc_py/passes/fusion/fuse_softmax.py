@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import quotient_of
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Node, Value
@@ -35,7 +36,14 @@ class FuseSoftmaxPass(RewritePass):
         power = match.producer(match.source_of(match.anchor.input(0)), "Exp")
         found = {name: power.attributes.get(name, value) for name, value in _NATURAL.items()}
         if found != _NATURAL:
-            raise MissError(f"Exp must be to the base e, found {power!r} {found}", power)
+            raise MissError(
+                Text(
+                    "Exp must be to the base e, found {power} {actual}",
+                    power=repr(power),
+                    actual=found,
+                ),
+                power,
+            )
         shifted = match.producer(match.source_of(power.input(0)), "Sub")
         x = match.source_of(shifted.input(0))
         _require_largest_of(
@@ -43,7 +51,10 @@ class FuseSoftmaxPass(RewritePass):
         )
         quotient, divided = quotient_of(match)
         if match.source_of(divided) is not power.output:
-            raise MissError(f"the exponentials must be divided, found {quotient!r}", quotient)
+            raise MissError(
+                Text("the exponentials must be divided, found {quotient}", quotient=repr(quotient)),
+                quotient,
+            )
         last = match.ahead(quotient)
         match.require_type_of(x, last)
         match.become(last, "SoftmaxV2", [x], {"axes": axes})
@@ -54,7 +65,14 @@ def _one_kept_axis(node: Node) -> tuple[int, ...]:
     x = node.input(0)
     axes = ints(node.attributes["axes"])
     if x is None or len(axes) != 1 or not node.attributes.get("keep_dims", False):
-        raise MissError(f"one axis must be summed over and kept, found {node!r} {axes}", node)
+        raise MissError(
+            Text(
+                "one axis must be summed over and kept, found {node} {axes}",
+                node=repr(node),
+                axes=axes,
+            ),
+            node,
+        )
     return (axes[0] % x.type.rank,)
 
 
@@ -62,5 +80,9 @@ def _require_largest_of(match: Match, largest: Node, x: Value | None) -> None:
     """Require the subtracted maximum to be that of x over the sum's axis."""
     read, wanted = match.source_of(largest.input(0)), _one_kept_axis(match.anchor)
     if read is not x or _one_kept_axis(largest) != wanted:
-        reason = f"the largest x over {list(wanted)} must be subtracted, found {largest!r}"
+        reason = Text(
+            "the largest x over {wanted} must be subtracted, found {largest}",
+            wanted=list(wanted),
+            largest=repr(largest),
+        )
         raise MissError(reason, largest)

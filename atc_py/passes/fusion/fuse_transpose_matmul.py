@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, merged_origins
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Node
@@ -61,6 +62,10 @@ def _reason(product: Node) -> str:
     turns = [node for node in makers if node is not None and node.op == "TransposeD"]
     if turns:
         perm = turns[0].attributes["perm"]
-        return f"a Transpose must exchange the last two axes and no other, found perm {perm}"
-    found = ", ".join("a value from outside" if node is None else node.op for node in makers)
-    return f"an operand must come from TransposeD, found {found}"
+        return Text(
+            "a Transpose must exchange the last two axes and no other, found perm {perm}", perm=perm
+        )
+    found = Text(", ", context="and").join(
+        Text("a value from outside") if node is None else node.op for node in makers
+    )
+    return Text("an operand must come from TransposeD, found {actual}", actual=found)

@@ -8,6 +8,7 @@ import numpy as np
 
 from atc_py.ir import DeferredConst, SplatConst
 from atc_py.passes.fusion.matching import Match, MissError, scalar
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +54,9 @@ def mask_of(match: Match, node: Node) -> Mask:
         if fill is not None
     ]
     if not numbers:
-        raise MissError(f"SelectV2 must have a constant as its fill, found {node!r}", node)
+        raise MissError(
+            Text("SelectV2 must have a constant as its fill, found {node}", node=repr(node)), node
+        )
     fill, kept, hides = min(numbers, key=lambda each: each[0])
     condition, hides = _turned(match, condition, hides=hides)
     return Mask(node, condition, hides, fill, kept)
@@ -71,7 +74,11 @@ def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
     """
     fill, node = mask.fill, mask.node
     low = _rounded(_LOW, dtype)
-    match.require(fill <= low, f"the fill must be at most {low:g}, found {fill:g}", node)
+    match.require(
+        fill <= low,
+        Text("the fill must be at most {low}, found {fill}", low=f"{low:g}", fill=f"{fill:g}"),
+        node,
+    )
     if fill == -np.inf:
         reason = "a row that is masked as a whole is NaN with a fill of -inf; the mask must be"
         const = mask.condition.const
@@ -80,7 +87,11 @@ def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
         match.require(not rows, f"{reason} without such rows, found {rows}", node)
     elif mask.adds:
         swallows = all(_rounded(fill + score, dtype) == fill for score in (-_SCORES, _SCORES))
-        reason = f"{dtype.value} must leave the fill as it is when {_SCORES:g} is added"
+        reason = Text(
+            "{dtype} must leave the fill as it is when {scores} is added",
+            dtype=dtype.value,
+            scores=f"{_SCORES:g}",
+        )
         match.require(swallows, f"{reason}, found {fill:g}", node)
 
 

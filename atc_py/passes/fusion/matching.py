@@ -4,6 +4,8 @@ A rule starts at its anchor and asks a `Match` for the producers and consumers t
 has. Each question that the graph answers otherwise raises a `MissError` with what was found, so
 a rule reads as the pattern itself. The nodes that were found are kept; conditions that all rules
 share, and the rewrite, work on them.
+
+Over 400 lines: a match and what it may be asked are one thing.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from atc_py.passes.fusion.record import Miss
 from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,10 +95,23 @@ class Match:
         """Return the node that computes `value`, which must be one of `ops`; it is kept."""
         node = None if value is None else value.producer
         if value is None or node is None:
-            name = "an absent input" if value is None else f"%{value.name}"
-            raise MissError(f"{_either(ops)} must compute {name}, found nothing", self.nodes[-1])
+            either = _either(ops)
+            message = Text("{either} must compute an absent input, found nothing", either=either)
+            if value is not None:
+                message = Text(
+                    "{either} must compute %{value}, found nothing", either=either, value=value.name
+                )
+            raise MissError(message, self.nodes[-1])
         if node.op not in ops:
-            raise MissError(f"{_either(ops)} must compute %{value.name}, found {node.op}", node)
+            raise MissError(
+                Text(
+                    "{either} must compute %{value}, found {op}",
+                    either=_either(ops),
+                    value=value.name,
+                    op=node.op,
+                ),
+                node,
+            )
         return self.keep(node)
 
     def consumer(self, node: Node, *ops: str) -> Node:
@@ -106,10 +122,20 @@ class Match:
         readers = [each for each in node.output.consumers if not isinstance(each, Return)]
         if len(readers) != 1:
             found = listed_readers(readers)
-            reason = f"one {_either(ops)} must read the result of {node.op}, found {found}"
+            reason = Text(
+                "one {either} must read the result of {op}, found {actual}",
+                either=_either(ops),
+                op=node.op,
+                actual=found,
+            )
             raise MissError(reason, node)
         if readers[0].op not in ops:
-            reason = f"{_either(ops)} must read the result of {node.op}, found {readers[0].op}"
+            reason = Text(
+                "{either} must read the result of {op}, found {op_2}",
+                either=_either(ops),
+                op=node.op,
+                op_2=readers[0].op,
+            )
             raise MissError(reason, readers[0])
         return self.keep(readers[0])
 
@@ -135,7 +161,15 @@ class Match:
         first, second = node.input(0), node.input(1)
         found = second if first is value else first if second is value else None
         if found is None:
-            raise MissError(f"{node.op} must read %{value.name} and one more, found {node!r}", node)
+            raise MissError(
+                Text(
+                    "{op} must read %{value} and one more, found {node}",
+                    op=node.op,
+                    value=value.name,
+                    node=repr(node),
+                ),
+                node,
+            )
         return found
 
     def source_of(self, value: Value | None) -> Value | None:
@@ -156,9 +190,18 @@ class Match:
             return float(node.attributes["value"])  # type: ignore[arg-type]  # verified: a float
         number = scalar(self.other(node, value))
         if number is None:
-            raise MissError(f"{node.op} must have a constant of one element, found {node!r}", node)
+            raise MissError(
+                Text(
+                    "{op} must have a constant of one element, found {node}",
+                    op=node.op,
+                    node=repr(node),
+                ),
+                node,
+            )
         if node.op == "RealDiv" and (number == 0 or node.input(0) is not value):
-            raise MissError(f"RealDiv must divide by a constant, found {node!r}", node)
+            raise MissError(
+                Text("RealDiv must divide by a constant, found {node}", node=repr(node)), node
+            )
         return 1 / number if node.op == "RealDiv" else number
 
     def require(self, condition: object, reason: str, node: Node | None = None) -> None:
@@ -174,8 +217,20 @@ class Match:
         """
         found, wanted = last.output.type, None if x is None else x.type
         same = wanted is not None and (found.dtype, found.dims) == (wanted.dtype, wanted.dims)
-        self.require(same, f"the result must be {wanted or 'there'}, found {found}", last)
-        self.require(found.dtype.is_float, f"floats must be computed, found {found}", last)
+        self.require(
+            same,
+            Text(
+                "the result must be {wanted}, found {actual}",
+                wanted=wanted or "there",
+                actual=found,
+            ),
+            last,
+        )
+        self.require(
+            found.dtype.is_float,
+            Text("floats must be computed, found {actual}", actual=found),
+            last,
+        )
 
     def require_closed(self, last: Node) -> None:
         """Require that only the result of `last` is read or returned outside the match."""
@@ -186,7 +241,11 @@ class Match:
             for value in node.outputs:
                 readers = [reader for reader in value.consumers if reader not in inside]
                 if readers:
-                    reason = f"nothing else may read %{value.name}, found {listed_readers(readers)}"
+                    reason = Text(
+                        "nothing else may read %{value}, found {listed_readers}",
+                        value=value.name,
+                        listed_readers=listed_readers(readers),
+                    )
                     raise MissError(reason, node, matched=True)
 
     def require_one_precision(self) -> None:
@@ -196,13 +255,21 @@ class Match:
         kept = [node for node in nodes if controls.keeps(node)]
         if kept and len(kept) < len(nodes):
             others = next(node for node in nodes if node not in kept)
-            reason = f"{kept[0].op} keeps its dtype (keep-dtype), but {others.op} does not"
+            reason = Text(
+                "{op} keeps its dtype (keep-dtype), but {op_2} does not",
+                op=kept[0].op,
+                op_2=others.op,
+            )
             self.require(condition=False, reason=reason, node=kept[0])
         for node in nodes:
             given = controls.custom_of(node) is not None
-            self.require(not given, f"customize-dtypes gives the dtypes of {node.op}", node)
+            self.require(
+                not given, Text("customize-dtypes gives the dtypes of {op}", op=node.op), node
+            )
             moved = node.op in controls.lists
-            self.require(not moved, f"modify-mixlist moves {node.op} to another list", node)
+            self.require(
+                not moved, Text("modify-mixlist moves {op} to another list", op=node.op), node
+            )
 
     def columns_of(self, op: str) -> tuple[Column, ...]:
         """Return the dtypes that the AI Core kernel of `op` takes on the SoC compiled for."""
@@ -215,11 +282,20 @@ class Match:
         Where the mode keeps all dtypes the kernel must have the result's, or a wider one.
         """
         soc, columns = self._context.soc.name, self.columns_of(op)
-        self.require(columns, f"{op} has no AI Core kernel on {soc}", last)
+        self.require(columns, Text("{op} has no AI Core kernel on {soc}", op=op, soc=soc), last)
         if self._context.precision_mode is PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
             dtype = last.output.type.dtype
             kept = any(column.outputs[0] in {dtype, DType.FLOAT32} for column in columns)
-            self.require(kept, f"{op} gives no {dtype.value} on {soc}, which the mode keeps", last)
+            self.require(
+                kept,
+                Text(
+                    "{op} gives no {dtype} on {soc}, which the mode keeps",
+                    op=op,
+                    dtype=dtype.value,
+                    soc=soc,
+                ),
+                last,
+            )
 
     def forces_float16(self) -> bool:
         """Return True if the mode computes all nodes of the match in float16, whatever they were."""
@@ -282,7 +358,7 @@ class Match:
         """
         node = self.anchor
         kept = node.output.is_output
-        self.require(not kept, f"%{node.output.name} is an output of the model")
+        self.require(not kept, Text("%{output} is an output of the model", output=node.output.name))
         self.require_one_precision()
         node.output.replace_by(source)
         node.drop_inputs()
@@ -311,16 +387,16 @@ class Match:
         """Require dims of `values` to be known before the run."""
         for value in values:
             if value.type.is_open:
-                raise MissError(f"dims must be known, found {value.type}", self.anchor)
+                raise MissError(Text("dims must be known, found {x}", x=value.type), self.anchor)
 
 
 def listed_readers(readers: Sequence[Node]) -> str:
     """List consumers for messages: `Mul, 3 Add`, `nobody`; an output of the model comes last."""
     counts = Counter(reader.op for reader in readers if not isinstance(reader, Return))
-    parts = [op if count == 1 else f"{count} {op}" for op, count in counts.items()]
+    parts: list[str] = [op if count == 1 else f"{count} {op}" for op, count in counts.items()]
     if any(isinstance(reader, Return) for reader in readers):
-        parts.append("an output of the model")
-    return ", ".join(parts) or "nobody"
+        parts.append(Text("an output of the model"))
+    return Text(", ").join(parts) if parts else Text("nobody")
 
 
 def merged_origins(*nodes: Node) -> tuple[Origin, ...]:
@@ -392,4 +468,4 @@ def _only_dresses(node: Node) -> bool:
 def _either(ops: Sequence[str]) -> str:
     """Return `a, b or c`."""
     *rest, last = ops
-    return f"{', '.join(rest)} or {last}" if rest else last
+    return Text(" or ").join([", ".join(rest), last]) if rest else last

@@ -13,6 +13,7 @@ from atc_py.ir import Engine
 from atc_py.passes.fusion.merge_kernels import MergePass, any_open, only_reader
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node
@@ -69,14 +70,30 @@ class ConversionPass(MergePass):
     def _refused(self, head: Node, node: Node, soc: Soc) -> str:
         """Return why `node` does not convert the sums of `head` in its launch."""
         if node.op not in self.conversions or node.input(0) is not head.output:
-            return f"{' or '.join(sorted(self.conversions))} must read the sums, found {node.op}"
+            return Text(
+                "{conversions} must read the sums, found {op}",
+                conversions=Text(" or ").join(sorted(self.conversions)),
+                op=node.op,
+            )
         if node.engine is not Engine.AICORE or node.scope or not _goes_along(node, head):
-            return f"{node.op} must run on the AI Core and keep the storage, found {node!r}"
+            return Text(
+                "{op} must run on the AI Core and keep the storage, found {node}",
+                op=node.op,
+                node=repr(node),
+            )
         made = node.output.type.dtype
         if node.op == "Cast" and not (soc.fix_pipe and made in _NARROW):
-            return f"a fix pipe must narrow the sums, found {made.value} on {soc.name}"
+            return Text(
+                "a fix pipe must narrow the sums, found {made} on {soc}",
+                made=made.value,
+                soc=soc.name,
+            )
         if made is DType.FLOAT32 and not soc.ub_fusion:
-            return f"the fix pipe of {soc.name} makes float16 of sums, found {made.value}"
+            return Text(
+                "the fix pipe of {soc} makes float16 of sums, found {made}",
+                soc=soc.name,
+                made=made.value,
+            )
         return ""
 
 

@@ -17,6 +17,7 @@ from atc_py.passes.fusion.record import Miss
 from atc_py.target import Unit, find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, TensorType
@@ -96,7 +97,7 @@ class MergePass(Pass):
             if len(found) == _MOST:
                 return (
                     found[:count],
-                    f"a launch holds at most {_MOST} nodes after its head",
+                    Text("a launch holds at most {most} nodes after its head", most=_MOST),
                     reader,
                 )
             if reader.op not in VIEWS:
@@ -111,21 +112,33 @@ class MergePass(Pass):
         """Return why `node` is not an elementwise function that the head's launch can do."""
         value, result = before.output, node.output.type
         if not _is_function(node):
-            return f"a function of each element must follow, found {node.op}"
+            return Text("a function of each element must follow, found {op}", op=node.op)
         if node.engine is not Engine.AICORE or node.scope:
-            return f"{node.op} must run on the AI Core in no other launch"
+            return Text("{op} must run on the AI Core in no other launch", op=node.op)
         types = [operand.type for operand in (*node.present_inputs, *node.outputs)]
         if any_open(types) or {each.dtype for each in types} != {head.output.type.dtype}:
-            return f"all must be {head.output.type.dtype.value} of known dims, found {node!r}"
+            return Text(
+                "all must be {dtype} of known dims, found {node}",
+                dtype=head.output.type.dtype.value,
+                node=repr(node),
+            )
         size = element_count(head.output.type.shape)
         if element_count(result.shape) != size or result.storage != head.output.type.storage:
-            return f"the result must keep {size} elements and their storage, found {result}"
+            return Text(
+                "the result must keep {size} elements and their storage, found {result}",
+                size=size,
+                result=result,
+            )
         for operand in node.present_inputs:
             repeated = self.repeats and result.dims == head.output.type.dims
             if operand is not value and not repeated:
                 count = element_count(operand.type.shape)
                 if count not in {1, size}:
-                    return f"the other operand must have 1 or {size} elements, found {operand.type}"
+                    return Text(
+                        "the other operand must have 1 or {size} elements, found {type}",
+                        size=size,
+                        type=operand.type,
+                    )
         return ""
 
 
@@ -139,14 +152,25 @@ def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:
     """Return why a SoC does not apply `node` after `count` nodes in the launch of the head."""
     row = find_operator(head.op)
     if row is None or row.unit is not Unit.CUBE:
-        return "" if soc.vector_fusion else f"{soc.name} launches vector operators one by one"
+        return (
+            ""
+            if soc.vector_fusion
+            else Text("{soc} launches vector operators one by one", soc=soc.name)
+        )
     if soc.ub_fusion:
         return ""
     if not soc.fix_pipe_functions:
-        return f"{soc.name} has no path from the cube to the vector unit within a core"
+        return Text(
+            "{soc} has no path from the cube to the vector unit within a core", soc=soc.name
+        )
     if count or not _is_of_fix_pipe(node, soc):
         known = ", ".join(sorted(soc.fix_pipe_functions))
-        return f"after the cube {soc.name} applies only one of {known}, found {node!r}"
+        return Text(
+            "after the cube {soc} applies only one of {known}, found {node}",
+            soc=soc.name,
+            known=known,
+            node=repr(node),
+        )
     return ""
 
 
@@ -163,10 +187,14 @@ def only_reader(node: Node) -> tuple[str, Node | None]:
     """Return the one node that reads the result of `node`; else why there is none."""
     value = node.output
     if value.is_output:
-        return f"%{value.name} is an output of the model", None
+        return Text("%{output} is an output of the model", output=value.name), None
     readers = value.consumers
     if len(readers) != 1:
-        return f"one node must read %{value.name}, found {listed_readers(readers)}", None
+        return Text(
+            "one node must read %{value}, found {listed_readers}",
+            value=value.name,
+            listed_readers=listed_readers(readers),
+        ), None
     return "", readers[0]
 
 

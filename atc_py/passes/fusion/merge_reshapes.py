@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.text import Text
 
 __all__ = ["MergeReshapesPass"]
 
@@ -34,6 +35,6 @@ class MergeReshapesPass(RewritePass):
             match.pass_through(source)
             return
         if not depth:
-            found = source.producer.op if source.producer else "a value from outside"
-            raise MissError(f"a view must come before, found {found}", view)
+            found = source.producer.op if source.producer else Text("a value from outside")
+            raise MissError(Text("a view must come before, found {actual}", actual=found), view)
         match.redirect("Reshape", [source, match.dims()], {})

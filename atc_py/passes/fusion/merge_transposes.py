@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Value
@@ -43,7 +44,7 @@ class MergeTransposesPass(RewritePass):
         elif depth:
             match.redirect("TransposeD", [source], {"perm": perm})
         else:
-            raise MissError(f"axes longer than 1 change places: {list(perm)}", last)
+            raise MissError(Text("axes longer than 1 change places: {perm}", perm=list(perm)), last)
 
 
 def _moves_nothing(source: Value, perm: tuple[int, ...]) -> bool:

@@ -8,6 +8,7 @@ from atc_py.ir import SplatConst
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, scalar
 from atc_py.tensor.shapes import closed_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Node, Value
@@ -30,11 +31,13 @@ def root_of(match: Match) -> Root:
     added = match.producer(match.source_of(match.anchor.input(0)), "Add")
     epsilon = _constant_of(added)
     if epsilon is None:
-        raise MissError(f"Add must have a constant of one element, found {added!r}", added)
+        raise MissError(
+            Text("Add must have a constant of one element, found {added}", added=repr(added)), added
+        )
     number, constant = epsilon
     mean = match.producer(match.source_of(match.other(added, constant)), "ReduceMeanD")
     if not mean.attributes.get("keep_dims", False):
-        raise MissError(f"the mean must keep its axes, found {mean!r}", mean)
+        raise MissError(Text("the mean must keep its axes, found {mean}", mean=repr(mean)), mean)
     squared = _squared(match, match.producer(match.source_of(mean.input(0)), "Pow", "Mul"))
     return Root(squared, ints(mean.attributes["axes"]), number)
 
@@ -55,7 +58,7 @@ def _squared(match: Match, node: Node) -> Value | None:
         return value
     if node.op == "Pow" and scalar(second) == _SQUARE:
         return value
-    raise MissError(f"the mean must be of a square, found {node!r}", node)
+    raise MissError(Text("the mean must be of a square, found {node}", node=repr(node)), node)
 
 
 def quotient_of(match: Match) -> tuple[Node, Value]:
@@ -66,7 +69,12 @@ def quotient_of(match: Match) -> tuple[Node, Value]:
         divided = reader.input(0)
         if divided is None or divided is root.output:
             raise MissError(
-                f"the result of {match.anchor.op} must be the divisor, found {reader!r}", reader
+                Text(
+                    "the result of {op} must be the divisor, found {reader}",
+                    op=match.anchor.op,
+                    reader=repr(reader),
+                ),
+                reader,
             )
         return reader, divided
     inverse = match.ahead(reader)
@@ -101,9 +109,12 @@ def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...])
     rank = last.output.type.rank
     found = sorted(axis % rank for axis in axes)
     wanted = list(range(rank - len(found), rank))
-    match.require(found == wanted and found, f"axes must be the last of {rank}, found {found}")
+    match.require(
+        found == wanted and found,
+        Text("axes must be the last of {rank}, found {actual}", rank=rank, actual=found),
+    )
     dims = last.output.type.dims[wanted[0] :]
-    match.require(None not in dims, f"dims must be known, found {list(dims)}")
+    match.require(None not in dims, Text("dims must be known, found {x}", x=list(dims)))
     return wanted[0]
 
 
@@ -118,6 +129,11 @@ def parameter(
         data = SplatConst(missing, x.type.dtype, shape)
         return match.graph.constant(f"{x.name}.{'gamma' if missing else 'beta'}", data)
     found = list(given.type.dims)
-    reason = f"gamma and beta must be {x.type.dtype.value} {list(shape)}, found {given.type}"
+    reason = Text(
+        "gamma and beta must be {dtype} {shape}, found {type}",
+        dtype=x.type.dtype.value,
+        shape=list(shape),
+        type=given.type,
+    )
     match.require(found == list(shape) and given.type.dtype is x.type.dtype, reason)
     return given

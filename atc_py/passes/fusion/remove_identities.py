@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.text import Text
 
 __all__ = ["RemoveIdentitiesPass"]
 
@@ -21,16 +22,25 @@ class RemoveIdentitiesPass(RewritePass):
         """Remove anchors that keep dims and elements, and slices that reach all forward."""
         node = match.anchor
         if len(node.inputs) != 1 or len(node.outputs) != 1:
-            raise MissError(f"one operand and one result are needed, found {node!r}", node)
+            raise MissError(
+                Text("one operand and one result are needed, found {node}", node=repr(node)), node
+            )
         (source,) = node.present_inputs
         match.require_known_dims(node.output, source)
         if source.type.dims != node.output.type.dims:
             found = f"{source.type} and {node.output.type}"
-            raise MissError(f"operand and result must have the same dims, found {found}", node)
+            raise MissError(
+                Text("operand and result must have the same dims, found {actual}", actual=found),
+                node,
+            )
         strides = ints(node.attributes.get("strides", (1,)))
         if node.op == "StridedSliceD" and min(strides) < 1:
-            raise MissError(f"strides must be at least 1, found {list(strides)}", node)
+            raise MissError(
+                Text("strides must be at least 1, found {strides}", strides=list(strides)), node
+            )
         paddings = ints(node.attributes.get("paddings", (1,)))
         if node.op == "PadV3D" and any(paddings):
-            raise MissError(f"no border may be added, found {list(paddings)}", node)
+            raise MissError(
+                Text("no border may be added, found {paddings}", paddings=list(paddings)), node
+            )
         match.pass_through(source)

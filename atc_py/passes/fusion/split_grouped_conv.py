@@ -11,6 +11,7 @@ from atc_py.ir import DeferredConst, TensorType
 from atc_py.passes.base import Pass, PassContext
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import closed_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +62,7 @@ def _split(graph: Graph, conv: Node) -> Value:
     groups = int(conv.attributes["groups"])  # type: ignore[arg-type]  # verified: an int
     x, filter_, bias = conv.input(0), conv.input(1), conv.input(2)
     if x is None or filter_ is None:
-        raise ValueError(f"{conv!r} lacks an input")
+        raise ValueError(Text("{conv} lacks an input", conv=repr(conv)))
     cutter = _Cutter(graph, conv, groups)
     xs = cutter.cut(x, axis=1)
     filters = cutter.cut(filter_, axis=0)
@@ -113,7 +114,7 @@ class _Cutter(msgspec.Struct, frozen=True):
     def _cut_constant(self, value: Value, axis: int, group: int) -> Value:
         """Return part `group` of a constant, cut when it is written."""
         if value.const is None:
-            raise ValueError(f"{value!r} is not a constant")
+            raise ValueError(Text("{value} is not a constant", value=repr(value)))
         part = _divided(value.type, axis, self.groups)
         dim = part.shape[axis]
         compute = partial(_slice, axis=axis, start=group * dim, dim=dim)

@@ -18,6 +18,7 @@ from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED
 from atc_py.passes.fusion.atc_rules import ALWAYS_ON, KNOWN, LEFT_ON_BY_ALL
 from atc_py.system.input_files import read_text
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,7 +83,10 @@ def _line_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
         place = Place(str(path), line=number)
         name, colon, word = (part.strip() for part in stripped.partition(":"))
         if not (name and colon):
-            message = f"a line must be `PassName:on` or `PassName:off`, found {stripped!r}"
+            message = Text(
+                "a line must be `PassName:on` or `PassName:off`, found {stripped}",
+                stripped=repr(stripped),
+            )
             sink.add(BAD_SWITCH_FILE.diagnostic(message, place=place))
         else:
             yield from _entry(name, word, "", place, sink)
@@ -94,16 +98,23 @@ def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         place = Place(str(path), line=error.lineno)
-        raise BAD_SWITCH_FILE.error(f"the JSON breaks off: {error.msg}", place=place) from None
+        raise BAD_SWITCH_FILE.error(
+            Text("the JSON breaks off: {msg}", msg=error.msg), place=place
+        ) from None
     except (RecursionError, ValueError) as error:
-        message = f"the JSON cannot be read: {error}"
+        message = Text("the JSON cannot be read: {error}", error=error)
         raise BAD_SWITCH_FILE.error(message, place=Place(str(path))) from None
     place = Place(str(path))
     switch = _object(document.get("Switch"), '"Switch"', place)
     for section, switches in switch.items():
         where = Place(str(path), field=section)
         if section not in {_GRAPH, _UB}:
-            message = f'a section must be "{_GRAPH}" or "{_UB}", found {section!r}'
+            message = Text(
+                'a section must be "{graph}" or "{ub}", found {section}',
+                graph=_GRAPH,
+                ub=_UB,
+                section=repr(section),
+            )
             sink.add(BAD_SWITCH_FILE.diagnostic(message, place=place))
             continue
         for name, word in _object(switches, section, place).items():
@@ -114,7 +125,9 @@ def _object(value: object, name: str, place: Place) -> dict[str, Any]:
     """Return a JSON object, by its name."""
     if not isinstance(value, dict):
         found = "nothing" if value is None else json.dumps(value)[:40]
-        raise BAD_SWITCH_FILE.error(f"{name} must be an object, found {found}", place=place)
+        raise BAD_SWITCH_FILE.error(
+            Text("{op} must be an object, found {row}", op=name, row=found), place=place
+        )
     return value
 
 
@@ -122,7 +135,7 @@ def _entry(name: str, word: object, section: str, place: Place, sink: Sink) -> I
     """Yield an entry, or a finding."""
     found = _WORDS.get(word.lower()) if isinstance(word, str) else None
     if found is None:
-        message = f"{name} must be on or off, found {word!r}"
+        message = Text("{name} must be on or off, found {word}", name=name, word=repr(word))
         sink.add(BAD_SWITCH_FILE.diagnostic(message, place=place))
     else:
         yield _Entry(name, found, section, place)
@@ -161,11 +174,19 @@ def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> str:
     """Return the reason why an entry switches nothing, or nothing."""
     if not rows:
         known = entry.name == _ALL or entry.name in KNOWN
-        return "" if known else f"neither atc-py nor ATC is known to have a pass {entry.name}"
+        return (
+            ""
+            if known
+            else Text("neither atc-py nor ATC is known to have a pass {entry}", entry=entry.name)
+        )
     if entry.name in ALWAYS_ON and not entry.is_on:
         own = rows[0].name
-        return f"{entry.name} stays on: ATC does not turn it off; here {own} can be"
+        return Text(
+            "{entry} stays on: ATC does not turn it off; here {own} can be",
+            entry=entry.name,
+            own=own,
+        )
     needed = [row.name for row in rows if not row.optional]
     if needed and not entry.is_on:
-        return f"{entry.name} stays on: every compilation needs it"
+        return Text("{entry} stays on: every compilation needs it", entry=entry.name)
     return ""

@@ -8,6 +8,7 @@ import numpy as np
 
 from atc_py.ir import DeferredConst, RowwiseConst
 from atc_py.passes.fusion.matching import Match, MissError
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -31,7 +32,11 @@ def channels_axis(match: Match, layer: Node) -> int:
         return -2 if layer.attributes.get(_TURNED[layer.op], False) else -1
     if layer.op in _TRANSPOSED:
         groups = layer.attributes.get("groups", 1)
-        match.require(groups == 1, f"a transposed filter must have 1 group, found {groups}", layer)
+        match.require(
+            groups == 1,
+            Text("a transposed filter must have 1 group, found {groups}", groups=groups),
+            layer,
+        )
         return 1
     return 0
 
@@ -44,20 +49,28 @@ def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
     """
     constants = [value for value in node.present_inputs if value.const is not None]
     if len(constants) != 1 or constants[0].const is None:
-        raise MissError(f"one operand of {node.op} must be constant, found {node!r}", node)
+        raise MissError(
+            Text("one operand of {op} must be constant, found {node}", op=node.op, node=repr(node)),
+            node,
+        )
     data, result = constants[0].const, layer.output.type
     axis = result.rank - 1 if layer.op in PRODUCTS else _CHANNELS
     channels = result.dims[axis]
     if channels is None:
-        raise MissError(f"output channels must be known, found {result}", layer)
+        raise MissError(Text("output channels must be known, found {result}", result=result), layer)
     wanted = [1] * result.rank
     wanted[axis] = channels
     shape = [1] * (result.rank - len(data.shape)) + list(data.shape)
     fits = len(data.shape) <= result.rank and shape in (wanted, [1] * result.rank)
-    reason = f"the constant must have an element per output channel, found {list(data.shape)}"
+    reason = Text(
+        "the constant must have an element per output channel, found {shape}",
+        shape=list(data.shape),
+    )
     match.require(fits and result.dims == node.output.type.dims, reason, node)
     same = result.dtype.is_float and data.dtype is result.dtype
-    match.require(same, f"all must be floats of one dtype, found {data.dtype.value}", node)
+    match.require(
+        same, Text("all must be floats of one dtype, found {dtype}", dtype=data.dtype.value), node
+    )
     return data
 
 
@@ -65,7 +78,9 @@ def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inve
     """Return weights times (or over) a factor per output channel, rounded once."""
     data = weights.const
     if data is None:
-        raise MissError(f"weights must be constant, found %{weights.name}", match.anchor)
+        raise MissError(
+            Text("weights must be constant, found %{weights}", weights=weights.name), match.anchor
+        )
 
     def compute(rows: slice, array: Array, factors: Array) -> Array:
         shape = [1] * array.ndim
@@ -88,7 +103,9 @@ def summed(match: Match, bias: Value | None, added: ConstData, channels: int) ->
     sources = [added]
     if bias is not None:
         if bias.const is None:
-            raise MissError(f"the bias must be constant, found %{bias.name}", match.anchor)
+            raise MissError(
+                Text("the bias must be constant, found %{bias}", bias=bias.name), match.anchor
+            )
         sources.append(bias.const)
 
     def compute(constant: Array, *old: Array) -> Array:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from atc_py.ir import Return
+from atc_py.text import SEMICOLON, Text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -39,7 +40,6 @@ def _entry(
     """Return a TransData: what it converts and who wants it so."""
     source, result = node.present_inputs[0], node.output
     before, after = _stored(source.type), _stored(result.type)
-    given, taken = _giver(source, inputs), _takers(result, outputs)
     return {
         "name": node.name,
         "tensor": source.name,
@@ -49,7 +49,7 @@ def _entry(
         "given_by": "input" if source.producer is None else source.producer.op,
         "taken_by": sorted({reader.op for reader in _readers(result)})
         + ["output"] * (result in outputs),
-        "reason": f"{given} {before}; {taken} {after}",
+        "reason": SEMICOLON.join((_giver(source, inputs, before), _takers(result, outputs, after))),
     }
 
 
@@ -58,22 +58,28 @@ def _stored(kind: TensorType) -> str:
     return kind.format.value if kind.storage is None else str(kind.storage)
 
 
-def _giver(value: Value, inputs: Collection[Value]) -> str:
-    """Return the producer of a value, with a verb."""
+def _giver(value: Value, inputs: Collection[Value], form: str) -> Text:
+    """Return who gives a value, and in which format."""
     if value in inputs or value.producer is None:
-        return f"input {value.name} is fed as"
-    return f"{_called(value.producer)} gives"
+        return Text("input {name} is fed as {format}", name=value.name, format=form)
+    return Text("{node} gives {format}", node=_called(value.producer), format=form)
 
 
-def _takers(value: Value, outputs: Mapping[Value, str]) -> str:
-    """Return the readers of a value, with a verb."""
-    names = [_called(node) for node in _readers(value)]
+def _takers(value: Value, outputs: Mapping[Value, str], form: str) -> Text:
+    """Return who reads a value, and in which format."""
+    names: list[str] = [_called(node) for node in _readers(value)]
     if value in outputs:
-        names.insert(0, f"output {outputs[value]}")
+        names.insert(0, Text("output {at}", at=outputs[value]))
     shown, more = names[:_NAMED], len(names) - _NAMED
     if more > 0:
-        shown.append(f"{more} more")
-    return f"{', '.join(shown)} {'take' if len(names) > 1 else 'takes'}"
+        shown.append(Text("{more} more", more=more))
+    return plural(
+        len(names),
+        "{names} takes {format}",
+        "{names} take {format}",
+        names=Text(", ", context="readers").join(shown),
+        format=form,
+    )
 
 
 def _readers(value: Value) -> list[Node]:
@@ -87,4 +93,6 @@ def _called(node: Node) -> str:
         if origin.name:
             return f"{node.op} {origin.name}"
     operands = node.present_inputs
-    return f"{node.op} of {operands[0].name}" if operands else node.op
+    if not operands:
+        return node.op
+    return Text("{op} of {name}", op=node.op, name=operands[0].name)

@@ -24,6 +24,7 @@ from atc_py.passes.precision.requested_dtypes import (
 )
 from atc_py.target import TargetOp, Unit, find_operator
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,8 +96,12 @@ class _Assignment:
         dtype = given or self._origin[value]
         if value.type.dtype is dtype:
             return value
-        reason = "output-type" if given else "the model's own dtype"
-        return self._cast(value, dtype, f"output {name} is {dtype.value}: {reason}")
+        reason = "output-type" if given else Text("the model's own dtype")
+        return self._cast(
+            value,
+            dtype,
+            Text("output {name} is {dtype}: {reason}", name=name, dtype=dtype.value, reason=reason),
+        )
 
     def _assign(self, node: Node) -> None:
         """Choose for one node, or keep the reason why nothing fits."""
@@ -186,8 +191,15 @@ class _Assignment:
             dtype = choice.inputs[position]
             taken = value
             if value.type.dtype is not dtype:
-                reason = f"{node.name} ({node.op}) takes {dtype.value} on {choice.engine.value}"
-                taken = self._cast(value, dtype, f"{reason}: {rule}")
+                reason = Text(
+                    "{node} ({op}) takes {dtype} on {engine}: {rule}",
+                    node=node.name,
+                    op=node.op,
+                    dtype=dtype.value,
+                    engine=choice.engine.value,
+                    rule=Text(rule),
+                )
+                taken = self._cast(value, dtype, reason)
             node.set_input(position, taken)  # also the same one: uses come in the order of nodes
         for value, dtype in zip(node.outputs, choice.outputs, strict=True):
             if value.type.dtype is not dtype:
@@ -220,7 +232,12 @@ class _Assignment:
 
     def _warn(self, node: Node, code: Code, wish: Wish) -> None:
         """Say that what was wanted first has no kernel, and what was met instead."""
-        message = f"{node.op} has no such kernel on {self._context.soc.name}; {wish.rule}"
+        message = Text(
+            "{op} has no such kernel on {soc}; {rule}",
+            op=node.op,
+            soc=self._context.soc.name,
+            rule=Text(wish.rule),
+        )
         self._context.sink.add(code.diagnostic(message, place=self._context.place(node)))
 
     def _refuse(self, node: Node, row: TargetOp, wish: Wish) -> None:

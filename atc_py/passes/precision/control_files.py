@@ -20,6 +20,7 @@ from atc_py.passes.precision.model_names import unknown_name
 from atc_py.system.input_files import read_text
 from atc_py.target import find_operator, operators
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -117,7 +118,9 @@ class _Reader:
             if by_type and not colons:
                 name, colons, dtypes = line.removeprefix(_TYPE).partition(":")
             if not colons:
-                raise _bad(place, f"no `::` divides a name from its dtypes in {line!r}")
+                raise _bad(
+                    place, Text("no `::` divides a name from its dtypes in {line}", line=repr(line))
+                )
             if by_type:
                 types[self._type(name.strip(), place)] = _custom(dtypes, place)
             else:
@@ -132,7 +135,7 @@ class _Reader:
             return {}, {}
         if not mode.is_mixed:
             raise OPTIONS_EXCLUDE.error(
-                f"--modify-mixlist has no meaning with {mode.value}",
+                Text("--modify-mixlist has no meaning with {mode}", mode=mode.value),
                 place=Place(field="--modify-mixlist"),
                 help="it goes with allow_mix_precision, _fp16 and _bf16",
             )
@@ -141,7 +144,7 @@ class _Reader:
         for op in moves:
             if find_operator(op) is None:
                 known = [row.name for row in operators()]
-                self._add_unknown("target operator", op, known, place)
+                self._add_unknown(Text("target operator"), op, known, place)
         added = {op: move.added for op, move in moves.items() if move.added is not None}
         removed = {op: move.removed for op, move in moves.items() if move.removed is not None}
         return added, removed
@@ -154,13 +157,28 @@ class _Reader:
         for place, line in _lines(path):
             if line.startswith("["):
                 if line not in (_BY_TYPE, _BY_NODE):
-                    raise _bad(place, f"sections are {_BY_TYPE} and {_BY_NODE}, found {line!r}")
+                    raise _bad(
+                        place,
+                        Text(
+                            "sections are {by_type} and {by_node}, found {line}",
+                            by_type=_BY_TYPE,
+                            by_node=_BY_NODE,
+                            line=repr(line),
+                        ),
+                    )
                 by_node = line == _BY_NODE
                 continue
             name, equals, mode = (part.strip() for part in line.partition("="))
             if not equals or mode not in IMPLEMENTATIONS:
                 known = ", ".join(IMPLEMENTATIONS)
-                raise _bad(place, f"{line!r} is not `name=mode` with one of {known}")
+                raise _bad(
+                    place,
+                    Text(
+                        "{line} is not `name=mode` with one of {known}",
+                        line=repr(line),
+                        known=known,
+                    ),
+                )
             if by_node:
                 nodes[self._node(name, place)] = mode
             else:
@@ -189,7 +207,10 @@ class _Reader:
             node, _, index = head.rpartition(":")
             if not node or not index.isdecimal():
                 raise BAD_OPTION.error(
-                    f"{entry!r} of --output-type is not of the form `node:index:TYPE`",
+                    Text(
+                        "{entry} of --output-type is not of the form `node:index:TYPE`",
+                        entry=repr(entry),
+                    ),
                     place=Place(field="--output-type"),
                     help='write FP16 for all outputs, or "node:0:FP16;other:0:FP32"',
                 )
@@ -202,11 +223,11 @@ class _Reader:
         results = self._names.nodes.get(node, (node,) if node in self._names.outputs else None)
         if results is None:
             known = [*self._names.nodes, *self._names.outputs]
-            self._add_unknown("node or output", node, known, place)
+            self._add_unknown(Text("node or output"), node, known, place)
             return node
         name = results[index] if index < len(results) else f"{node}:{index}"
         if name not in self._names.outputs:
-            self._add_unknown("output of the model", name, self._names.outputs, place)
+            self._add_unknown(Text("output of the model"), name, self._names.outputs, place)
         return name
 
     def _add_unknown(
@@ -221,7 +242,9 @@ class _Reader:
         if len(self.sink.diagnostics) < _ADVISED:
             found = unknown_name(kind, name, known, place)
         else:
-            found = NOT_IN_MODEL.diagnostic(f"no {kind} is called {name!r}", place=place)
+            found = NOT_IN_MODEL.diagnostic(
+                Text("no {kind} is called {name}", kind=kind, name=repr(name)), place=place
+            )
         self.sink.add(replace(found, atc=fault))
 
     def _node(self, name: str, place: Place) -> str:
@@ -245,7 +268,8 @@ def _listed_modes(text: str) -> dict[str, str]:
         op, _, mode = (part.strip() for part in entry.partition("="))
         if not op or mode not in IMPLEMENTATIONS:
             raise BAD_OPTION.error(
-                f"{entry!r} is not `Operator=mode`", help=f"modes are {', '.join(IMPLEMENTATIONS)}"
+                Text("{entry} is not `Operator=mode`", entry=repr(entry)),
+                help=Text("modes are {known}", known=", ".join(IMPLEMENTATIONS)),
             )
         found[op] = mode
     return found
@@ -256,9 +280,9 @@ def _acl_dtype(name: str) -> DType:
     found = _ACL.get(name.strip().upper())
     if found is None:
         raise BAD_OPTION.error(
-            f"--output-type knows no dtype {name.strip()!r}",
+            Text("--output-type knows no dtype {name}", name=repr(name.strip())),
             place=Place(field="--output-type"),
-            help=f"dtypes are {', '.join(_ACL)}",
+            help=Text("dtypes are {acl}", acl=", ".join(_ACL)),
         )
     return found
 
@@ -271,11 +295,19 @@ def _custom(text: str, place: Place) -> Custom:
         head, colon, dtype = part.strip().rpartition(":")
         side = head.strip() if colon else side
         if side not in found:
-            raise _bad(place, f"expected `{_INPUT}:` or `{_OUTPUT}:` before {part.strip()!r}")
+            raise _bad(
+                place,
+                Text(
+                    "expected `{input}:` or `{output}:` before {part}",
+                    input=_INPUT,
+                    output=_OUTPUT,
+                    part=repr(part.strip()),
+                ),
+            )
         try:
             found[side].append(DType.parse(dtype.strip().lower()))
         except UnknownDTypeError as error:
-            raise _bad(place, str(error)) from None
+            raise _bad(place, error_text(error)) from None
     return Custom(tuple(found[_INPUT]), tuple(found[_OUTPUT]))
 
 
@@ -284,7 +316,7 @@ def _mixlist(path: Path) -> Any:
     try:
         return json.loads(read_text(path, _MOST_BYTES))
     except (RecursionError, ValueError) as error:
-        raise _bad(Place(str(path)), f"not JSON: {error}") from None
+        raise _bad(Place(str(path)), Text("not JSON: {error}", error=error)) from None
 
 
 def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
@@ -294,7 +326,14 @@ def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
     lines = read_text(path, _MOST_BYTES).splitlines()
     if len(lines) > _MOST_LINES:
         place = Place(str(path), line=_MOST_LINES + 1)
-        raise _bad(place, f"a file has at most {_MOST_LINES} lines, found {len(lines)}")
+        raise _bad(
+            place,
+            Text(
+                "a file has at most {most_lines} lines, found {count}",
+                most_lines=_MOST_LINES,
+                count=len(lines),
+            ),
+        )
     for number, line in enumerate(lines, 1):
         text = line.strip()
         if text and not text.startswith("#"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py.system.structs import replace
+from atc_py.text import SEMICOLON, Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, Origin
@@ -74,7 +75,7 @@ class Decisions(msgspec.Struct):
         if not node.op.startswith(_CONVOLUTIONS):
             return rule
         reasons = [self.rolled_back[each] for each in node.origins if each in self.rolled_back]
-        return "; ".join([rule, *reasons[:1]])
+        return SEMICOLON.join(map(Text, [rule, *reasons[:1]]))
 
 
 def _node_json(node: Node, decision: Decision, rule: str) -> dict[str, object]:

@@ -8,6 +8,7 @@ from atc_py.diag.codes import INFINITY_CLIPPED
 from atc_py.ir import CastConst, Phase
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.weight_clip import clipped_infinities, is_clipped
+from atc_py.text import COLON
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node
@@ -31,7 +32,7 @@ class FoldConstantCastsPass(Pass):
         """Fold every match; returns how many."""
         if context.controls.clip_weights:
             for each in clipped_infinities(graph):
-                message = f"{each.observed.en}: {each.lack.en}"
+                message = each.observed + COLON + each.lack
                 place = context.place(each.node)
                 context.sink.add(INFINITY_CLIPPED.diagnostic(message, place=place))
         matches = [node for node in graph.nodes if _is_constant_cast(node)]

@@ -25,6 +25,7 @@ from atc_py.target import Unit, find_operator
 from atc_py.target.hf32 import FLOAT32_PRODUCTS, HF32_PRODUCTS
 from atc_py.target.rows.parts import IMPL_MODE
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.diag import Code
@@ -64,7 +65,12 @@ def assign_implementations(graph: Graph, context: PassContext) -> None:
         if _has_several(node, row):
             _implement(node, mode if reason is None else None, context)
     for (op, named, (code, why)), nodes in idle.items():
-        _report(context, nodes, code, f"{named} changes nothing for {op}: {why}")
+        _report(
+            context,
+            nodes,
+            code,
+            Text("{named} changes nothing for {op}: {why}", named=named, op=op, why=why),
+        )
 
 
 def _implement(node: Node, mode: str | None, context: PassContext) -> None:
@@ -73,16 +79,18 @@ def _implement(node: Node, mode: str | None, context: PassContext) -> None:
     if not has_kernels(family):
         if mode is not None:
             node.attributes[IMPL_MODE.name] = _GENERIC[mode]
-            context.decisions.remark(node.name, f"op-precision-mode: {_GENERIC[mode]}")
+            context.decisions.remark(
+                node.name, Text("op-precision-mode: {mode}", mode=_GENERIC[mode])
+            )
         return
     default = DEFAULTS.get(node.op, PRECISE)
     steps = arithmetic(node.op, family, mode or default)
     if steps != PRECISE and node.output.type.dtype is DType.FLOAT16:
         node.attributes[IMPL_MODE.name] = steps
     if mode is not None:
-        context.decisions.remark(node.name, f"op-precision-mode: {mode}")
+        context.decisions.remark(node.name, Text("op-precision-mode: {mode}", mode=mode))
     elif node.op in DEFAULTS:
-        context.decisions.remark(node.name, f"default mode: {default}")
+        context.decisions.remark(node.name, Text("default mode: {default}", default=default))
 
 
 def _has_several(node: Node, row: TargetOp) -> bool:
@@ -111,10 +119,12 @@ def _why_idle(node: Node, row: TargetOp, mode: str, context: PassContext) -> _Id
 def _why_one(op: str, mode: str, *, several: bool) -> _Idle:
     """Return why a mode has no effect on an operator that is simulated in one way alone."""
     if mode in ATC_MODES.get(op, ()):
-        return IMPLEMENTATION_NOT_MODELED, "ATC has the mode, but one implementation is simulated"
+        return IMPLEMENTATION_NOT_MODELED, Text(
+            "ATC has the mode, but one implementation is simulated"
+        )
     if several or op in ATC_MODES:
-        return NO_SUCH_IMPLEMENTATION, "ATC does not have this mode for it"
-    return NO_SUCH_IMPLEMENTATION, "it has one implementation"
+        return NO_SUCH_IMPLEMENTATION, Text("ATC does not have this mode for it")
+    return NO_SUCH_IMPLEMENTATION, Text("it has one implementation")
 
 
 def _other_dtype(node: Node) -> str:

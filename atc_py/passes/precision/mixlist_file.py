@@ -14,6 +14,7 @@ import msgspec
 from atc_py.diag.codes import BAD_CONTROL_FILE
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,7 @@ def _move(op: str, entries: set[tuple[str, MixList]], place: Place) -> Move:
     if len(added) > 1 or len(removed) > 1 or added == removed or alone:
         said = sorted(f"{which.value}-list {change}" for change, which in entries)
         raise BAD_CONTROL_FILE.error(
-            f"the moves of {op} contradict each other: {', '.join(said)}",
+            Text("the moves of {op} contradict each other: {said}", op=op, said=", ".join(said)),
             place=place,
             help="add an operator to one list, and remove it from another one or from none",
         )
@@ -71,14 +72,16 @@ def _entries(document: Any, place: Place) -> Iterator[tuple[str, MixList, str]]:
         raise BAD_CONTROL_FILE.error("the file must hold one object", place=place)
     for name, moves in document.items():
         if name not in _LISTS or not isinstance(moves, dict):
-            message = f"{name!r} is none of {', '.join(_LISTS)}"
+            message = Text("{name} is none of {types}", name=repr(name), types=", ".join(_LISTS))
             raise BAD_CONTROL_FILE.error(message, place=place)
         if not moves.keys() <= {_ADD, _REMOVE}:
-            message = f"{name} takes {_ADD} and {_REMOVE} alone"
+            message = Text(
+                "{name} takes {add} and {remove} alone", name=name, add=_ADD, remove=_REMOVE
+            )
             raise BAD_CONTROL_FILE.error(message, place=place)
         for change, operators in moves.items():
             if not isinstance(operators, list):
-                message = f"{change} of {name} must be a list"
+                message = Text("{change} of {name} must be a list", change=change, name=name)
                 raise BAD_CONTROL_FILE.error(message, place=place)
             for op in operators:
                 yield change, _LISTS[name], str(op)

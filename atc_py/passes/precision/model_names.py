@@ -10,6 +10,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import NO_BFLOAT16, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
 from atc_py.target import socs
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,9 +66,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Di
     near = nearest_of_many(name, known, _NEAREST)
     offered = ", ".join(map(repr, near))
     return NOT_IN_MODEL.diagnostic(
-        f"no {kind} is called {name!r}",
+        Text("no {kind} is called {name}", kind=kind, name=repr(name)),
         place=place,
-        help=f"the nearest names are {offered}" if near else f"the model names no {kind}",
+        help=Text("the nearest names are {near}", near=offered)
+        if near
+        else Text("the model names no {kind}", kind=kind),
     )
 
 
@@ -80,7 +83,7 @@ def check_soc(mode: PrecisionMode, soc: Soc) -> None:
     if mode.is_bfloat16 and not soc.bfloat16:
         known = ", ".join(each.name for each in socs() if each.bfloat16)
         raise NO_BFLOAT16.error(
-            f"{mode.value} needs bfloat16, which {soc.name} does not have",
+            Text("{mode} needs bfloat16, which {soc} does not have", mode=mode.value, soc=soc.name),
             place=Place(field="--precision-mode"),
-            help=f"SoCs with bfloat16 are {known}",
+            help=Text("SoCs with bfloat16 are {known}", known=known),
         )

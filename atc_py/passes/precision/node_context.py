@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.passes.precision.mix_lists import MixList, has_lists
 from atc_py.passes.precision.requested_dtypes import NodeTensors
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +52,9 @@ def _name(value: Value) -> str:
     """Return the name of a value's source in a reason."""
     if value.producer is not None:
         return value.producer.op
-    return f"constant {value.name}" if value.const is not None else f"input {value.name}"
+    return (
+        f"constant {value.name}" if value.const is not None else Text("input {at}", at=value.name)
+    )
 
 
 def _before_cast(value: Value, context: PassContext) -> Value:

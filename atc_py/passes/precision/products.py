@@ -16,6 +16,7 @@ from atc_py.ir import Engine
 from atc_py.target import find_operator
 from atc_py.target.hf32 import HF32_PRODUCTS, PRODUCTS
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node
@@ -43,7 +44,9 @@ def assign_products(graph: Graph, context: PassContext) -> None:
     """Give nodes that round to HF32 the attribute that says so, and put all choices on record."""
     if not context.soc.cube_hf32:
         if context.controls.allow_hf32:
-            message = f"--allow-hf32 true changes nothing: {context.soc.name} has no HF32"
+            message = Text(
+                "--allow-hf32 true changes nothing: {soc} has no HF32", soc=context.soc.name
+            )
             place = Place(field="--allow-hf32")
             context.sink.add(NO_SUCH_IMPLEMENTATION.diagnostic(message, place=place))
         return
@@ -54,7 +57,9 @@ def assign_products(graph: Graph, context: PassContext) -> None:
         if hf32:
             node.attributes[PRODUCTS.name] = HF32_PRODUCTS
         products = "HF32" if hf32 else "float32"
-        context.decisions.remark(node.name, f"products of {products}: {why}")
+        context.decisions.remark(
+            node.name, Text("products of {products}: {why}", products=products, why=why)
+        )
 
 
 def _choice(node: Node, controls: Controls) -> tuple[bool, str]:
@@ -63,10 +68,12 @@ def _choice(node: Node, controls: Controls) -> tuple[bool, str]:
     modes = {HF32_PRODUCTS} if convolves else {HF32_PRODUCTS, _FAST}
     by_name = controls.implementation_by_name(node)
     if by_name is not None:
-        return by_name in modes, f"op-precision-mode of the node, {by_name}"
+        return by_name in modes, Text("op-precision-mode of the node, {by_name}", by_name=by_name)
     if controls.allow_hf32 is not None:
         return controls.allow_hf32, "allow-hf32"
     by_type = controls.implementation_by_type(node)
     if by_type is not None:
-        return by_type in modes, f"op-precision-mode of the operator, {by_type}"
+        return by_type in modes, Text(
+            "op-precision-mode of the operator, {by_type}", by_type=by_type
+        )
     return convolves, "default of " + ("convolutions" if convolves else "matrix products")

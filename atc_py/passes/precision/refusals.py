@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import Words
 from atc_py.diag.codes import NO_KERNEL
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.precision.columns import (
@@ -17,6 +16,7 @@ from atc_py.passes.precision.columns import (
 )
 from atc_py.passes.precision.requested_dtypes import wishes
 from atc_py.target import Values, socs
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic, Place
@@ -42,17 +42,19 @@ class Refusal(msgspec.Struct, frozen=True):
 
     op: str
     place: Place
-    lack: Words
-    help: Words
+    lack: Text
+    help: Text
     soc: str
     rule: str
 
     def diagnostic(self) -> Diagnostic:
         """Return NO_KERNEL at the node's place."""
-        where = f" on {self.soc}" if self.soc else ""
-        with_ = f" with {self.rule}" if self.rule else ""
-        message = f"{self.lack.en}{where}{with_}"
-        return NO_KERNEL.diagnostic(message, place=self.place, help=self.help.en)
+        message = self.lack
+        if self.soc:
+            message += Text(" on {soc}", soc=self.soc)
+        if self.rule:
+            message += Text(" with {rule}", rule=self.rule)
+        return NO_KERNEL.diagnostic(message, place=self.place, help=self.help)
 
 
 def refusal_of(
@@ -61,7 +63,7 @@ def refusal_of(
     """Return the reason that nothing on `soc` meets `wish` for `node`."""
     given = [d for v, d in zip(node.inputs, wish.inputs, strict=True) if v is not None]
     wanted = ", ".join(sorted({dtype.value for dtype in (*given, *wish.outputs)}))
-    lack = Words(f"{node.op} has no kernel for {wanted}", f"没有 {node.op} 的 {wanted} 核")
+    lack = Text("{op} has no kernel for {wanted}", op=node.op, wanted=wanted)
     elsewhere = any(_meets(node, row, other, wish) for other in socs())
     otherwise = tensors is not None and any(
         _meets(node, row, soc, other) for mode in PrecisionMode for other in wishes(mode, tensors)
@@ -82,31 +84,28 @@ def _meets(node: Node, row: TargetOp, soc: Soc, wish: Wish) -> bool:
     return choose_column(node, row, soc, wanted, falls=wish.falls, must=must) is not None
 
 
-def _hint(node: Node, row: TargetOp, soc: Soc) -> Words:
+def _hint(node: Node, row: TargetOp, soc: Soc) -> Text:
     """Return the dtypes that the operator takes, and the limit that excludes the AI Core."""
     offered = [each for each in offered_columns(node, row, soc) if not returns_sums(row, each)]
     floats = any(value.type.dtype.is_float for value in node.present_inputs)
     alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered
     dtypes = ", ".join(sorted({choice.outputs[0].value for choice in alike}))
-    there = Words("it has no kernel here", "此处没有该算子的核")
+    there = Text("it has no kernel here")
     if dtypes:
-        there = Words(f"it takes {dtypes} here", f"此处支持 {dtypes}")
+        there = Text("it takes {dtypes} here", dtypes=dtypes)
     limit = broken_limit(node, row)
-    last = Words(
-        "; try --precision-mode force_fp16 or another --soc",
-        "；请尝试 --precision-mode force_fp16 或其他 --soc",
-    )
-    return there + (Words("", "") if limit is None else _bound(limit)) + last
+    last = Text("; try --precision-mode force_fp16 or another --soc")
+    return there + (Text("") if limit is None else _bound(limit)) + last
 
 
-def _bound(limit: Limit | Values) -> Words:
+def _bound(limit: Limit | Values) -> Text:
     """Return what the AI Core kernel takes of an attribute."""
     if isinstance(limit, Values):
         known = ", ".join(map(str, limit.one_of))
-        return Words(
-            f"; the AI Core takes {limit.attribute} {known} only",
-            f"；AI Core 上 {limit.attribute} 须为 {known}",
+        return Text(
+            "; the AI Core takes {attribute} {known} only", attribute=limit.attribute, known=known
         )
-    span = f"{limit.attribute} in [{limit.low}, {limit.high}]"
-    of, needs = ("the product of ", "各元素之积须满足 ") if limit.product else ("", "须满足 ")
-    return Words(f"; the AI Core takes {of}{span} only", f"；AI Core 上{needs}{span}")
+    template = "; the AI Core takes {span} only"
+    if limit.product:
+        template = "; the AI Core takes the product of {span} only"
+    return Text(template, span=f"{limit.attribute} in [{limit.low}, {limit.high}]")

@@ -11,6 +11,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.precision.mix_lists import CUBE_LIST, MixList
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -103,7 +104,7 @@ def wishes(mode: PrecisionMode, node: NodeTensors) -> Iterator[Wish]:
     elif mode is PrecisionMode.ALLOW_FP32_TO_FP16:
         yield _allow_fp16(node, mode.value)
     elif mode is PrecisionMode.ALLOW_FP32_TO_BF16:
-        yield kept(node, f"{mode.value}: as in the model, else bfloat16", _TO_BF16)
+        yield kept(node, Text("{mode}: as in the model, else bfloat16", mode=mode.value), _TO_BF16)
     elif mode in {PrecisionMode.FORCE_FP32, PrecisionMode.CUBE_FP16IN_FP32OUT}:
         yield from _force_fp32(node, mode.value)
     else:
@@ -159,9 +160,9 @@ def _all(
 def _allow_fp16(node: NodeTensors, mode: str) -> Wish:
     """Return float32 becomes float16 on the cube; elsewhere it does where there is nothing else."""
     if node.op in CUBE_LIST:
-        rule = f"{mode}: float16 on the cube"
+        rule = Text("{mode}: float16 on the cube", mode=mode)
         return _wish(node, lambda dtype: F16 if dtype is F32 else dtype, rule, _TO_F16)
-    return kept(node, f"{mode}: as in the model, else float16", _TO_F16)
+    return kept(node, Text("{mode}: as in the model, else float16", mode=mode), _TO_F16)
 
 
 def _force_fp32(node: NodeTensors, mode: str) -> Iterator[Wish]:
@@ -169,10 +170,10 @@ def _force_fp32(node: NodeTensors, mode: str) -> Iterator[Wish]:
     if node.op in CUBE_LIST and node.floats_alone:
         inputs = [F32 if each is None else _sixteen(each) for each in node.inputs]
         inputs[_BIAS:] = [F32] * len(inputs[_BIAS:])
-        rule = f"{mode}: 16 bits into the cube, float32 out"
+        rule = Text("{mode}: 16 bits into the cube, float32 out", mode=mode)
         yield Wish(tuple(inputs), (F32,) * len(node.outputs), rule)
     falls = frozenset[tuple[DType, DType]]() if node.place is MixList.BLACK else _TO_EITHER
-    yield _all(node, F32, f"{mode}: floats become float32", falls)
+    yield _all(node, F32, Text("{mode}: floats become float32", mode=mode), falls)
 
 
 def _sixteen(dtype: DType) -> DType:
@@ -183,24 +184,34 @@ def _sixteen(dtype: DType) -> DType:
 def _mixed(node: NodeTensors, mode: PrecisionMode) -> Iterator[Wish]:
     """Yield what lists ask: 16 bits for white, the model's for black, the producer's for gray."""
     narrow, falls = (BF16, _TO_BF16) if mode is _MIXED_BF16 else (F16, _TO_F16)
-    of = f" of {node.list_of}" if node.list_of else ""
-    where = f"{mode.value}: {node.place.value} list{of}"
+    template = "{mode}: {place} list of {of}" if node.list_of else "{mode}: {place} list"
+    where = Text(template, mode=mode.value, place=node.place.value, of=node.list_of)
     if node.place is MixList.BLACK:
-        yield kept(node, f"{where}, as in the model")
+        yield kept(node, Text("{where}, as in the model", where=where))
     elif node.place is MixList.WHITE:
         if node.has_floats:
-            wish = _all(node, narrow, f"{where}, {narrow.value}")
+            wish = _all(node, narrow, Text("{where}, {dtype}", where=where, dtype=narrow.value))
             yield replace(wish, short=True, otherwise=NO_16_BIT_KERNEL)
-            yield kept(node, f"{where}, but without a kernel for {narrow.value}")
+            yield kept(
+                node,
+                Text(
+                    "{where}, but without a kernel for {narrow}", where=where, narrow=narrow.value
+                ),
+            )
         else:
-            yield kept(node, f"{where}, but with integers, as in the model")
+            yield kept(node, Text("{where}, but with integers, as in the model", where=where))
     elif node.before is not None:
         op, dtype = node.before
-        yield _all(node, dtype, f"{where}, {dtype.value} as {op} before it", falls)
+        yield _all(
+            node,
+            dtype,
+            Text("{where}, {dtype} as {op} before it", where=where, dtype=dtype.value, op=op),
+            falls,
+        )
     elif mode is _MIXED_BF16:
-        yield kept(node, f"{where}, nothing before it, as in the model", falls)
+        yield kept(node, Text("{where}, nothing before it, as in the model", where=where), falls)
     else:
-        yield _allow_fp16(node, f"{where}, nothing before it")
+        yield _allow_fp16(node, Text("{where}, nothing before it", where=where))
 
 
 def _wish(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import Words
 from atc_py.ir.constants import CLIP_LIMITS, OpaqueConst, narrows
 from atc_py.target import Unit, find_operator
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,20 +40,20 @@ class ClippedInfinities(msgspec.Struct, frozen=True):
     dtype: DType
 
     @property
-    def lack(self) -> Words:
+    def lack(self) -> Text:
         """The change that the clip makes."""
         there = f"{CLIP_LIMITS[self.dtype]:.5g}"
-        return Words(
-            f"the weight clip makes infinities of constant {self.name!r} ±{there} in "
-            f"{self.dtype.value}",
-            f"权重截断使常量 {self.name!r} 中的无穷大在 {self.dtype.value} 中变为 ±{there}",
+        return Text(
+            "the weight clip makes infinities of constant {name} ±{there} in {dtype}",
+            name=repr(self.name),
+            there=there,
+            dtype=self.dtype.value,
         )
 
     @property
-    def observed(self) -> Words:
+    def observed(self) -> Text:
         """The number of elements that change."""
-        plural = "y" if self.count == 1 else "ies"
-        return Words(f"{self.count} infinit{plural}", f"{self.count} 个无穷大")
+        return plural(self.count, "{n} infinity", "{n} infinities")
 
 
 def is_clipped(cast: Node) -> bool:

@@ -12,6 +12,7 @@ from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, decode_graph
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +67,11 @@ class ApplyOffsetWPass(Pass):
             layer = _layer_of(node, offsets.size)
             if layer is None:
                 found = offsets[offsets != 0][0]
-                message = f"no layer before {node.op} can take offset_w, found {found} in its words"
+                message = Text(
+                    "no layer before {op} can take offset_w, found {actual} in its words",
+                    op=node.op,
+                    actual=found,
+                )
                 place = context.place(node)
                 context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP))
                 continue

@@ -11,6 +11,7 @@ from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
 from atc_py.passes.quant.half_scales import LARGEST, LEAST, has_root
 from atc_py.tensor.scale_words import decode_graph
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,9 +72,11 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
         factors = (np.sqrt(scale) if rooted else scale).astype(np.float16)
     if not np.isfinite(factors).all():
         worst = scale[~np.isfinite(factors)].flat[0]
-        message = (
-            f"deq_scale must be a number that {context.soc.name} can multiply by, once or by its "
-            f"root twice, as float16; found {worst:g}"
+        message = Text(
+            "deq_scale must be a number that {soc} can multiply by, once or by its root "
+            "twice, as float16; found {worst}",
+            soc=context.soc.name,
+            worst=f"{worst:g}",
         )
         hint = "quantize the layer with other factors, or choose another --soc"
         sink.add(NO_KERNEL.diagnostic(message, place=context.place(dequant), help=hint))

@@ -18,6 +18,7 @@ from atc_py.passes.quant.zeros import (
     zeros_of,
 )
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -158,7 +159,11 @@ def _tell_unclear(layer: Node, found: str, context: PassContext) -> None:
     """Report offsets that cannot be folded, unless set-offset-x reports them for the padding."""
     if counts_padding(layer):
         return
-    message = f"{layer.op} must have data of one int8 offset to fold into its bias, found {found}"
+    message = Text(
+        "{op} must have data of one int8 offset to fold into its bias, found {actual}",
+        op=layer.op,
+        actual=found,
+    )
     place = context.place(layer)
     context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP))
 
@@ -166,9 +171,11 @@ def _tell_unclear(layer: Node, found: str, context: PassContext) -> None:
 def _tell_open(layer: Node, context: PassContext) -> None:
     """Report a layer whose offset CANN does not fold, as the shape of its data is not known."""
     found = "unknown" if layer.input(0) is None else f"{layer.present_inputs[0].type}"
-    message = (
-        f"{layer.op} must have data of a known shape for ATC to fold their offset into its bias, "
-        f"found {found}"
+    message = Text(
+        "{op} must have data of a known shape for ATC to fold their offset into its "
+        "bias, found {actual}",
+        op=layer.op,
+        actual=found,
     )
     place = context.place(layer)
     context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP_OPEN))
@@ -244,9 +251,11 @@ def _wrapped(layer: Node, exact: Integers, context: PassContext) -> npt.NDArray[
     limits = np.iinfo(np.int32)
     wrong = exact[(exact < limits.min) | (exact > limits.max)]
     if wrong.size:
-        message = (
-            f"the bias of {layer.op} must be within int32 with the offset of its data folded in, "
-            f"found {int(wrong.flat[0])}"
+        message = Text(
+            "the bias of {op} must be within int32 with the offset of its data folded "
+            "in, found {flat}",
+            op=layer.op,
+            flat=int(wrong.flat[0]),
         )
         place = context.place(layer)
         context.sink.add(QUANT_BIAS_WRAPS.diagnostic(message, place=place, help=_HELP_WRAPS))

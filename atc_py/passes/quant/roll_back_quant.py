@@ -12,6 +12,7 @@ from atc_py.passes.precision.casts import insert_cast
 from atc_py.passes.quant.constants import constant_codes, constant_factors
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,4 +194,4 @@ def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channe
 
 def _reason(channels: int) -> str:
     """Return why a layer is taken back, as records say it."""
-    return f"roll-back-quant: {channels} input channels"
+    return Text("roll-back-quant: {channels} input channels", channels=channels)

@@ -14,6 +14,7 @@ from atc_py.passes.quant.zeros import (
     zeros_of,
 )
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph
@@ -57,9 +58,11 @@ class SetOffsetXPass(Pass):
                 node.attributes["offset_x"] = zero
                 changes += zero != 0
             elif zeros != UNKNOWN:
-                message = (
-                    f"{node.op} must pad with the one int8 number that stands for 0 in its data, "
-                    f"found {said(zeros)}"
+                message = Text(
+                    "{op} must pad with the one int8 number that stands for 0 in its "
+                    "data, found {said}",
+                    op=node.op,
+                    said=said(zeros),
                 )
                 place = context.place(node)
                 context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP))

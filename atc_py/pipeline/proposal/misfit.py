@@ -13,6 +13,7 @@ from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_NODE
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.pipeline.proposal.open_dims import given_dims, shapes_of
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +105,12 @@ def _diagnostic(
     at = f"at {where}, " if where else ""
     several = len(found) > 1
     return BAD_INPUT_SHAPE.diagnostic(
-        f'the model does not take "{format_input_shapes(given)}": {at}{fault.message}',
+        Text(
+            'the model does not take "{input_shapes}": {at}{message}',
+            input_shapes=format_input_shapes(given),
+            at=at,
+            message=fault.message,
+        ),
         place=dataclasses.replace(INPUT_SHAPE_PLACE, file=str(file.path)),
         help=f"the nearest dims that fit {'are' if several else 'are these:'} --input-shape "
         + " or ".join(f'"{text}"' for text in found),

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from atc_py.check.added_findings import amended, without_errors
 from atc_py.check.findings import Standing
 from atc_py.check.open_dims import doubted, reserved
-from atc_py.diag import Words
 from atc_py.pipeline.proposal.judging import key_of
 from atc_py.system.structs import replace
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["open_check"]
 
-_FIX = Words("fix the open dims with --input-shape", "请用 --input-shape 固定未定的维度")
+_FIX = Text("fix the open dims with --input-shape")
 
 
 def open_check(
@@ -50,7 +50,7 @@ def open_check(
     if best.fits:
         check = _without_refuted(known, best.judgment, advice.text)
         if best.judgment.checked.check.standing is not Standing.ERROR:
-            only = Words(f"tried with {advice.text}", f"仅以 {advice.text} 试过")
+            only = Text("tried with {advice}", advice=advice.text)
             certain = _certain_refusals(known, refused)
             lacks = [
                 each if key_of(each) in certain else reserved(each, only, each.help)
@@ -82,7 +82,7 @@ def _without_refuted(known: Judgment, witness: Judgment, text: str) -> ModelChec
     there = witness.of(Standing.ERROR)
     refuted = {key: each for key, each in known.of(Standing.ERROR).items() if key not in there}
     gone = known.faults_beyond(witness.faults)
-    reason = Words(f"it is not so with {text}", f"取 {text} 时并非如此")
+    reason = Text("it is not so with {text}", text=text)
     undecided = {each: reserved(each, reason, _FIX) for each in refuted.values()}
     check = without_errors(known.checked.check, known.model, undecided, gone)
     return amended(check, known.model, [doubted(each, "", reason, _FIX) for each in gone])
@@ -90,9 +90,7 @@ def _without_refuted(known: Judgment, witness: Judgment, text: str) -> ModelChec
 
 def _reasons(known: Judgment, best: Tried, count: int) -> Iterator[Finding]:
     """Yield the faults of the best choice, as not decided, if none fits."""
-    reason = Words(
-        f"so with the best of {count} choices of dims", f"在试过的 {count} 种维度中最好的一种下如此"
-    )
+    reason = Text("so with the best of {count} choices of dims", count=count)
     certain = known.of(Standing.ERROR)
     for fault in best.judgment.faults_beyond(known.faults):
         yield doubted(fault, "", reason, _FIX)

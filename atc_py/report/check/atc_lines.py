@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from atc_py.check.findings import Standing
-from atc_py.diag import Words
 from atc_py.diag.codes import UNKNOWN_OPERATOR, UNSUPPORTED_OPSET
 from atc_py.system.json_text import escaped
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ _TYPE_UNSUPPORTED, _PARAM_INVALID, _NAME_REPEATED = 1, 2, 9
 
 _TYPE_CODES = {UNKNOWN_OPERATOR.id, UNSUPPORTED_OPSET.id}
 
-_REPEATED = Words("another node has the same name", "与其他节点重名")
+_REPEATED = Text("another node has the same name")
 
 
 def check_atc(document: CheckDocument) -> str:

@@ -14,6 +14,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_BASELINE
 from atc_py.report.check.document import VERSION, BaselineCount
 from atc_py.system.input_files import read_bytes
+from atc_py.text import Text, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +106,14 @@ def read_baseline(path: Path) -> Baseline:
     """
     report = _decoded_parts(path)
     if report.version != VERSION:
-        raise _not_a_report(path, f"its version is {report.version}, this atc-py reads {VERSION}")
+        raise _not_a_report(
+            path,
+            Text(
+                "its version is {version}, this atc-py reads {version_2}",
+                version=report.version,
+                version_2=VERSION,
+            ),
+        )
     found = [
         (model.path, finding.fingerprint)
         for model in report.models
@@ -120,15 +128,15 @@ def _decoded_parts(path: Path) -> _Report:
     try:
         return msgspec.json.decode(data, type=_Report)
     except ValueError as error:
-        raise _not_a_report(path, str(error)) from error
+        raise _not_a_report(path, error_text(error)) from error
     except RecursionError as error:
-        raise _not_a_report(path, "it is nested too deeply") from error
+        raise _not_a_report(path, Text("it is nested too deeply")) from error
 
 
 def _not_a_report(path: Path, reason: str) -> AtcError:
     """Return the diagnostic for a file that is not a report."""
     return BAD_BASELINE.error(
-        f"the baseline {path} is not a report of a check: {reason}",
+        Text("the baseline {path} is not a report of a check: {reason}", path=path, reason=reason),
         place=Place(str(path)),
         help=_HELP,
     )

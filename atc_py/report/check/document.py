@@ -7,9 +7,9 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from atc_py.check.findings import Standing
-from atc_py.diag import LANGUAGES
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN, QuantBias
 from atc_py.source import BiasSource
+from atc_py.text import LANGUAGES
 
 __all__ = [
     "VERSION",

@@ -9,7 +9,7 @@ import msgspec
 from atc_py.check.condition_words import with_condition
 from atc_py.check.findings import Standing
 from atc_py.check.rewrite_text import rewrite_text
-from atc_py.diag import Words
+from atc_py.text import verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,8 +50,8 @@ class Group(msgspec.Struct, frozen=True):
         if self.first.effect:
             observed = self.first.observed if len(self.sightings) == 1 else ""
             first = self.first
-            return rewrite_text(first.op, first.field, observed, first.effect, language)
-        allowed, when = Words.same(self.first.allowed), Words.same(self.first.when)
+            return rewrite_text(first.op, first.field, observed, first.effect).in_language(language)
+        allowed, when = verbatim(self.first.allowed), verbatim(self.first.when)
         demand = with_condition(allowed, when).in_language(language)
         return demand if self.first.allowed else self.first.message
 

@@ -10,8 +10,6 @@ import msgspec
 
 from atc_py import __version__
 from atc_py.check.findings import Standing, fingerprint_of
-from atc_py.diag import Words
-from atc_py.diag.language import in_language
 from atc_py.report.check.document import (
     VERSION,
     Biases,
@@ -31,6 +29,7 @@ from atc_py.report.check.fix_command import fix_command
 from atc_py.report.check.words import kept_text
 from atc_py.system.json_text import format_json
 from atc_py.target import socs
+from atc_py.text import Text, in_language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,9 +83,9 @@ def _soc_note(name: str, language: str) -> str:
     """Return that the kernels of a SoC are assumed; nothing where they are published."""
     if name not in {soc.name for soc in socs() if soc.assumed_kernels}:
         return ""
-    note = Words(
-        f"The kernels of {_text(name)} are not published; the dtypes that they take are assumed.",
-        f"{_text(name)} 的核未公开，其支持的数据类型为推定。",
+    note = Text(
+        "The kernels of {name} are not published; the dtypes that they take are assumed.",
+        name=_text(name),
     )
     return note.in_language(language)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
 from atc_py.report.escape import clipped
+from atc_py.text import Text, all_of, plural, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,32 +18,31 @@ __all__ = ["deciding_text", "hint_text"]
 def hint_text(model: CheckedModel, language: str) -> str:
     """Return the sentence before the shapes for open dims."""
     if model.shape_hint_fits:
-        words = Words(
-            "Some dims are open. The model accepts these proposed dims; replace them with your own:",
-            "部分维度未确定。以下取值经检查可用，仅为建议，请换成实际值：",
+        words = Text(
+            "Some dims are open. The model accepts these proposed dims; replace them with your own:"
         )
     else:
-        words = Words(
-            f"Some dims are open. None of the {model.shape_hint_tries} choices that were tried "
-            "fits the model; replace the names with numbers:",
-            f"部分维度未确定。试过的 {model.shape_hint_tries} 种取值均不适用，请将名称换成数值：",
+        words = Text(
+            "Some dims are open. None of the {shape_hint_tries} choices that were tried fits "
+            "the model; replace the names with numbers:",
+            shape_hint_tries=model.shape_hint_tries,
         )
     return words.in_language(language)
 
 
-def deciding_text(model: CheckedModel, language: str) -> str:
+def deciding_text(model: CheckedModel) -> Text:
     """Say which dims decide: `height and width of images decide`; mostly empty."""
     if not model.deciding:
-        return ""
+        return Text("")
     dims = _dims(model.deciding)
-    labels: dict[tuple[str, ...], list[Words]] = {}
+    labels: dict[tuple[str, ...], list[Text]] = {}
     for axes in dims:
         inputs = tuple(dict.fromkeys(each.input for each in axes))
         labels.setdefault(inputs, []).append(_label(axes[0]))
     parts = [_of_inputs(inputs, named) for inputs, named in labels.items()]
-    text = Words(_joined_texts([each.en for each in parts]), " 和 ".join(each.zh for each in parts))
-    verb = "decide" if len(dims) > 1 else "decides"
-    return Words(f"{text.en} {verb}", f"取决于 {text.zh}").in_language(language)
+    *most, last = parts
+    named = Text(" and ", context="inputs").join([Text(", ", context="inputs").join(most), last])
+    return plural(len(dims), "{dims} decides", "{dims} decide", dims=named if most else last)
 
 
 def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
@@ -54,22 +53,12 @@ def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
     return list(dims.values())
 
 
-def _label(axis: OpenAxis) -> Words:
+def _label(axis: OpenAxis) -> Text:
     """Name a dim, or its axis where it has no name."""
     name = clipped(axis.name)
-    return Words.same(name) if name else Words(f"axis {axis.axis}", f"轴 {axis.axis}")
+    return verbatim(name) if name else Text("axis {axis}", axis=axis.axis)
 
 
-def _of_inputs(inputs: Sequence[str], labels: Sequence[Words]) -> Words:
+def _of_inputs(inputs: Sequence[str], labels: Sequence[Text]) -> Text:
     """Name dims with their inputs: `height and width of images`."""
-    shown = [clipped(each) for each in inputs]
-    named, names = _joined_texts([each.en for each in labels]), _joined_texts(shown)
-    chinese = "、".join(each.zh for each in labels)
-    space = " " if chinese[:1].isascii() else ""  # Chinese sets a space before Latin text only
-    return Words(f"{named} of {names}", f"{'、'.join(shown)} 的{space}{chinese}")
-
-
-def _joined_texts(texts: Sequence[str]) -> str:
-    """List texts: `a`, `a and b`, `a, b and c`."""
-    *most, last = texts
-    return f"{', '.join(most)} and {last}" if most else last
+    return Text("{dims} of {inputs}", dims=all_of(labels), inputs=all_of(map(clipped, inputs)))

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from atc_py.check.findings import Standing
-from atc_py.diag import COLON, ExitCode
+from atc_py.diag import ExitCode
 from atc_py.diag.codes import find_code
 from atc_py.report.check.words import node_text
 from atc_py.system.json_text import escaped
+from atc_py.text import COLON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

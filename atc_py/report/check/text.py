@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
-from atc_py.diag import COLON, COMMA
 from atc_py.report.check.groups import groups
 from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
@@ -24,6 +23,7 @@ from atc_py.report.check.words import (
 )
 from atc_py.report.escape import clipped, visible
 from atc_py.report.tables import Table, plain_lines
+from atc_py.text import COLON, COMMA, Text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -182,25 +182,27 @@ def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
     )
     rest = len(findings) - most
     if rest > 0:
-        text += f" and {rest} more" if language == "en" else f" 等另外 {rest} 个"
+        text += Text(" and {left} more", context="findings", left=rest).in_language(language)
     observed = clipped(observed_text(findings[0], language))
     return COLON.in_language(language).join(part for part in (text, observed) if part)
 
 
 def _rest_line(count: int, language: str) -> str:
     """Return the line that counts the items not named."""
-    if language == "en":
-        return f"  ... and {count} more {'node' if count == 1 else 'nodes'}; --verbose names all"
-    return f"  …… 另有 {count} 个节点；--verbose 可列出全部"
+    return plural(
+        count,
+        "  ... and {n} more node; --verbose names all",
+        "  ... and {n} more nodes; --verbose names all",
+    ).in_language(language)
 
 
 def _more_line(count: int, language: str) -> str:
     """Return the line that counts the groups not shown."""
-    if language == "en":
-        return (
-            f"... and {count} more {'finding' if count == 1 else 'findings'}; --verbose names all"
-        )
-    return f"…… 另有 {count} 条检查结果；--verbose 可列出全部"
+    return plural(
+        count,
+        "... and {n} more finding; --verbose names all",
+        "... and {n} more findings; --verbose names all",
+    ).in_language(language)
 
 
 def _operators(model: CheckedModel, language: str, *, verbose: bool) -> Table:
@@ -221,7 +223,7 @@ def _operators(model: CheckedModel, language: str, *, verbose: bool) -> Table:
         for row in rest:
             counts.update(row.counts)
         nodes = sum(row.nodes for row in rest)
-        label = f"... {len(rest)} more" if language == "en" else f"…… 另有 {len(rest)} 种"
+        label = Text("... {n} more", context="operators", n=len(rest)).in_language(language)
         rows += ((label, str(nodes), *_cells(counts, standings)),)
     columns = _columns(("operator",), standings, language)
     return Table(HEADINGS["operators"].in_language(language), columns, rows)

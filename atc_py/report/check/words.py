@@ -6,12 +6,12 @@ import shlex
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
-from atc_py.diag import COLON, COMMA, SEMICOLON, Words
 from atc_py.diag.codes import BAD_INPUT_SHAPE, DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.report.check.open_dims import deciding_text
 from atc_py.report.escape import visible
 from atc_py.spec.deviations import Certainty
+from atc_py.text import COLON, COMMA, SEMICOLON, Text, all_of, plural, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,24 +35,24 @@ __all__ = [
 ]
 
 LEVELS = {
-    Standing.ERROR: Words("error", "错误"),
-    Standing.UNKNOWN: Words("unknown", "待定"),
-    Standing.PARSER: Words("parser", "解析器"),
-    Standing.REWRITE: Words("rewrite", "改写"),
-    Standing.AICPU: Words("aicpu", "AI CPU"),
-    Standing.ACCURACY: Words("accuracy", "精度"),
-    Standing.SUPPORTED: Words("supported", "支持"),
+    Standing.ERROR: Text("error", context="level"),
+    Standing.UNKNOWN: Text("unknown"),
+    Standing.PARSER: Text("parser"),
+    Standing.REWRITE: Text("rewrite"),
+    Standing.AICPU: Text("aicpu"),
+    Standing.ACCURACY: Text("accuracy"),
+    Standing.SUPPORTED: Text("supported"),
 }
 """Levels, printed before a finding."""
 
 COLUMNS = {
-    Standing.SUPPORTED: Words("supported", "支持"),
-    Standing.ACCURACY: Words("accuracy", "精度"),
-    Standing.AICPU: Words("AI CPU", "AI CPU"),
-    Standing.REWRITE: Words("rewritten", "改写"),
-    Standing.PARSER: Words("parser", "解析器"),
-    Standing.UNKNOWN: Words("unknown", "待定"),
-    Standing.ERROR: Words("unsupported", "不支持"),
+    Standing.SUPPORTED: Text("supported"),
+    Standing.ACCURACY: Text("accuracy"),
+    Standing.AICPU: Text("AI CPU"),
+    Standing.REWRITE: Text("rewritten"),
+    Standing.PARSER: Text("parser"),
+    Standing.UNKNOWN: Text("unknown"),
+    Standing.ERROR: Text("unsupported"),
 }
 """Headings of counts of nodes, the best first."""
 
@@ -60,55 +60,53 @@ _BUSY = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
 """Levels that a verdict mentions in addition to errors."""
 
 HEADINGS = {
-    "all": Words("all", "全部"),
-    "biases": Words("Biases of int8 layers", "int8 层的偏置"),
-    "certainty": Words("certainty", "依据"),
-    "filter": Words("Filter", "筛选"),
-    "findings": Words("Findings", "检查结果"),
-    "found": Words("found", "实际为"),
-    "help": Words("help", "建议"),
-    "known": Words("known", "已知"),
-    "level": Words("Level", "级别"),
-    "list": Words("operator list", "算子清单"),
-    "lists": Words("Operator lists", "各算子清单"),
-    "model": Words("model", "模型"),
-    "network": Words("nodes", "节点"),
-    "node": Words("node", "节点"),
-    "note": Words("note", "说明"),
-    "none": Words("No findings.", "未发现问题。"),
-    "not_listed": Words("not listed", "不在清单中"),
-    "operator": Words("operator", "算子"),
-    "operators": Words("Operators", "算子"),
-    "precision_mode": Words("precision mode", "精度模式"),
-    "pattern": Words("%1 of %2 findings shown", "共 %2 条，显示 %1 条"),
-    "rule": Words("rule", "规则"),
-    "search": Words("Search names and values", "搜索名称和取值"),
-    "soc": Words("SoC", "SoC"),
-    "summary": Words("Summary", "汇总"),
-    "taken_by": Words("taken by", "可用清单"),
-    "fixed_by": Words("fixed by", "可改写"),
-    "fix": Words("Fix", "改写"),
-    "title": Words("Model check", "模型检查"),
-    "total": Words("total", "合计"),
-    "hidden": Words(
-        "known findings are omitted; --verbose shows them", "已省略已知结果；--verbose 可显示"
-    ),
-    "undecided": Words("not decided", "无法判定"),
-    "verdict": Words("verdict", "结论"),
+    "all": Text("all"),
+    "biases": Text("Biases of int8 layers"),
+    "certainty": Text("certainty"),
+    "filter": Text("Filter"),
+    "findings": Text("Findings"),
+    "found": Text("found"),
+    "help": Text("help"),
+    "known": Text("known"),
+    "level": Text("Level"),
+    "list": Text("operator list"),
+    "lists": Text("Operator lists"),
+    "model": Text("model"),
+    "network": Text("nodes", context="table"),
+    "node": Text("node"),
+    "note": Text("note"),
+    "none": Text("No findings."),
+    "not_listed": Text("not listed"),
+    "operator": Text("operator"),
+    "operators": Text("Operators"),
+    "precision_mode": Text("precision mode"),
+    "pattern": Text("%1 of %2 findings shown"),
+    "rule": Text("rule"),
+    "search": Text("Search names and values"),
+    "soc": Text("SoC"),
+    "summary": Text("Summary"),
+    "taken_by": Text("taken by"),
+    "fixed_by": Text("fixed by"),
+    "fix": Text("Fix"),
+    "title": Text("Model check"),
+    "total": Text("total"),
+    "hidden": Text("known findings are omitted; --verbose shows them"),
+    "undecided": Text("not decided"),
+    "verdict": Text("verdict"),
 }
 """Single words and short sentences."""
 
 CERTAINTIES = {
-    Certainty.PROVEN: Words("proven by published sources", "公开源码可证实"),
-    Certainty.INFERRED: Words("inferred", "推断"),
+    Certainty.PROVEN: Text("proven by published sources"),
+    Certainty.INFERRED: Text("inferred"),
 }
 """Grounds of what is said of CANN."""
 
 _TAILS = {
-    Standing.REWRITE: Words("{n} rewritten", "{n} 个需改写"),
-    Standing.AICPU: Words("{n} on the AI CPU", "{n} 个在 AI CPU 上运行"),
-    Standing.ACCURACY: Words("{n} with other accuracy", "{n} 个精度可能有偏差"),
-    Standing.UNKNOWN: Words("{n} not decided", "{n} 个无法判定"),
+    Standing.REWRITE: Text("{n} rewritten"),
+    Standing.AICPU: Text("{n} on the AI CPU"),
+    Standing.ACCURACY: Text("{n} with other accuracy"),
+    Standing.UNKNOWN: Text("{n} not decided"),
 }
 
 
@@ -123,23 +121,22 @@ def verdict_text(model: CheckedModel, language: str, cann: int = NEWEST_CANN) ->
     verdict = Standing(model.verdict)
     counts = {Standing(name): count for name, count in model.node_counts.items()}
     head, on_cann = _head(model, verdict, counts), _on_cann(model, cann)
-    if on_cann.en:
+    if on_cann:
         supported = verdict not in {Standing.ERROR, Standing.UNKNOWN}
-        head += (Words(", but ", "，但") if supported else SEMICOLON) + on_cann
+        head += (Text(", but ") if supported else SEMICOLON) + on_cann
     deviating = _nodes_with(model, DEVIATES_ON_CANN.id, Standing.ACCURACY)
     counts[Standing.ACCURACY] = counts.get(Standing.ACCURACY, 0) - deviating
     tails = [
-        _TAILS[each].in_language(language).format(n=counts[each])
+        _TAILS[each].with_values(n=counts[each])
         for each in _BUSY
         # An undecided verdict counts its nodes itself.
         if counts.get(each) and not (each is verdict is Standing.UNKNOWN)
     ]
-    tail = COMMA.in_language(language).join(tails)
-    texts = (head.in_language(language), tail, deciding_text(model, language))
-    return SEMICOLON.in_language(language).join(text for text in texts if text)
+    texts = (head, COMMA.join(tails), deciding_text(model))
+    return SEMICOLON.join(text for text in texts if text).in_language(language)
 
 
-def _on_cann(model: CheckedModel, cann: int) -> Words:
+def _on_cann(model: CheckedModel, cann: int) -> Text:
     """Return `2 nodes compute something else on CANN 9 and 1 is refused by its parser`.
 
     What is inferred of all of them is called so, and of some of them how many.
@@ -149,37 +146,50 @@ def _on_cann(model: CheckedModel, cann: int) -> Words:
     only = model.nodes == 1
     facts = []
     if other:
-        verb = "computes" if other == 1 else "compute"
-        facts.append(
-            Words(
-                f"{'it' if only else _nodes(other)} {verb} something else on CANN {cann}",
-                f"{'它' if only else f'其中 {other} 个节点'}在 CANN {cann} 上的结果与 ONNX 不同",
-            )
-            + _inferred(model, DEVIATES_ON_CANN.id, other)
+        computes = plural(
+            other,
+            "{n} node computes something else on CANN {cann}",
+            "{n} nodes compute something else on CANN {cann}",
+            cann=cann,
         )
+        if only:
+            computes = Text("it computes something else on CANN {cann}", cann=cann)
+        facts.append(computes + _inferred(model, DEVIATES_ON_CANN.id, other))
     if refused:
-        verb = "is" if refused == 1 else "are"
-        whose = "its parser" if other and not only else f"the parser of CANN {cann}"
-        what = str(refused) if other else _nodes(refused)
-        places = f"{'' if other else '其中 '}{refused} 个节点"
         facts.append(
-            Words(
-                f"{'it' if only else what} {verb} refused by {whose}",
-                f"{'它' if only else places}不被 CANN {cann} 的解析器接受",
-            )
+            _refused(refused, cann, only=only, also=bool(other))
             + _inferred(model, REFUSED_BY_PARSER.id, refused)
         )
-    return Words(" and ", "，").join(facts) if facts else Words("", "")
+    return Text(" and ", context="verdict").join(facts)
 
 
-def _inferred(model: CheckedModel, code: str, total: int) -> Words:
+def _refused(count: int, cann: int, *, only: bool, also: bool) -> Text:
+    """Return `1 node is refused by the parser of CANN 9`; `also` after other nodes."""
+    if only:
+        return Text("it is refused by the parser of CANN {cann}", cann=cann)
+    if also:
+        return plural(
+            count,
+            "{n} is refused by its parser",
+            "{n} are refused by its parser",
+            cann=cann,
+        )
+    return plural(
+        count,
+        "{n} node is refused by the parser of CANN {cann}",
+        "{n} nodes are refused by the parser of CANN {cann}",
+        cann=cann,
+    )
+
+
+def _inferred(model: CheckedModel, code: str, total: int) -> Text:
     """Return ` (inferred)` if findings of a code are that for all their nodes, or for how many."""
     count = total - _nodes_with(model, code, certainty=Certainty.PROVEN.value)
     if not count:
-        return Words("", "")
+        return Text("")
     if count == total:
-        return Words(" (inferred)", "（推断）")
-    return Words(f" ({count} inferred)", f"（{count} 个为推断）")
+        return Text(" (inferred)")
+    return Text(" ({count} inferred)", count=count)
 
 
 def _nodes_with(
@@ -209,29 +219,28 @@ def lists_text(document: CheckDocument, model: CheckedModel, language: str) -> s
         *((each.name, each.verdict, each.errors) for each in model.other_lists),
     ]
     return SEMICOLON.join(
-        Words.same(name) + COLON + _list_verdict(verdict, count) for name, verdict, count in rows
+        verbatim(name) + COLON + _list_verdict(verdict, count) for name, verdict, count in rows
     ).in_language(language)
 
 
-def kept_text(operators: Sequence[str], list_name: str) -> Words:
+def kept_text(operators: Sequence[str], list_name: str) -> Text:
     """Return `AscendDequant and Addcmul are not on the newer pages of cann-9.0, which keeps ...`."""
-    *first, last = operators
-    names = f"{', '.join(first)} and {last}" if first else last
-    one = not first
-    return Words(
-        f"{names} {'is' if one else 'are'} not on the newest pages of {list_name}; the list keeps "
-        f"{'it' if one else 'them'} as {'it was' if one else 'they were'} listed before, "
-        f"because quantizers and exporters still write {'it' if one else 'them'}",
-        f"{list_name} 的最新页面已不再列出 {'、'.join(operators)}；"
-        "因量化工具与导出器仍会生成，本清单沿用其早期规格",
+    return plural(
+        len(operators),
+        "{names} is not on the newest pages of {list_name}; the list keeps it as it was listed "
+        "before, because quantizers and exporters still write it",
+        "{names} are not on the newest pages of {list_name}; the list keeps them as they were "
+        "listed before, because quantizers and exporters still write them",
+        names=all_of(operators),
+        list_name=list_name,
     )
 
 
-def _list_verdict(verdict: str, errors: int) -> Words:
+def _list_verdict(verdict: str, errors: int) -> Text:
     """Return the verdict of a list in words, with the number of errors."""
     if verdict != Standing.ERROR.value:
         return LEVELS[Standing(verdict)]
-    return Words(f"{errors} {'error' if errors == 1 else 'errors'}", f"{errors} 个错误")
+    return plural(errors, "{n} error", "{n} errors")
 
 
 def baseline_text(document: CheckDocument) -> str:
@@ -240,12 +249,12 @@ def baseline_text(document: CheckDocument) -> str:
     if count is None:
         return ""
     texts = [
-        Words(f"{count.known} known", f"{count.known} 条已知"),
-        Words(f"{count.new} new", f"{count.new} 条新增"),
+        Text("{known} known", known=count.known),
+        Text("{new} new", new=count.new),
     ]
     if count.gone:
-        texts.append(Words(f"{count.gone} gone", f"{count.gone} 条已消除"))
-    head = Words("compared with the baseline", "与基线比较")
+        texts.append(Text("{gone} gone", gone=count.gone))
+    head = Text("compared with the baseline")
     return (head + COLON + COMMA.join(texts)).in_language(document.lang)
 
 
@@ -258,7 +267,7 @@ def node_text(found: Found, language: str) -> str:
     text = " ".join(part for part in parts if part)
     if not found.scope:
         return text
-    return f"{text} in {found.scope}" if language == "en" else f"{text}（{found.scope}）"
+    return Text("{node} in {scope}", node=text, scope=found.scope).in_language(language)
 
 
 def observed_text(found: Found, language: str) -> str:
@@ -282,27 +291,29 @@ def _quoted_name(name: str) -> str:
     return f'"{name}"' if name else ""
 
 
-def _head(model: CheckedModel, verdict: Standing, counts: dict[Standing, int]) -> Words:
+def _head(model: CheckedModel, verdict: Standing, counts: dict[Standing, int]) -> Text:
     """Return the first part of the verdict, without counts of other levels."""
     total, faults = model.nodes, len(model.faults)
     if faults and not total:
-        return Words(f"not checked: {_faults(faults)}", f"未检查：文件有 {faults} 处问题")
+        return plural(faults, "not checked: {n} fault", "not checked: {n} faults")
     if verdict is Standing.ERROR:
         return _not_supported(model)
     if verdict is Standing.UNKNOWN:
         count = counts.get(Standing.UNKNOWN, 0)
-        return Words(
-            f"not decided: {count} of {_nodes(total)}",
-            f"无法判定：{total} 个节点中的 {count} 个",
+        return plural(
+            total,
+            "not decided: {count} of {n} node",
+            "not decided: {count} of {n} nodes",
+            count=count,
         )
     if total == 0:
-        return Words("supported: no nodes", "支持：无节点")
+        return Text("supported: no nodes")
     if total == 1:
-        return Words("supported: its only node", "支持：唯一的节点")
-    return Words(f"supported: all {total} nodes", f"支持：全部 {total} 个节点")
+        return Text("supported: its only node")
+    return Text("supported: all {total} nodes", total=total)
 
 
-def _not_supported(model: CheckedModel) -> Words:
+def _not_supported(model: CheckedModel) -> Text:
     """Return faults, and errors with their nodes."""
     total = model.nodes
     misfits = sum(found.code == BAD_INPUT_SHAPE.id for found in model.faults)
@@ -315,28 +326,15 @@ def _not_supported(model: CheckedModel) -> Words:
             if found.level == Standing.ERROR.value
         }
     )
-    en, zh = [], []
+    reasons = []
     if misfits:
-        en.append("it does not accept the dims of --input-shape")
-        zh.append("不接受 --input-shape 给出的维度")
+        reasons.append(Text("it does not accept the dims of --input-shape"))
     if faults:
-        en.append(f"{_faults(faults)} of the file")
-        zh.append(f"文件有 {faults} 处问题")
+        reasons.append(plural(faults, "{n} fault of the file", "{n} faults of the file"))
     if errors:
-        plural = "error" if errors == 1 else "errors"
-        en.append(f"{errors} {plural} in {nodes} of {_nodes(total)}")
-        zh.append(f"{total} 个节点中有 {nodes} 个共 {errors} 处错误")
-    return Words(f"not supported: {', '.join(en)}", f"不支持：{'，'.join(zh)}")
-
-
-def _faults(count: int) -> str:
-    """Return `1 fault` or `2 faults`."""
-    return f"{count} fault" if count == 1 else f"{count} faults"
-
-
-def _nodes(count: int) -> str:
-    """Return `1 node` or `2 nodes`."""
-    return f"{count} node" if count == 1 else f"{count} nodes"
+        of = plural(total, "{nodes} of {n} node", "{nodes} of {n} nodes", nodes=nodes)
+        reasons.append(plural(errors, "{n} error in {of}", "{n} errors in {of}", of=of))
+    return Text("not supported: {reasons}", reasons=COMMA.join(reasons))
 
 
 def fix_call(found: Found) -> str:
@@ -350,18 +348,20 @@ def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
     if found is None:
         return None
     errors = model.counts.get(Standing.ERROR.value, 0)
-    count = Words(
-        f"removes {found.removed} of {errors} {'error' if errors == 1 else 'errors'}",
-        f"可消除 {errors} 个错误中的 {found.removed} 个",
+    count = plural(
+        errors,
+        "removes {removed} of {n} error",
+        "removes {removed} of {n} errors",
+        removed=found.removed,
     )
     choices = (
         _candidates_text(each, bound=f"{each.input}=" in found.command) for each in found.candidates
     )
-    parts = [Words.same(f"`{found.command}` ") + count, *choices]
+    parts = [verbatim(f"`{found.command}` ") + count, *choices]
     return SEMICOLON.join(parts).in_language(document.lang)
 
 
-def _candidates_text(found: Candidates, *, bound: bool) -> Words:
+def _candidates_text(found: Candidates, *, bound: bool) -> Text:
     """Return the values of an input that decides which branch runs.
 
     Args:
@@ -369,9 +369,9 @@ def _candidates_text(found: Candidates, *, bound: bool) -> Words:
         bound: whether the command gives it one of them already.
     """
     values = [f"{value:.15g}" for value in found.values]
-    head = Words(f"{found.input} decides which branch runs", f"{found.input} 决定执行哪个分支")
+    head = Text("{input} decides which branch runs", input=found.input)
     if bound:
         listed = ", ".join(values)
-        return head + Words(f", values to choose from: {listed}", f"，可选的值：{listed}")
+        return head + Text(", values to choose from: {listed}", listed=listed)
     options = ", ".join(f"--bind {found.input}={value}" for value in values)
-    return head + Words(f", {options} leaves one alone", f"，{options} 可只保留一个")
+    return head + Text(", {options} leaves one alone", options=options)

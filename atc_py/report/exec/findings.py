@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Severity
-from atc_py.diag.language import spoken
 from atc_py.report.diagnostics import help_text, level_text
 from atc_py.report.escape import clipped
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,6 +15,7 @@ from atc_py.report.exec.tables import (
 )
 from atc_py.report.page import render_page
 from atc_py.report.tables import format_bytes, format_seconds
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramRun
@@ -51,7 +52,10 @@ def _facts(done: ProgramRun) -> list[tuple[str, str]]:
     facts = [
         ("exit status", str(done.status)),
         ("time", format_seconds(done.seconds)),
-        ("models", f"{len(done.models)}, {on_npu} on the simulated NPU"),
+        (
+            "models",
+            Text("{count}, {on_npu} on the simulated NPU", count=len(done.models), on_npu=on_npu),
+        ),
     ]
     given = ((name, value) for name, value in done.options.items() if value or value == {})
     return [*facts, *((name.replace("_", " "), _option(value)) for name, value in given)]

@@ -8,13 +8,14 @@ import msgspec
 
 from atc_py.results.program_run import ProgramRun
 from atc_py.system.json_text import finite, format_json
+from atc_py.text import plain_text
 
 __all__ = ["program_json", "program_json_schema"]
 
 
 def program_json(done: ProgramRun) -> str:
     """Return the record as JSON, indented; what UTF-8 cannot carry is escaped."""
-    return format_json(finite(_texts(msgspec.to_builtins(done))))
+    return format_json(finite(_texts(msgspec.to_builtins(done, enc_hook=plain_text))))
 
 
 def program_json_schema() -> str:

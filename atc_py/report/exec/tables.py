@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, format_seconds
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +113,9 @@ def _shapes(done: ProgramRun, names: Sequence[str]) -> Table:
             for each in listed[:_MOST_SHAPES]
         ]
         if len(listed) > _MOST_SHAPES:
-            rows.append((name, f"... and {len(listed) - _MOST_SHAPES} more", "", ""))
+            rows.append(
+                (name, Text("... and {count} more", count=len(listed) - _MOST_SHAPES), "", "")
+            )
     columns = ("model", "shapes", "times>", "time>")
     return Table("Shapes compiled", columns, tuple(rows), said=(1,))
 
@@ -148,7 +151,7 @@ def output_row(name: str, output: ProgramOutput) -> tuple[str, ...]:
     dtypes = output.npu_dtype if same else f"{output.npu_dtype} ({output.onnxruntime_dtype})"
     runs = str(output.runs)
     if output.other_shapes:
-        runs += f" ({output.other_shapes} of other shapes)"
+        runs = Text("{runs} ({others} of other shapes)", runs=runs, others=output.other_shapes)
     return (
         name,
         output.name,

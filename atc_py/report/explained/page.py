@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag import COLON, Words
-from atc_py.diag.language import in_language
 from atc_py.report.explained.examples import SIDES, example_of
+from atc_py.text import COLON, Text, in_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,29 +14,29 @@ if TYPE_CHECKING:
 
 __all__ = ["code_json", "code_list", "code_page", "example_parts"]
 
-_CAUSE, _FIX = Words("Cause", "原因"), Words("What to do", "处理方法")
-_GIVEN = Words("Example", "示例")
-_SIDES = {"before": Words("Before", "之前"), "after": Words("After", "之后")}
+_CAUSE, _FIX = Text("Cause"), Text("What to do")
+_GIVEN = Text("Example")
+_SIDES = {"before": Text("Before"), "after": Text("After")}
 _FORMS = {
-    ".onnx": Words("{0}, as text", "{0} 的文本"),
-    ".npy": Words("{0}, by numpy", "{0}，用 numpy 写成"),
-    ".npz": Words("{0}, by numpy", "{0}，用 numpy 写成"),
+    ".onnx": Text("{name}, as text"),
+    ".npy": Text("{name}, by numpy"),
+    ".npz": Text("{name}, by numpy"),
 }
 """How the content of a file is shown that is not text itself, by the end of its name."""
-_FACTS = Words("{0}, exit status {1}", "{0}，退出状态 {1}")
+_FACTS = Text("{severity}, exit status {status}")
 _SEVERITIES = {
-    "error": Words("error", "错误"),
-    "warning": Words("warning", "警告"),
-    "note": Words("note", "说明"),
+    "error": Text("error", context="level"),
+    "warning": Text("warning"),
+    "note": Text("note"),
 }
-_STOPS = {"en": ". ", "zh": "。"}
+_STOP = Text(". ")
 
 
 def code_page(code: Code, language: str) -> list[str]:
     """Return the page of a code: cause, fix, and the example if there is one."""
-    facts = _FACTS.in_language(language).format(
-        _SEVERITIES[code.severity.value].in_language(language), int(code.exit)
-    )
+    facts = _FACTS.with_values(
+        severity=_SEVERITIES[code.severity.value], status=int(code.exit)
+    ).in_language(language)
     colon = COLON.in_language(language)
     lines = [
         f"{code.id} {code.name} ({facts})",
@@ -53,11 +52,15 @@ def code_list(codes: Iterable[Code], language: str) -> list[str]:
     """Return a line for each code: number, name and cause in one sentence."""
     rows = list(codes)
     width = max(len(row.name) for row in rows)
-    stop = _STOPS[language]
     return [
-        f"{row.id}  {row.name:{width}}  {in_language(row.meaning, language).split(stop)[0].rstrip('.。')}"
-        for row in rows
+        f"{row.id}  {row.name:{width}}  {_first_sentence(row.meaning, language)}" for row in rows
     ]
+
+
+def _first_sentence(text: str, language: str) -> str:
+    """Return the first sentence of a text, without its full stop."""
+    stop = _STOP.in_language(language)
+    return in_language(text, language).split(stop)[0].rstrip(stop)
 
 
 def code_json(code: Code, language: str) -> dict[str, object]:
@@ -112,7 +115,7 @@ def _file_lines(files: dict[str, str], language: str) -> Iterator[str]:
     """Yield the name of each file and its content, indented."""
     for name, content in files.items():
         form = next((words for end, words in _FORMS.items() if name.endswith(end)), None)
-        shown = name if form is None else form.in_language(language).format(name)
+        shown = name if form is None else form.with_values(name=name).in_language(language)
         yield shown + COLON.in_language(language).rstrip()
         yield from (f"  {line}".rstrip() for line in content.splitlines())
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.report.escape import clipped, visible
 from atc_py.report.fix.nodes import node_list
 from atc_py.results.graph_diff import ChangeKind
+from atc_py.text import Text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,7 +74,7 @@ def hunk_lines(change: NodeChange, language: str = "en", *, verbose: bool = Fals
 def _rest_text(nodes: Sequence[DiffNode], language: str) -> str:
     """Return `... 24 more nodes: 12 Mul, 8 Add, 4 Slice`."""
     counts = _counts_text(each.operator for each in nodes)
-    words = f"{len(nodes)} more nodes" if language == "en" else f"另有 {len(nodes)} 个节点"
+    words = Text("{count} more nodes", count=len(nodes)).in_language(language)
     return clipped(f"... {words}: {counts}; --verbose shows all", _MOST)
 
 
@@ -92,26 +93,23 @@ def change_title(change: NodeChange, language: str) -> str:
 
 def _place(change: NodeChange, language: str) -> str:
     """Return `node 3 "conv1"`."""
-    word = "node" if language == "en" else "节点"
     name = f' "{change.before.name}"' if change.before.name else ""
-    return f"{word} {change.node}{name}"
+    return Text("node {at}", at=change.node).in_language(language) + name
 
 
 def _alike_line(alike: Sequence[NodeChange], language: str) -> str:
     """Return the line that counts the changes of the same pattern."""
     names = clipped(node_list([_place(each, language) for each in alike]))
-    if language == "en":
-        return f"  ... {len(alike)} more like this: {names}; --verbose shows all"
-    return f"  …… 另有 {len(alike)} 处相同：{names}；--verbose 可全部显示"
+    return Text(
+        "  ... {count} more like this: {names}; --verbose shows all", count=len(alike), names=names
+    ).in_language(language)
 
 
 def _dropped_lines(dropped: Sequence[NodeChange], language: str, *, verbose: bool) -> Iterator[str]:
     """Yield the nodes that are gone without anything in their place."""
     kind = ChangeKind.DROPPED.words.in_language(language)
     count = len(dropped)
-    words = (
-        f"{count} {'node' if count == 1 else 'nodes'}" if language == "en" else f"{count} 个节点"
-    )
+    words = plural(count, "{n} node", "{n} nodes").in_language(language)
     yield f"@@ {words}: {kind} @@"
     if verbose or count <= _ALIKE:
         for each in dropped:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from atc_py.fix.rule import Exactness
 
 if TYPE_CHECKING:
-    from atc_py.diag import Words
     from atc_py.results.fixing import Difference, Fixing, Rewrite
+    from atc_py.text import Text
 
 __all__ = ["RewriteGroup", "rewrite_groups"]
 
@@ -46,7 +46,7 @@ class RewriteGroup:
         return tuple(each for each in self.rewrites if each.difference is None)
 
     @property
-    def assumptions(self) -> tuple[Words, ...]:
+    def assumptions(self) -> tuple[Text, ...]:
         """The conditions of the rules and the values that the user gave, each once."""
         found = (each for rewrite in self.rewrites for each in rewrite.assumptions)
         return tuple(dict.fromkeys(found))

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from atc_py.report.tables import Table
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,4 +37,4 @@ def node_list(labels: list[str]) -> str:
     # One more label takes no more room than the words that it is left out.
     most = len(labels) if len(labels) == _NAMED + 1 else _NAMED
     rest = len(labels) - most
-    return ", ".join(labels[:most]) + (f" and {rest} more" if rest > 0 else "")
+    return ", ".join(labels[:most]) + (Text(" and {left} more", left=rest) if rest > 0 else "")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag import COLON, Words
 from atc_py.report.escape import visible
 from atc_py.report.fix.groups import rewrite_groups
 from atc_py.report.fix.nodes import node_list
 from atc_py.report.fix.words import HEADINGS, error_text, facts, headline, time_text
 from atc_py.report.tables import Table, plain_lines
+from atc_py.text import COLON, Text
 
 if TYPE_CHECKING:
     from atc_py.report.fix.groups import RewriteGroup
@@ -114,8 +114,8 @@ def left_rows(
     Nodes with the same finding share a row; if `merged`, those of one operator, code and reason do,
     with the first finding.
     """
-    none = Words("no rule is known", "没有可用的规则").in_language(language)
-    needs = Words(" needs: ", " 要求: ").in_language(language)
+    none = Text("no rule is known").in_language(language)
+    needs = Text(" needs: ").in_language(language)
     rows: dict[tuple[str, ...], tuple[dict[str, None], dict[str, None]]] = {}
     for each in done.left:
         unfit = "; ".join(f"{rule}{needs}{why.in_language(language)}" for rule, why in each.unfit)
@@ -133,5 +133,5 @@ def left_rows(
 def _first_of(messages: list[str], language: str) -> str:
     """Return the first finding, and how many others there are."""
     rest = len(messages) - 1
-    more = Words(f"; {rest} more", f"；另有 {rest} 项").in_language(language)
+    more = Text("; {rest} more", rest=rest).in_language(language)
     return messages[0] + (more if rest else "")

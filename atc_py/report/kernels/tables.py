@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag import COMMA, Place
+from atc_py.diag import Place
 from atc_py.diag.codes import KERNEL_DIFFERS, KERNEL_FAULT, KERNEL_NOT_BUILT
-from atc_py.diag.language import language, spoken
 from atc_py.kernels.verify import Verdict
 from atc_py.report.tables import Table, format_bytes, share_text
+from atc_py.text import COMMA, Text, verbatim
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +41,13 @@ def summary(listed: KernelList) -> str:
     nodes = sum(len(row["nodes"]) for each in listed.kernels for row in each["rows"])
     count = len(listed.kernels)
     return spoken(
-        f"{count} kernels for {listed.soc}, {complete} complete; they serve {nodes} nodes"
+        Text(
+            "{count} kernels for {soc}, {complete} complete; they serve {nodes} nodes",
+            count=count,
+            soc=listed.soc,
+            complete=complete,
+            nodes=nodes,
+        )
     )
 
 
@@ -80,7 +87,7 @@ def kernel_tables(listed: KernelList) -> list[Table]:
 def _state(kernel: Mapping[str, Any]) -> str:
     """Return `complete`, or `complete, by rows` where blocked operands are not addressed."""
     state = "complete" if kernel["complete"] else "skeleton"
-    return f"{state}, by rows" if kernel.get("addresses") == "origin" else state
+    return Text(f"{state}, by rows") if kernel.get("addresses") == "origin" else state
 
 
 def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:
@@ -132,9 +139,10 @@ def verified_tables(checked: Sequence[KernelVerdict]) -> list[Table]:
 def verified_summary(checked: Sequence[KernelVerdict]) -> str:
     """Return `21 equal, 2 close, 4 skeleton`."""
     counts = Counter(each.verdict for each in checked)
-    listed = [f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]]
-    comma = COMMA.in_language(language())
-    return comma.join(map(spoken, listed)) or spoken("the model has no kernels")
+    listed = [
+        Text(f"{{n}} {verdict.value}", n=counts[verdict]) for verdict in Verdict if counts[verdict]
+    ]
+    return spoken(COMMA.join(listed) if listed else Text("the model has no kernels"))
 
 
 def verified_json(
@@ -161,7 +169,7 @@ def findings(checked: Sequence[KernelVerdict]) -> list[Diagnostic]:
     """Return a diagnostic for each kernel that is wrong."""
     return [
         _CODES[each.verdict].diagnostic(
-            f"{each.kernel['name']}: {each.text}",
+            verbatim(f"{each.kernel['name']}: ") + Text(each.text),
             place=Place(
                 node_name=each.kernel["rows"][each.row]["nodes"][0], op_type=each.kernel["op"]
             ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.options.gears import format_gear
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.report.escape import visible
@@ -13,6 +12,8 @@ from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import layers_text
 from atc_py.report.model.gears import gear_shapes_text
 from atc_py.results.overview import Overview
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,14 +32,23 @@ def gears_text(compared: Sequence[ComparedGear]) -> str:
 
 def gear_title(gear: ComparedGear) -> str:
     """Return the numbers of a gear, and its shapes."""
-    return spoken(f"Gear {format_gear(gear.values)}: {gear_shapes_text(gear.shapes)}")
+    return spoken(
+        Text(
+            "Gear {gear}: {gear_shapes}",
+            gear=format_gear(gear.values),
+            gear_shapes=gear_shapes_text(gear.shapes),
+        )
+    )
 
 
 def _text(gear: ComparedGear) -> str:
     """Return the report of one gear, or why there is none."""
     if gear.done is not None:
         return layers_text(gear.done)
-    reasons = [spoken(f"not compared: {found.message}") for found in gear.not_compared]
+    reasons = [
+        spoken(Text("not compared: {message}", message=found.message))
+        for found in gear.not_compared
+    ]
     return "".join(f"{visible(line)}\n" for line in reasons)
 
 

@@ -11,6 +11,7 @@ from atc_py.report.layers.spreads import spread_json
 from atc_py.report.model.semantics import semantics_json
 from atc_py.results.layer import number_json
 from atc_py.results.layer_comparison import misses_of
+from atc_py.text import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,7 +123,7 @@ def _layer(done: LayerComparison, layer: Layer, at: int) -> dict[str, object]:
         "birth": layer.origin.value,
         "root": None if root is None else root.node,
         "rolled_back": layer.rolled_back,
-        "deviating": [msgspec.to_builtins(each) for each in layer.deviating],
+        "deviating": [msgspec.to_builtins(each, enc_hook=plain_text) for each in layer.deviating],
         "faults": list(layer.faults),
         "cancels": layer.cancels,
         "within_floor": layer.within_floor,

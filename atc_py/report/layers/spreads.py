@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table
 from atc_py.results.layer import number_json
 from atc_py.results.sample_spread import QUANTILES
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison
@@ -28,7 +29,7 @@ def spreads_table(done: LayerComparison) -> Table:
         row
         for name, at in done.outputs.items()
         if at in done.spreads
-        for row in _rows(spoken(f"output {name}"), done.spreads[at])
+        for row in _rows(spoken(Text("output {at}", at=name)), done.spreads[at])
     ]
     outputs = {*done.outputs.values()}
     others = [(at, each) for at, each in done.spreads.items() if at not in outputs]
@@ -37,9 +38,11 @@ def spreads_table(done: LayerComparison) -> Table:
     for at, spread in others[:_WORST]:
         rows += _rows(done.layers[at].source, spread)[1:]
     exact = all(each.exact for each in done.spreads.values())
-    about = "" if exact else "; quantiles within 1 % of the error"
-    title = (
-        f"Over {done.samples} samples: as bad as this or worse in 1, 5, 25 and 50 % of them{about}"
+    about = "" if exact else Text("; quantiles within 1 % of the error")
+    title = Text(
+        "Over {samples} samples: as bad as this or worse in 1, 5, 25 and 50 % of them{about}",
+        samples=done.samples,
+        about=about,
     )
     return Table(title, columns, tuple(rows), said=(len(columns) - 1,))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken, spoken_parts
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table
+from atc_py.text import Text, plural
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison, Suggestion
@@ -20,8 +21,10 @@ _SHOWN = 20
 
 def suggestion_blocks(found: Suggestion) -> list[str | Table]:
     """Return the suggestion as lines and tables: a verdict, what to keep, errors before and after."""
-    lines: list[str | Table] = [spoken(visible(f"suggestion: {_verdict(found)}"))]
-    lines += [f"  {spoken_parts(visible(line))}" for line in _remarks(found)]
+    lines: list[str | Table] = [
+        visible(spoken(Text("suggestion: {verdict}", verdict=_verdict(found))))
+    ]
+    lines += [f"  {visible(spoken(line))}" for line in _remarks(found)]
     tables = [_file_lines(found)] if found.kept else []
     if found.kept or (found.out_of_reach and found.candidates):
         tables.append(outputs_with(found))
@@ -38,44 +41,68 @@ def suggestion_words(found: Suggestion) -> list[str]:
 def _verdict(found: Suggestion) -> str:
     """Return one sentence."""
     if not found.needed:
-        return f"nothing to keep: the target ({found.target}) is already reached"
-    if found.reached:
-        return f"{_kept_count(found)} in float32 reach the target ({found.target})"
-    if not found.out_of_reach:
-        return (
-            f"the limit of {found.limit} compilations ended the search before it was known whether "
-            f"the target ({found.target}) can be reached"
+        return Text(
+            "nothing to keep: the target ({target}) is already reached", target=found.target
         )
-    head = f"the target ({found.target}) cannot be reached by keeping nodes in float32"
+    if found.reached:
+        return plural(
+            sum(each.nodes for each in found.kept),
+            "{n} node in float32 reach the target ({target})",
+            "{n} nodes in float32 reach the target ({target})",
+            target=found.target,
+        )
+    if not found.out_of_reach:
+        return Text(
+            "the limit of {limit} compilations ended the search before it was known "
+            "whether the target ({target}) can be reached",
+            limit=found.limit,
+            target=found.target,
+        )
     if not found.candidates:
-        return f"{head}: no node can be kept"
-    return f"{head}: it is missed with all {found.candidates} candidates kept{_worst_output(found)}"
+        return Text(
+            "the target ({target}) cannot be reached by keeping nodes in float32: no node can be "
+            "kept",
+            target=found.target,
+        )
+    return Text(
+        "the target ({target}) cannot be reached by keeping nodes in float32: it is missed with "
+        "all {candidates} candidates kept{worst}",
+        target=found.target,
+        candidates=found.candidates,
+        worst=_worst_output(found),
+    )
 
 
 def _worst_output(found: Suggestion) -> str:
     """Name the output that is worst with all candidates kept."""
     done = found.after
     if done.stopped or not done.outputs:
-        return ", because the device stops then, too" if done.stopped else ""
+        return Text(", because the device stops then, too") if done.stopped else ""
     name = max(done.outputs, key=lambda each: done.layers[done.outputs[each]].judged_error)
     judged = done.layers[done.outputs[name]].judged
-    return f", where {name} has cosine {judged.cosine:.6g} and SNR {judged.snr:.4g} dB"
-
-
-def _kept_count(found: Suggestion) -> str:
-    """Return the number of kept nodes in words."""
-    count = sum(each.nodes for each in found.kept)
-    return f"{count} node{'s' if count != 1 else ''}"
+    return Text(
+        ", where {name} has cosine {cosine} and SNR {snr} dB",
+        name=name,
+        cosine=f"{judged.cosine:.6g}",
+        snr=f"{judged.snr:.4g}",
+    )
 
 
 def _remarks(found: Suggestion) -> list[str]:
     """Return remarks on how thorough the search was and what it could not use."""
     if not found.needed:
         return []
-    compilations = f"{found.trials} trial compilation{'s' if found.trials != 1 else ''}"
-    lines = [f"{compilations} of at most {found.limit}, {found.candidates} candidates"]
+    lines: list[str] = [
+        plural(
+            found.trials,
+            "{n} trial compilation of at most {limit}, {candidates} candidates",
+            "{n} trial compilations of at most {limit}, {candidates} candidates",
+            limit=found.limit,
+            candidates=found.candidates,
+        )
+    ]
     if found.samples > 1:
-        lines.append(f"each of them was judged by {found.samples} samples")
+        lines.append(Text("each of them was judged by {n} samples", n=found.samples))
     if found.kept and found.smallest:
         lines.append("no smaller set reaches the target: all were tried")
     elif found.kept and found.minimal:
@@ -86,18 +113,25 @@ def _remarks(found: Suggestion) -> list[str]:
         lines.append("nothing is recommended: 16-bit floats are not the only cause of the error")
     slow = [each.line for each in found.kept if each.engine == "aicpu"]
     if slow:
-        lines.append(f"slow, because in float32 they run on the AI CPU: {', '.join(slow)}")
+        lines.append(
+            Text("slow, because in float32 they run on the AI CPU: {slow}", slow=", ".join(slow))
+        )
     reasons: dict[str, list[str]] = {}
     for each in found.excluded:
         reasons.setdefault(each.reason, []).append(each.line)
-    lines += [f"not a candidate, {why}: {_first_names(names)}" for why, names in reasons.items()]
+    lines += [
+        Text(
+            "not a candidate, {why}: {first_names}", why=Text(why), first_names=_first_names(names)
+        )
+        for why, names in reasons.items()
+    ]
     return lines
 
 
 def _first_names(names: list[str], most: int = 5) -> str:
     """Return the first names, and how many more there are."""
     left = len(names) - most
-    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
+    return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")
 
 
 def _file_lines(found: Suggestion) -> Table:
@@ -106,7 +140,12 @@ def _file_lines(found: Suggestion) -> Table:
     left = len(found.kept) - _SHOWN
     if left > 0:
         rows.append(
-            (spoken(f"and {left} more"), "", str(sum(n.nodes for n in found.kept[_SHOWN:])), "")
+            (
+                spoken(Text("and {left} more", left=left)),
+                "",
+                str(sum(n.nodes for n in found.kept[_SHOWN:])),
+                "",
+            )
         )
     return Table("Kept in float32", ("line", "operator", "nodes>", "engine"), tuple(rows))
 

@@ -1,18 +1,21 @@
-"""A layer-by-layer comparison as tables, the worst layers first."""
+"""A layer-by-layer comparison as tables, the worst layers first.
+
+Over 400 lines: one page.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import language, spoken, spoken_line
-from atc_py.diag.words import COMMA, SEMICOLON, Words
 from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_blocks
 from atc_py.report.model.semantics import semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
 from atc_py.results.layer import FAILING_DISTANCE, FAILING_SHARE, INTRODUCED_FACTOR, ErrorOrigin
 from atc_py.results.layer_comparison import misses_of
+from atc_py.text import COMMA, SEMICOLON, Text, verbatim
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from atc_py.results.layer import Layer
@@ -33,19 +36,16 @@ __all__ = [
     "verdict_lines",
 ]
 
-_NOTHING = Words("", "")
-_PASSED_ON = Words("passed on from ", "来自 ")
+_NOTHING = Text("")
+_PASSED_ON = Text("passed on from ")
 _ORIGINS = {
-    ErrorOrigin.INTRODUCED: Words("introduced here", "在此引入"),
-    ErrorOrigin.NONE: Words("none", "无"),
-    ErrorOrigin.PASSED_ON: Words("passed on", "由前面传来"),
+    ErrorOrigin.INTRODUCED: Text("introduced here"),
+    ErrorOrigin.NONE: Text("none"),
+    ErrorOrigin.PASSED_ON: Text("passed on"),
 }
-_CANCELS = Words(", its terms cancel", "，各项相消")
-_ROLLED_BACK = Words(
-    "; quantized in the original, taken back to float16 by the SoC",
-    "；原模型中已量化，SoC 改回 float16",
-)
-_OWN_OUT = Words("; the original's own error was taken out", "；原模型自身的误差已扣除")
+_CANCELS = Text(", its terms cancel")
+_ROLLED_BACK = Text("; quantized in the original, taken back to float16 by the SoC")
+_OWN_OUT = Text("; the original's own error was taken out")
 
 _SHOWN = 20
 _ALONE_SHOWN = 8
@@ -79,7 +79,7 @@ def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Ta
         _worst_layers(done, whole=whole),
         _unmatched_table(done),
     ]
-    blocks: list[str | Table] = [*map(spoken_line, verdict_lines(done))]
+    blocks: list[str | Table] = [*map(spoken, verdict_lines(done))]
     for table in tables:
         if table.rows:
             blocks += ["", table]
@@ -100,18 +100,18 @@ def origin_text(done: LayerComparison, layer: Layer) -> str:
     return origin_words(done, layer).en
 
 
-def origin_words(done: LayerComparison, layer: Layer) -> Words:
+def origin_words(done: LayerComparison, layer: Layer) -> Text:
     """Return the origin of a layer's error in both languages."""
     root = done.root_of(layer)
     if layer.origin is ErrorOrigin.PASSED_ON and root is not None:
-        text = _PASSED_ON + Words.same(root.source)
+        text = _PASSED_ON + verbatim(root.source)
         text += _caused(done, root)
     else:
         text = _ORIGINS[layer.origin] + _caused(done, layer)
         text += _CANCELS if layer.cancels else _NOTHING
     if layer.within_floor and layer.figures.beyond is not None:
         floor = number_text(layer.figures.beyond.floor)
-        text += Words(f", within the floor of {floor}", f"，在下限 {floor} 以内")
+        text += Text(", within the floor of {floor}", floor=floor)
     if layer.rolled_back:
         text += _ROLLED_BACK
     if layer.own is not None:
@@ -124,10 +124,10 @@ def _origin(done: LayerComparison, layer: Layer) -> str:
     return origin_words(done, layer).in_language(language())
 
 
-def _caused(done: LayerComparison, layer: Layer) -> Words:
+def _caused(done: LayerComparison, layer: Layer) -> Text:
     """Return the cause of an error after the words on its origin, if any is known."""
     cause = _cause(done, layer)
-    return Words(", where ", "，原因：") + cause if cause else _NOTHING
+    return Text(", where ") + cause if cause else _NOTHING
 
 
 def cause_text(done: LayerComparison, layer: Layer) -> str:
@@ -135,17 +135,18 @@ def cause_text(done: LayerComparison, layer: Layer) -> str:
     return _cause(done, layer).en
 
 
-def _cause(done: LayerComparison, layer: Layer) -> Words:
+def _cause(done: LayerComparison, layer: Layer) -> Text:
     """Return the deviations that cause an error, in both languages."""
     if done.semantics is None or layer.origin is not ErrorOrigin.INTRODUCED:
         return _NOTHING
     generation = done.semantics.generation
     parts = [
-        Words(
-            f"{each.name or f'node {each.node}'} deviates on CANN {generation}: ",
-            f"{each.name or f'节点 {each.node}'} 在 CANN {generation} 上有偏差：",
+        Text(
+            "{node} deviates on CANN {generation}: {names}",
+            node=each.name or Text("node {at}", at=each.node),
+            generation=generation,
+            names=COMMA.join(row.text for row in each.deviations),
         )
-        + COMMA.join(Words.same(row.text) for row in each.deviations)
         for each in layer.deviating
     ]
     return SEMICOLON.join(parts)
@@ -157,9 +158,12 @@ def output_verdict(done: LayerComparison, name: str) -> str:
         return ""
     missed = [each for each in misses_of(done, done.targets) if each.output == name]
     parts = [
-        f"{each.figure} below {each.least:g}" if each.figure else "not compared" for each in missed
+        Text("{figure} below {least}", figure=each.figure, least=f"{each.least:g}")
+        if each.figure
+        else Text("not compared")
+        for each in missed
     ]
-    return f"misses: {', '.join(parts)}" if parts else spoken("passes")
+    return Text("misses: {parts}", parts=COMMA.join(parts)) if parts else Text("passes")
 
 
 def growth_text(done: LayerComparison, layer: Layer) -> str:
@@ -169,15 +173,22 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
         return ""
     if layer.error <= INTRODUCED_FACTOR * root.error:
         return ""
-    return (
-        f"it drifted: {number_text(root.error)} there, {number_text(layer.error)} here, grown over "
-        f"{layer.steps} layers, none of which doubled it"
+    return Text(
+        "it drifted: {number} there, {number_2} here, grown over {steps} layers, none of "
+        "which doubled it",
+        number=number_text(root.error),
+        number_2=number_text(layer.error),
+        steps=layer.steps,
     )
 
 
 def verdict_lines(done: LayerComparison) -> list[str]:
     """Return the first lines: the first failing layer, and whether the targets are met."""
-    stopped = [_escaped(f"the device stopped: {done.stopped}")] if done.stopped else []
+    stopped = (
+        [_escaped(Text("the device stopped: {stopped}", stopped=done.stopped))]
+        if done.stopped
+        else []
+    )
     semantics = [] if done.semantics is None else [_escaped(semantics_line(done.semantics))]
     found = (*_failing_layers(done), *_own_errors(done), *_against_targets(done))
     return [*stopped, *semantics, *found]
@@ -187,52 +198,81 @@ def _failing_layers(done: LayerComparison) -> list[str]:
     """Name the first failing layer, the origin of its error, and the effect on the outputs."""
     first = done.first_failing
     if first is None:
-        return ["no layer fails"]
-    head = f"first failing layer: {_title(first)}: {'; '.join(first.faults)}"
-    lines = [_escaped(head), _escaped(f"  its error: {_origin(done, first)}")]
+        return [Text("no layer fails")]
+    head = Text(
+        "first failing layer: {title}: {faults}",
+        title=_title(first),
+        faults=SEMICOLON.join(first.faults),
+    )
+    error = Text("its error: {origin}", origin=origin_words(done, first))
     grown = growth_text(done, first)
-    return [*lines, *([f"  {grown}"] if grown else []), _escaped(f"  {_reach(done)}")]
+    lines = [error, *([grown] if grown else []), _reach(done)]
+    return [_escaped(head), *(_escaped("  " + line) for line in lines)]
 
 
 def _reach(done: LayerComparison) -> str:
     """Count the failing layers, and describe how far their errors reach the outputs."""
     failing = sum(bool(layer.faults) for layer in done.layers)
-    head = f"{failing} of {len(done.layers)} layers fail"
+    head = Text("{failing} of {count} layers fail", failing=failing, count=len(done.layers))
     if done.stopped:
-        return f"{head}; no output was reached"
+        return head + Text("; no output was reached")
     if any(done.layers[at].faults for at in done.outputs.values()):
-        return f"{head}; outputs fail too"
+        return head + Text("; outputs fail too")
     if not done.outputs:
-        return f"{head}; no output could be compared"
+        return head + Text("; no output could be compared")
     name, at = max(done.outputs.items(), key=lambda each: done.layers[each[1]].judged_error)
     worst = done.layers[at]
-    figure, limit = "relative distance", FAILING_DISTANCE
-    if not worst.is_float and not worst.holds_codes:
-        figure, limit = "share of values that differ", FAILING_SHARE
-    return (
-        f"{head}, but their errors hardly reach the outputs: the worst of these, {name}, has a "
-        f"{figure} of {number_text(worst.judged_error)}, and up to {limit:g} passes"
+    limit, template = (
+        FAILING_DISTANCE,
+        (
+            ", but their errors hardly reach the outputs: the worst of these, {name}, has a relative "
+            "distance of {error}, and up to {limit} passes"
+        ),
     )
+    if not worst.is_float and not worst.holds_codes:
+        limit, template = (
+            FAILING_SHARE,
+            (
+                ", but their errors hardly reach the outputs: the worst of these, {name}, has a share "
+                "of values that differ of {error}, and up to {limit} passes"
+            ),
+        )
+    error = number_text(worst.judged_error)
+    return head + Text(template, name=name, error=error, limit=f"{limit:g}")
 
 
 def _own_errors(done: LayerComparison) -> list[str]:
     """Describe the errors of the original's own, which were taken out."""
-    lines = []
+    lines: list[str] = []
     for each in done.own_errors[:_OWN_SHOWN]:
         own, seen = each.original, each.seen
         lines.append(
-            f"the original's own {each.dtype} error shows at {each.source} ({each.source_op}): "
-            f"compared with a float64 run of that node it has an SNR of {number_text(own.snr)} dB, "
-            f"with errors up to {number_text(own.max_absolute)}"
+            Text(
+                "the original's own {dtype} error shows at {source} ({source_op}): compared "
+                "with a float64 run of that node it has an SNR of {number} dB, with errors "
+                "up to {number_2}",
+                dtype=each.dtype,
+                source=each.source,
+                source_op=each.source_op,
+                number=number_text(own.snr),
+                number_2=number_text(own.max_absolute),
+            )
         )
         lines.append(
-            f"  it was taken out: the device had appeared to have {number_text(seen.snr)} dB there, "
-            "and is compared with the float64 result from that node on"
+            "  "
+            + Text(
+                "it was taken out: the device had appeared to have {snr} dB there, and is compared "
+                "with the float64 result from that node on",
+                snr=number_text(seen.snr),
+            )
         )
     left = len(done.own_errors) - _OWN_SHOWN
     if left > 0:
         lines.append(
-            f"the original's own error shows at {left} more nodes, and was taken out there too"
+            Text(
+                "the original's own error shows at {left} more nodes, and was taken out there too",
+                left=left,
+            )
         )
     return [_escaped(line) for line in lines]
 
@@ -243,16 +283,23 @@ def _against_targets(done: LayerComparison) -> list[str]:
         return []
     wanted = ", ".join(f"{name} >= {least:g}" for name, least in done.targets.items())
     if done.passed:
-        return [f"target {wanted}: met by every output"]
+        return [Text("target {wanted}: met by every output", wanted=wanted)]
     missed = dict.fromkeys(each.output for each in misses_of(done, done.targets))
-    names = f" by {', '.join(missed)}" if missed else ": the device stopped"
-    return [_escaped(f"target {wanted}: missed{names}")]
+    if not missed:
+        return [Text("target {wanted}: missed: the device stopped", wanted=wanted)]
+    names = ", ".join(missed)
+    return [_escaped(Text("target {wanted}: missed by {names}", wanted=wanted, names=names))]
 
 
 def _title(layer: Layer) -> str:
     """Return the original's node, and the operator and dtype that compute it on the device."""
-    source = f"{layer.source} ({layer.source_op or 'input'})"
-    return f"{source}, {layer.op} in {layer.dtype} on the device"
+    return Text(
+        "{source} ({op}), {compiled} in {dtype} on the device",
+        source=layer.source,
+        op=layer.source_op or Text("input"),
+        compiled=layer.op,
+        dtype=layer.dtype,
+    )
 
 
 def outputs_table(done: LayerComparison) -> Table:
@@ -262,7 +309,11 @@ def outputs_table(done: LayerComparison) -> Table:
     rows = []
     for name in (*done.outputs, *(each for each in done.uncompared if each not in done.outputs)):
         figures: tuple[str, ...] = ("-",) * len(_COLUMNS[3:])
-        origin = f"not compared: {done.uncompared[name]}" if name in done.uncompared else ""
+        origin = (
+            Text("not compared: {message}", message=done.uncompared[name])
+            if name in done.uncompared
+            else ""
+        )
         if name in done.outputs:
             layer = done.layers[done.outputs[name]]
             figures, origin = _figures(layer), origin or _origin(done, layer)
@@ -293,11 +344,11 @@ def _worst_layers(done: LayerComparison, *, whole: bool) -> Table:
             layer.dtype,
             *_figures(layer),
             _origin(done, layer),
-            "; ".join(layer.faults),
+            SEMICOLON.join(layer.faults),
         )
         for layer in shown
     )
-    title = f"Worst {len(shown)} of {len(done.layers)} layers"
+    title = Text("Worst {count} of {count_2} layers", count=len(shown), count_2=len(done.layers))
     heads = (*_COLUMNS, "origin of the error", "faults")
     return Table(title, heads, rows, said=(len(heads) - 2, len(heads) - 1))
 
@@ -329,15 +380,31 @@ def _unmatched_table(done: LayerComparison) -> Table:
 
 def cost_lines(done: LayerComparison) -> list[str]:
     """Return time and memory in words."""
-    engines = " and ".join(done.engines) or "nothing"
-    engines += f" in its {done.original_form.upper()} form" if done.original_form else ""
-    times = (
-        f"samples {done.samples}; original {format_seconds(done.reference_seconds)} by {engines}, "
-        f"device {done.device} {format_seconds(done.device_seconds)}, all {format_seconds(done.seconds)}"
+    engines = Text(" and ", context="engines").join(done.engines) or Text("nothing")
+    template = (
+        "samples {samples}; original {seconds} by {engines}, device {device} {seconds_2}, all "
+        "{seconds_3}"
     )
-    memory = (
-        f"of the original's inputs and results at most {format_bytes(done.peak_bytes)} of "
-        f"{format_bytes(done.total_bytes)} were held at once"
+    if done.original_form:
+        template = (
+            "samples {samples}; original {seconds} by {engines} in its {form} form, device "
+            "{device} {seconds_2}, all {seconds_3}"
+        )
+    times = Text(
+        template,
+        context="engines" if len(done.engines) > 1 else "",
+        form=done.original_form.upper(),
+        samples=done.samples,
+        seconds=format_seconds(done.reference_seconds),
+        engines=engines,
+        device=done.device,
+        seconds_2=format_seconds(done.device_seconds),
+        seconds_3=format_seconds(done.seconds),
+    )
+    memory = Text(
+        "of the original's inputs and results at most {bytes} of {bytes_2} were held at once",
+        bytes=format_bytes(done.peak_bytes),
+        bytes_2=format_bytes(done.total_bytes),
     )
     return [times, memory]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,13 @@ def preview_tables(done: AippPreview) -> list[Table]:
     """Return the table that `aipp` prints, a line for each channel after each step."""
     rows = tuple(row for step in done.steps for row in _rows(step))
     names = ("step", "dtype", "shape", "channel>", "min>", "max>", "mean>")
-    tables = [Table(f"AIPP of {done.picture} by {done.config}", names, rows)]
+    tables = [
+        Table(
+            Text("AIPP of {picture} by {config}", picture=done.picture, config=done.config),
+            names,
+            rows,
+        )
+    ]
     if done.output is not None:
         shape = ",".join(map(str, done.tensor.shape))
         row = (done.tensor.dtype.name, shape, str(done.output))

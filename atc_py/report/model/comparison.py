@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
@@ -13,6 +12,8 @@ from atc_py.report.model.quantized_layers import quantized_rows
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.profile.text import time_text
 from atc_py.report.tables import Table, format_bytes, format_seconds
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,9 +57,13 @@ def _operators(facts: Facts) -> Table:
         for i in range(height)
     ]
     return Table(
-        f"Operators: {facts.file_nodes} nodes in the file, "
-        f"{sum(facts.source_operators.values())} after folding constants, "
-        f"{sum(facts.target_operators.values())} compiled",
+        Text(
+            "Operators: {file_nodes} nodes in the file, {values} after folding constants, "
+            "{values_2} compiled",
+            file_nodes=facts.file_nodes,
+            values=sum(facts.source_operators.values()),
+            values_2=sum(facts.target_operators.values()),
+        ),
         ("ONNX", "count>", "target", "count>"),
         tuple(rows),
     )
@@ -86,7 +91,10 @@ def _summary(done: Conversion) -> Table:
         ("launches", _launches_text(facts)),
         ("conversions left", conversions_text(facts.target_operators)),
         ("kernel stubs", str(facts.kernels)),
-        ("weights", f"{before} in the ONNX file, {after} compiled"),
+        (
+            "weights",
+            Text("{before} in the ONNX file, {after} compiled", before=before, after=after),
+        ),
         *memory_row(done.memory),
         *([] if done.time is None else [("estimated time", time_text(done.time))]),
         ("output", f"{done.output} ({format_bytes(done.file_bytes)})"),
@@ -97,5 +105,7 @@ def _summary(done: Conversion) -> Table:
 def _launches_text(facts: Facts) -> str:
     """Return kernel launches of a run, beside the nodes that they execute."""
     nodes = sum(count for engine, count in facts.engines.items() if engine != "local")
-    text = f"{facts.launches} for {nodes} nodes" if facts.launches != nodes else str(nodes)
-    return f"{text}; {facts.launches_unfused} kernels before any pass"
+    template = "{launches} for {nodes} nodes; {unfused} kernels before any pass"
+    if facts.launches == nodes:
+        template = "{nodes}; {unfused} kernels before any pass"
+    return Text(template, launches=facts.launches, nodes=nodes, unfused=facts.launches_unfused)

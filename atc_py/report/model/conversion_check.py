@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from atc_py.check.findings import CheckReport, Standing
-from atc_py.diag import Severity, Words
-from atc_py.diag.language import language
+from atc_py.diag import Severity
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import finding_lines
 from atc_py.report.diagnostics import diagnostic_text
+from atc_py.text import plural
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,8 +51,7 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
 def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
     """Return `not converted: 6 errors`."""
     count = sum(each.code.severity is Severity.ERROR for each in diagnostics)
-    english = f"not converted: {count} {'error' if count == 1 else 'errors'}"
-    return Words(english, f"未转换：{count} 个错误").in_language(language())
+    return spoken(plural(count, "not converted: {n} error", "not converted: {n} errors"))
 
 
 def _document(check: ModelCheck) -> CheckedModel:

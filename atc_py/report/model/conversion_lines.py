@@ -5,78 +5,87 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
-from atc_py.diag import COMMA, SEMICOLON
-from atc_py.diag.language import language, spoken
 from atc_py.report.escape import clipped
-from atc_py.report.profile.text import time_text
+from atc_py.report.profile.text import format_time
 from atc_py.report.tables import format_bytes
+from atc_py.text import COMMA, SEMICOLON, Text, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from atc_py.results.conversion import Conversion
 
 __all__ = ["conversion_lines"]
 
 _WARNED = {
-    Standing.ERROR: "unsupported",
-    Standing.UNKNOWN: "not decided",
-    Standing.PARSER: "that CANN's parser refuses",
-    Standing.ACCURACY: "with other accuracy",
+    Standing.ERROR: "{n} unsupported",
+    Standing.UNKNOWN: "{n} not decided",
+    Standing.PARSER: "{n} that CANN's parser refuses",
+    Standing.ACCURACY: "{n} with other accuracy",
 }
 """Levels of findings that may need action; the others are for information."""
 
-_INFORMED = {Standing.REWRITE: "rewritten", Standing.AICPU: "on the AI CPU"}
+_INFORMED = {
+    Standing.REWRITE: Text("{n} rewritten", context="conversion"),
+    Standing.AICPU: Text("{n} on the AI CPU"),
+}
 
 
 def conversion_lines(done: Conversion) -> list[str]:
     """Return the five lines that `convert` prints."""
     facts = done.facts
-    gears = f", {len(done.gears)} gears" if done.gears else ""
-    weights = f"{format_bytes(done.weights_out)} of weights"
-    rows = (
-        ("size", f"{format_bytes(done.file_bytes)}; {weights}"),
-        ("launches", f"{facts.launches} a run{_largest(done)}"),
-        ("estimate", _estimate(done)),
-        ("warnings", _warnings(done)),
+    head = Text(
+        "{model}: converted to {output} ({soc}, {mode}{gears})",
+        model=clipped(str(done.model)),
+        output=clipped(str(done.output)),
+        soc=facts.soc,
+        mode=facts.precision_mode,
+        gears=Text(", {n} gears", n=len(done.gears)) if done.gears else "",
     )
-    files = f"{clipped(str(done.model))}: converted to {clipped(str(done.output))}"
-    return [
-        f"{files} ({facts.soc}, {facts.precision_mode}{gears})",
-        *(f"  {name:<8}  {text}" for name, text in rows),
-    ]
+    size = Text(
+        "size      {size}; {weights} of weights",
+        size=format_bytes(done.file_bytes),
+        weights=format_bytes(done.weights_out),
+    )
+    launches = Text("launches  {n} a run", n=facts.launches) + _largest(done)
+    estimate = Text("estimate  {time}", time=_estimate(done))
+    warnings = Text("warnings  {warnings}", warnings=_warnings(done))
+    return [head, *("  " + line for line in (size, launches, estimate, warnings))]
 
 
 def _estimate(done: Conversion) -> str:
     """Return the estimated time of a run, or that there is none."""
     if done.time is None:
-        return "none: the model leaves dims to each run"
-    return time_text(done.time) + _largest(done)
+        return Text("none: the model leaves dims to each run")
+    span = done.time
+    text = Text(
+        "{time} (between {low} and {high})",
+        context="estimate",
+        time=format_time(span.expected),
+        low=format_time(span.low),
+        high=format_time(span.high),
+    )
+    return text + _largest(done)
 
 
-def _largest(done: Conversion) -> str:
+def _largest(done: Conversion) -> Text:
     """Return which gear figures are for, where there are several."""
-    return ", largest gear" if done.gears else ""
+    return Text(", largest gear") if done.gears else Text("")
 
 
-def _warnings(done: Conversion) -> str:
+def _warnings(done: Conversion) -> Text:
     """Return `1 warning, 2 with other accuracy; for information: 3 rewritten; -v lists them`.
 
     Warnings of the conversion come first, then nodes' findings by level.
     """
     counts = done.check.counts
-    warned = [f"{counts[each]} {text}" for each, text in _WARNED.items() if each in counts]
+    warned = [Text(text, n=counts[level]) for level, text in _WARNED.items() if level in counts]
     if own := len(done.warnings):
-        warned.insert(0, f"{own} {'warning' if own == 1 else 'warnings'}")
-    informed = [f"{counts[each]} {text}" for each, text in _INFORMED.items() if each in counts]
-    parts = [_listed(warned) if warned else spoken("none")]
+        warned.insert(0, plural(own, "{n} warning", "{n} warnings"))
+    informed = [
+        text.with_values(n=counts[level]) for level, text in _INFORMED.items() if level in counts
+    ]
+    parts = [COMMA.join(warned) if warned else Text("none")]
     if informed:
-        parts.append(spoken(f"for information: {_listed(informed)}"))
+        parts.append(Text("for information: {listed}", listed=COMMA.join(informed)))
     if warned or informed:
-        parts.append(spoken("-v lists them"))
-    return SEMICOLON.in_language(language()).join(parts)
-
-
-def _listed(counts: Iterable[str]) -> str:
-    """Return counts side by side, in the language of the commands."""
-    return COMMA.in_language(language()).join(map(spoken, counts))
+        parts.append(Text("-v lists them"))
+    return SEMICOLON.join(parts)

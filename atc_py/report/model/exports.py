@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.report.tables import Table, format_bytes
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.results.export import Export
@@ -18,8 +19,23 @@ def export_tables(done: Export) -> list[Table]:
     rows = [
         ("SoC", done.soc),
         *((name.replace("_", " "), value) for name, value in sorted(done.options.items())),
-        ("target operators", f"{operators} nodes of {len(done.operators)} operators"),
-        ("ONNX", f"opset {done.opset}, {done.nodes} nodes, {done.functions} functions"),
+        (
+            "target operators",
+            Text(
+                "{operators} nodes of {count} operators",
+                operators=operators,
+                count=len(done.operators),
+            ),
+        ),
+        (
+            "ONNX",
+            Text(
+                "opset {opset}, {nodes} nodes, {functions} functions",
+                opset=done.opset,
+                nodes=done.nodes,
+                functions=done.functions,
+            ),
+        ),
         ("output", f"{done.output} ({format_bytes(done.bytes)})"),
     ]
     if done.data is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.text import Text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -18,14 +20,25 @@ def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Ite
     for name in wanted:
         effect = by_name.get(name)
         if effect is None:
-            yield f"{name}: the pass did not run"
+            yield Text("{name}: the pass did not run", name=name)
             continue
         record, miss = effect.record, effect.record.nearest
-        yield f"{effect.name}: matched {record.matched} times, rewritten {record.effective} times"
+        yield Text(
+            "{effect}: matched {matched} times, rewritten {effective} times",
+            effect=effect.name,
+            matched=record.matched,
+            effective=record.effective,
+        )
         if miss is None:
-            what = "no other near miss" if record.matched else "no near miss"
-            yield f"  {what}"
+            yield "  " + Text("no other near miss" if record.matched else "no near miss")
             continue
-        origin = f", from {', '.join(map(repr, miss.origins))}" if miss.origins else ""
-        yield f"  nearest miss: {miss.reason}"
-        yield f"    at {miss.node!r}{origin}; {miss.depth} nodes of the pattern matched"
+        yield "  " + Text("nearest miss: {reason}", reason=Text(miss.reason))
+        template = "at {node}; {depth} nodes of the pattern matched"
+        if miss.origins:
+            template = "at {node}, from {origins}; {depth} nodes of the pattern matched"
+        yield "    " + Text(
+            template,
+            node=repr(miss.node),
+            origins=", ".join(map(repr, miss.origins)),
+            depth=miss.depth,
+        )

@@ -9,6 +9,7 @@ from atc_py.package.gears_schema import shape_data_of
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.memory_facts import memory_facts
 from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,7 +51,9 @@ _HEAD = ("gear>", "numbers", "inputs", "memory>", "arena>")
 
 def _table(rows: Iterable[tuple[str, ...]], largest: int) -> Table:
     """Return a table of gears; the largest one runs where nothing chooses."""
-    return Table(f"Gears; without a choice gear {largest} runs", _HEAD, tuple(rows))
+    return Table(
+        Text("Gears; without a choice gear {largest} runs", largest=largest), _HEAD, tuple(rows)
+    )
 
 
 def _row(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.model.records import read_record
 from atc_py.report.tables import Table, format_bytes
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,17 +53,21 @@ def layout_tables(found: LayoutRecord) -> list[Table]:
             each["name"],
             f"{each['from']} > {each['to']}",
             format_bytes(each["bytes"]),
-            each["reason"],
+            recorded_text(each["reason"]),
         )
         for each in found["trans_data"]
     )
     head = ("TransData", "storage", "moved>", "why")
     return [
         Table("How values are stored", ("format", "values>"), values),
-        Table(f"{len(rows)} TransData", head, rows, said=(3,)),
+        Table(Text("{count} TransData", count=len(rows)), head, rows, said=(3,)),
     ]
 
 
 def conversions_text(operators: Mapping[str, int]) -> str:
     """Return the conversions among target operators, counted, for a summary."""
-    return f"{operators.get('TransData', 0)} TransData, {operators.get('Cast', 0)} Cast"
+    return Text(
+        "{operators} TransData, {operators_2} Cast",
+        operators=operators.get("TransData", 0),
+        operators_2=operators.get("Cast", 0),
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, format_bytes
+from atc_py.text import COMMA, Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.results.memory_facts import MemoryFacts
@@ -16,11 +17,16 @@ _SHOWN = 12
 """Tensors of the widest moment that the table lists; JSON has all."""
 
 
+_AT_RUN = Text(", and values with dims known only at run time")
+
+
 def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:
     """Return the row of a summary; none without a plan."""
     if facts is None:
         return ()
-    return (("memory", f"{format_bytes(facts.total)}; {_arena_text(facts)}"),)
+    arena = _arena_text(facts)
+    text = Text("{total}; arena {arena}", total=format_bytes(facts.total), arena=arena)
+    return (("memory", text),)
 
 
 def memory_tables(facts: MemoryFacts | None) -> list[Table]:
@@ -32,10 +38,9 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
         ("inputs", format_bytes(facts.inputs)),
         (
             "outputs",
-            format_bytes(facts.outputs)
-            + ", and values with dims known only at run time" * _grows_at_run(facts),
+            format_bytes(facts.outputs) + (_AT_RUN if _grows_at_run(facts) else ""),
         ),
-        ("arena", _arena_text(facts).removeprefix("arena ")),
+        ("arena", _arena_text(facts)),
         ("workspace", format_bytes(facts.workspace)),
         ("total", format_bytes(facts.total)),
         ("values", _values_text(facts)),
@@ -54,17 +59,24 @@ def _grows_at_run(facts: MemoryFacts) -> bool:
 def _arena_text(facts: MemoryFacts) -> str:
     """Return the size of the arena, compared with its lower bound."""
     if not facts.arena:
-        return "arena empty"
-    text = f"arena {format_bytes(facts.arena)}, {facts.ratio:.2f} x the lower bound"
-    return text if facts.reuse else f"{text}: reuse is switched off"
+        return Text("empty")
+    text = Text(
+        "{size}, {ratio} x the lower bound",
+        size=format_bytes(facts.arena),
+        ratio=f"{facts.ratio:.2f}",
+    )
+    return text if facts.reuse else text + Text(": reuse is switched off")
 
 
 def _values_text(facts: MemoryFacts) -> str:
     """Return the counts of values by location."""
-    parts = [f"{facts.shared} in the arena", f"{facts.on_chip} inside a launch"]
+    parts = [
+        Text("{n} in the arena", n=facts.shared),
+        Text("{n} inside a launch", n=facts.on_chip),
+    ]
     if facts.at_run:
-        parts.append(f"{facts.at_run} with dims known only at run time")
-    return ", ".join(parts)
+        parts.append(Text("{n} with dims known only at run time", n=facts.at_run))
+    return COMMA.join(parts)
 
 
 def _widest(facts: MemoryFacts) -> Table:
@@ -76,9 +88,14 @@ def _widest(facts: MemoryFacts) -> Table:
     more = len(facts.tensors) - len(rows)
     if more:
         rest = sum(tensor.nbytes for tensor in facts.tensors[_SHOWN:])
-        rows.append((spoken(f"{more} more"), "", "", format_bytes(rest)))
+        rows.append((spoken(Text("{more} more", more=more)), "", "", format_bytes(rest)))
     return Table(
-        f"Widest moment: {format_bytes(facts.lower_bound)} while {facts.node} ({facts.op}) runs",
+        Text(
+            "Widest moment: {bytes} while {node} ({op}) runs",
+            bytes=format_bytes(facts.lower_bound),
+            node=facts.node,
+            op=facts.op,
+        ),
         ("tensor", "type", "offset>", "size>"),
         tuple(rows),
     )

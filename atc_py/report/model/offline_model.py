@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
 from atc_py.report.model.pictures import picture_tables
@@ -15,6 +14,8 @@ from atc_py.report.tables import Table, format_bytes
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.memory_facts import memory_facts
 from atc_py.results.picture_inputs import picture_inputs
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.package.reader import OfflineModel
@@ -70,7 +71,14 @@ def _summary(model: OfflineModel, file_bytes: int) -> Table:
     kernels = {node.kernel for node in description.nodes if node.kernel is not None}
     rows = (
         ("graph", description.name),
-        ("written by", f"{description.producer}, format {model.format_version}"),
+        (
+            "written by",
+            Text(
+                "{producer}, format {format_version}",
+                producer=description.producer,
+                format_version=model.format_version,
+            ),
+        ),
         ("SoC", description.soc),
         ("options", options),
         *bias_rows(model.report),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.onnx_facts import OnnxFacts
 from atc_py.system.json_text import format_json
+from atc_py.text import Text, plain_text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,14 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
     )
     summary = (
         ("graph", facts.name),
-        ("written by", f"{facts.producer or 'unknown'}, IR version {facts.ir_version}"),
+        (
+            "written by",
+            Text(
+                "{producer}, IR version {ir_version}",
+                producer=facts.producer or Text("unknown", context="producer"),
+                ir_version=facts.ir_version,
+            ),
+        ),
         ("opsets", opsets),
         ("nodes", str(sum(each.nodes for each in facts.operators))),
         ("parameters", f"{facts.parameters:,}, {format_bytes(facts.weight_bytes)}"),
@@ -53,7 +61,7 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
 
 def onnx_json(facts: OnnxFacts) -> object:
     """Return the same as JSON values."""
-    return msgspec.to_builtins(facts)
+    return msgspec.to_builtins(facts, enc_hook=plain_text)
 
 
 def onnx_json_schema() -> str:

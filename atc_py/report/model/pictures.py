@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,9 @@ __all__ = ["picture_tables"]
 def picture_tables(inputs: Sequence[PictureInput]) -> list[Table]:
     """Return a table of settings for each input that AIPP reads."""
     return [
-        Table(f"Pictures for input {each.name} (AIPP)", ("", ""), tuple(_rows(each)))
+        Table(
+            Text("Pictures for input {name} (AIPP)", name=each.name), ("", ""), tuple(_rows(each))
+        )
         for each in inputs
     ]
 
@@ -28,17 +31,43 @@ def _rows(found: PictureInput) -> list[tuple[str, str]]:
     """Return what is fed, what is done to it, and what the network gets."""
     settings = found.settings
     dims = ",".join(map(str, found.shape))
-    rows = [("input", f"{found.nbytes} bytes, uint8 [{dims}] {found.format}")]
+    rows: list[tuple[str, str]] = [
+        (
+            "input",
+            Text(
+                "{nbytes} bytes, uint8 [{dims}] {format}",
+                nbytes=found.nbytes,
+                dims=dims,
+                format=found.format,
+            ),
+        )
+    ]
     if found.is_dynamic:
         rows += [
-            ("mode", f"dynamic: settings of a run in {found.parameters}"),
-            ("pictures", f"at most {settings.max_src_image_size} bytes, all together"),
+            (
+                "mode",
+                Text("dynamic: settings of a run in {parameters}", parameters=found.parameters),
+            ),
+            (
+                "pictures",
+                Text(
+                    "at most {max_src_image_size} bytes, all together",
+                    max_src_image_size=settings.max_src_image_size,
+                ),
+            ),
         ]
     else:
         size = f"{settings.src_image_size_w} x {settings.src_image_size_h}"
         rows += [
             ("mode", spoken("static")),
-            ("pictures", f"{settings.input_format}, {size} (width x height)"),
+            (
+                "pictures",
+                Text(
+                    "{input_format}, {size} (width x height)",
+                    input_format=settings.input_format,
+                    size=size,
+                ),
+            ),
             *_steps(settings),
         ]
     result = ",".join(map(str, found.features))
@@ -47,7 +76,7 @@ def _rows(found: PictureInput) -> list[tuple[str, str]]:
 
 def _steps(settings: AippSettings) -> list[tuple[str, str]]:
     """Return the steps that are switched on, in their order."""
-    rows = []
+    rows: list[tuple[str, str]] = []
     swaps = {
         "rbuv_swap_switch": settings.rbuv_swap_switch,
         "ax_swap_switch": settings.ax_swap_switch,
@@ -58,10 +87,10 @@ def _steps(settings: AippSettings) -> list[tuple[str, str]]:
     if settings.crop:
         place = f"{settings.load_start_pos_w},{settings.load_start_pos_h}"
         size = f"{settings.crop_size_w} x {settings.crop_size_h}"
-        rows.append(("crop", f"{size} from column, row {place}"))
+        rows.append(("crop", Text("{size} from column, row {place}", size=size, place=place)))
     if settings.csc_switch:
         matrix = " / ".join(_numbers(settings.matrix[at : at + 3]) for at in (0, 3, 6))
-        rows.append(("colors", f"matrix {matrix}"))
+        rows.append(("colors", Text("matrix {matrix}", matrix=matrix)))
         rows.append(("input bias", _numbers(settings.input_bias)))
         rows.append(("output bias", _numbers(settings.output_bias)))
     rows += [
@@ -70,9 +99,15 @@ def _steps(settings: AippSettings) -> list[tuple[str, str]]:
         ("var reci", _numbers(settings.var_reci_chn)),
     ]
     if settings.padding:
-        sides = ("left", "right", "top", "bottom")
-        widths = ", ".join(f"{side} {getattr(settings, f'{side}_padding_size')}" for side in sides)
-        rows.append(("padding", f"{widths}, of {settings.padding_value:g}"))
+        borders = Text(
+            "left {left}, right {right}, top {top}, bottom {bottom}, of {value}",
+            left=settings.left_padding_size,
+            right=settings.right_padding_size,
+            top=settings.top_padding_size,
+            bottom=settings.bottom_padding_size,
+            value=f"{settings.padding_value:g}",
+        )
+        rows.append(("padding", borders))
     return rows
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.model.records import read_record
 from atc_py.report.tables import Table
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,18 +63,28 @@ def precision_tables(found: PrecisionRecord) -> list[Table]:
             each["engine"] or "-",
             _dtypes(each["origin"]),
             _dtypes(each["chosen"]),
-            each["rule"],
+            recorded_text(each["rule"]),
         )
         for each in found["nodes"]
     )
     casts = tuple(
-        (each["name"], each["tensor"], f"{each['from']} > {each['to']}", each["reason"])
+        (
+            each["name"],
+            each["tensor"],
+            f"{each['from']} > {each['to']}",
+            recorded_text(each["reason"]),
+        )
         for each in found["casts"]
     )
     head = ("node", "operator", "engine", "in the model", "compiled", "rule")
     return [
-        Table(f"Precision of {len(nodes)} nodes", head, nodes, said=(5,)),
-        Table(f"{len(casts)} casts", ("cast", "of", "dtypes", "why"), casts, said=(3,)),
+        Table(Text("Precision of {count} nodes", count=len(nodes)), head, nodes, said=(5,)),
+        Table(
+            Text("{count} casts", count=len(casts)),
+            ("cast", "of", "dtypes", "why"),
+            casts,
+            said=(3,),
+        ),
     ]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import language
 from atc_py.options.compile_options import QuantBias
 from atc_py.source import BiasConvention, BiasSource
+from atc_py.text.language import language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

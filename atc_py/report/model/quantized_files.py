@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import language, spoken
 from atc_py.report.check.words import LEVELS
 from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.tables import Table, format_bytes, share_text
 from atc_py.source import Outcome
 from atc_py.target import socs
+from atc_py.text import Text, plural, verbatim
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from atc_py.results.quantization import Quantization
@@ -47,9 +48,13 @@ def _list_text(done: Quantization) -> str:
     """Return `base: supported`, or how many errors the rules of the list find in what was written."""
     verdict = done.listed
     if not verdict.errors:
-        return f"{verdict.name}: {LEVELS[verdict.standing].in_language(language())}"
-    plural = "error" if verdict.errors == 1 else "errors"
-    return f"{verdict.name}: {verdict.errors} {plural}; `atc-py check` names them"
+        return verbatim(f"{verdict.name}: ") + LEVELS[verdict.standing]
+    return plural(
+        verdict.errors,
+        "{name}: {n} error; `atc-py check` names them",
+        "{name}: {n} errors; `atc-py check` names them",
+        name=verdict.name,
+    )
 
 
 def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
@@ -59,7 +64,12 @@ def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
     rows = [soc for soc in socs() if soc.quant_rules.roll_back]
     limit = max(soc.quant_rules.roll_back for soc in rows)
     families = ", ".join(dict.fromkeys(soc.family.value for soc in rows))
-    text = f"{done.rolled_back} of at most {limit} input channels, on {families}"
+    text = Text(
+        "{rolled_back} of at most {limit} input channels, on {families}",
+        rolled_back=done.rolled_back,
+        limit=limit,
+        families=families,
+    )
     return [("run on float16", text)]
 
 

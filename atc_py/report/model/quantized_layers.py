@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from atc_py.diag import COMMA, Words
-from atc_py.diag.language import language
 from atc_py.report.tables import share_text
+from atc_py.text import COMMA, Text
+from atc_py.text.language import language
 
 if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
@@ -23,8 +23,8 @@ def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
     reasons = Counter(each.reason.in_language(said) for each in check.layers if each.reason)
     done = len(check.layers) - sum(reasons.values())
     parts = [
-        Words(f"{count} because {reason}", f"{count} 层，因为{reason}")
+        Text("{count} because {reason}", count=count, reason=reason)
         for reason, count in reasons.most_common()
     ]
-    rest = Words("; on floats ", "；保持浮点的有 ") + COMMA.join(parts) if parts else Words("", "")
+    rest = Text("; on floats ") + COMMA.join(parts) if parts else Text("")
     return [("layers on int8", share_text(done, len(check.layers)) + rest.in_language(said))]

@@ -8,6 +8,7 @@ import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,11 +34,13 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
     """
     found = report.get(name)
     if not isinstance(found, dict):
-        raise _unusable_record(f"the report has no record of {name}", file)
+        raise _unusable_record(Text("the report has no record of {name}", name=name), file)
     try:
         msgspec.convert(found, schema)
     except msgspec.ValidationError as error:
-        message = f"the record of {name} does not follow its schema: {error}"
+        message = Text(
+            "the record of {name} does not follow its schema: {error}", name=name, error=error
+        )
         raise _unusable_record(message, file) from error
     return cast("Record", found)
 

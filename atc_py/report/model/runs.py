@@ -9,6 +9,7 @@ from atc_py.options.gears import format_gear
 from atc_py.report.model.comparison import comparison_table
 from atc_py.report.model.semantics import semantics_json, semantics_tables
 from atc_py.report.tables import Table, format_bytes, format_seconds
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,8 +68,13 @@ def _outputs(done: Run) -> Table:
         )
         for name, array in done.outputs.items()
     )
-    gear = "" if done.gear is None else f" of gear {format_gear(done.gear)}"
-    title = f"Outputs{gear}, after {format_seconds(done.seconds)}"
+    title = Text("Outputs, after {time}", time=format_seconds(done.seconds))
+    if done.gear is not None:
+        title = Text(
+            "Outputs of gear {gear}, after {time}",
+            gear=format_gear(done.gear),
+            time=format_seconds(done.seconds),
+        )
     return Table(title, ("name", "dtype", "shape", "min>", "max>", "argmax>", "file"), rows)
 
 

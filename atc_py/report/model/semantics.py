@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.fix.nodes import node_list
 from atc_py.report.tables import Table
+from atc_py.text import Text, plural
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.results.cann_nodes import CannDeviation, CannSemantics
@@ -22,7 +23,9 @@ def semantics_tables(found: CannSemantics | None) -> list[Table]:
         (str(len(places)), each.name, spoken(each.certainty), node_list(places))
         for each, places in _places(found).items()
     )
-    title = f"Computed as on CANN {found.generation}, not as ONNX defines"
+    title = Text(
+        "Computed as on CANN {generation}, not as ONNX defines", generation=found.generation
+    )
     return [
         Table(title, ("nodes>", "deviation", "certainty", "places in the file"), rows, said=(3,))
     ]
@@ -30,11 +33,13 @@ def semantics_tables(found: CannSemantics | None) -> list[Table]:
 
 def semantics_line(found: CannSemantics) -> str:
     """Return `1 node computes what CANN 9 makes of it: GRU/reset-after-product (inferred)`."""
-    count = len(found.nodes)
-    what = f"{count} node{'s' if count != 1 else ''}"
-    what += " computes what" if count == 1 else " compute what"
-    whose = f"CANN {found.generation} makes of {'it' if count == 1 else 'them'}"
-    return f"{what} {whose}: {', '.join(each.text for each in _places(found))}"
+    return plural(
+        len(found.nodes),
+        "{n} node computes what CANN {generation} makes of it: {names}",
+        "{n} nodes compute what CANN {generation} makes of them: {names}",
+        generation=found.generation,
+        names=", ".join(each.text for each in _places(found)),
+    )
 
 
 def semantics_json(found: CannSemantics | None) -> dict[str, object]:

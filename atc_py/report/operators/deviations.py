@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.deviations import certainty_on
 from atc_py.check.sentences import sentence
-from atc_py.diag import SEMICOLON, Words
 from atc_py.spec.deviations import Certainty
 from atc_py.spec.generations import editions, generations
 from atc_py.spec.model import compressed
+from atc_py.text import SEMICOLON, Text, Words, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,45 +20,45 @@ if TYPE_CHECKING:
 
 __all__ = ["CERTAINTIES", "deviation_words", "generation_words", "registered_words", "same_when"]
 
-CERTAINTIES: Mapping[Certainty, Words] = {
-    Certainty.PROVEN: Words("proven", "已证实"),
-    Certainty.INFERRED: Words("inferred", "推断"),
+CERTAINTIES: Mapping[Certainty, Text] = {
+    Certainty.PROVEN: Text("proven"),
+    Certainty.INFERRED: Text("inferred"),
 }
 """Grounds of a statement about CANN."""
 
 
-def deviation_words(spec: OpSpec, row: Deviation) -> Words:
+def deviation_words(spec: OpSpec, row: Deviation) -> Text:
     """Return everything about a deviation but its name."""
     facts = [
         same_when(spec, row),
-        (Words("else refused: ", "否则拒绝：") if row.refused else Words("else ", "否则"))
+        (Text("else refused: ") if row.refused else Text("else "))
         + Words(row.effect.en, row.effect.zh),
         generation_words(row),
     ]
     if row.undefined:
-        facts.append(Words("its result is not defined", "结果不确定"))
-    return SEMICOLON.join(facts) + Words.same(f" [{spec.place_of(row.line)}]")
+        facts.append(Text("its result is not defined"))
+    return SEMICOLON.join(facts) + verbatim(f" [{spec.place_of(row.line)}]")
 
 
-def same_when(spec: OpSpec, row: Deviation) -> Words:
+def same_when(spec: OpSpec, row: Deviation) -> Text:
     """Return the rule under which CANN means what ONNX means."""
     rule = row.unless
     text = sentence(spec, rule)
     return text if rule.when is None else with_condition(text, when_words(rule.when))
 
 
-def generation_words(row: Deviation) -> Words:
+def generation_words(row: Deviation) -> Text:
     """Return the generations that have a deviation: `CANN 5, 6 (proven), 7 (inferred)`."""
     texts = []
     for certainty, words in CERTAINTIES.items():
         majors = [each.major for each in generations() if certainty_on(row, each) is certainty]
         if majors:
             listed = ", ".join(map(str, majors))
-            texts.append(Words(f"{listed} ({words.en})", f"{listed}（{words.zh}）"))
-    return Words("CANN ", "CANN ") + Words(", ", "，").join(texts)
+            texts.append(Text("{value} ({note})", value=listed, note=words))
+    return Text("CANN ") + Text(", ").join(texts)
 
 
-def registered_words(spec: OpSpec) -> list[tuple[str, Words]]:
+def registered_words(spec: OpSpec) -> list[tuple[str, Text]]:
     """Return the opsets at which each edition's parser has the operator, if they are not those of most."""
     rows = []
     for edition in editions():
@@ -66,8 +66,8 @@ def registered_words(spec: OpSpec) -> list[tuple[str, Words]]:
         if own is None:
             continue
         numbers = tuple(opset for first, last in own.opsets for opset in range(first, last + 1))
-        text = Words.same(compressed(numbers)) if numbers else Words("none", "无")
+        text = verbatim(compressed(numbers)) if numbers else Text("none")
         if own.name is not None:
-            text += Words(f", as {own.name}", f"，类型名为 {own.name}")
+            text += Text(", as {own}", own=own.name)
         rows.append((str(edition.year), text))
     return rows

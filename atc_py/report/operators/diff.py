@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
 from atc_py.report.operators.history import SAME
 from atc_py.report.wrapping import wrap
 from atc_py.source.schema_changes import changes
 from atc_py.spec.names import folded
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.frontend.reading.history import OnnxHistory
@@ -73,11 +73,11 @@ def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> O
 def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
     """Return the difference in words."""
 
-    def said(words: Words) -> str:
+    def said(words: Text) -> str:
         return words.in_language(language)
 
     op, (first, second) = diff.before.op, diff.opsets
-    lines = [said(Words(f"{op}, opset {first} to {second}", f"{op}：opset {first} 至 {second}"))]
+    lines = [said(Text("{op}, opset {first} to {second}", op=op, first=first, second=second))]
     lines += wrap(said(_versions(diff)), "  ", "  ")
     if diff.is_same:
         return lines
@@ -99,19 +99,16 @@ def diff_json(diff: OperatorDiff) -> dict[str, object]:
     }
 
 
-def _versions(diff: OperatorDiff) -> Words:
+def _versions(diff: OperatorDiff) -> Text:
     """Return the versions in force at the two opsets, in words."""
     old, new = diff.before.since_version, diff.after.since_version
     if diff.is_same:
-        return Words(
-            f"nothing changed: both opsets have version {old}",
-            f"无变化：两个 opset 均为版本 {old}",
-        )
-    text = Words(f"version {old} to version {new}", f"版本 {old} 至版本 {new}")
+        return Text("nothing changed: both opsets have version {old}", old=old)
+    text = Text("version {old} to version {new}", old=old, new=new)
     if not diff.between:
         return text
     numbers = ", ".join(str(number) for number in diff.between)
-    return text + Words(f", over {numbers}", f"，其间有 {numbers}")
+    return text + Text(", over {numbers}", numbers=numbers)
 
 
 def _operator_named(name: str, history: OnnxHistory) -> str:
@@ -124,11 +121,11 @@ def _operator_named(name: str, history: OnnxHistory) -> str:
         return found
     near = [names[match] for match in difflib.get_close_matches(folded(name), names)]
     help_ = (
-        f"did you mean {' or '.join(near)}?"
+        Text("did you mean {near}?", near=Text(" or ").join(near))
         if near
         else "use ONNX's spelling, such as Conv or Relu"
     )
-    raise UNKNOWN_NAME.error(f"ONNX has no operator {name!r}", help=help_)
+    raise UNKNOWN_NAME.error(Text("ONNX has no operator {name}", name=repr(name)), help=help_)
 
 
 def _opset(text: str, history: OnnxHistory) -> int:
@@ -136,8 +133,10 @@ def _opset(text: str, history: OnnxHistory) -> int:
     newest = history.newest_opset
     if _NUMBER.fullmatch(text) and 1 <= int(text) <= newest:
         return int(text)
-    help_ = f"the newest opset that the installed onnx knows is {newest}"
-    message = f"an opset must be a number in [1, {newest}], found {text!r}"
+    help_ = Text("the newest opset that the installed onnx knows is {newest}", newest=newest)
+    message = Text(
+        "an opset must be a number in [1, {newest}], found {text}", newest=newest, text=repr(text)
+    )
     raise BAD_OPTION.error(message, help=help_)
 
 
@@ -146,6 +145,8 @@ def _definition_at(op: str, opset: int, history: OnnxHistory) -> OperatorSchema:
     found = history.at(op, opset)
     if found is None:
         numbers = ", ".join(str(row.since_version) for row in history.versions(op))
-        message = f"{op} does not exist at opset {opset}"
-        raise BAD_OPTION.error(message, help=f"its versions came with the opsets {numbers}")
+        message = Text("{op} does not exist at opset {opset}", op=op, opset=opset)
+        raise BAD_OPTION.error(
+            message, help=Text("its versions came with the opsets {numbers}", numbers=numbers)
+        )
     return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.diag import SEMICOLON, Words
 from atc_py.source.schema_changes import changes
 from atc_py.spec.model import compressed
+from atc_py.text import SEMICOLON, Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SAME", "VersionStep", "history_json", "history_rows", "steps"]
 
-SAME = Words(
-    "inputs, outputs, attributes and dtypes are the same",
-    "输入、输出、属性和类型均未改变",
-)
+SAME = Text("inputs, outputs, attributes and dtypes are the same")
 """Words for a version that changed only an operator's description."""
 
-_FIRST = Words("first version", "首个版本")
+_FIRST = Text("first version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +56,20 @@ def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
     return (*([VersionStep(0, (), early)] if early else []), *found)
 
 
-def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Words]]:
+def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Text]]:
     """Return each version's number and what it changed, with the listed opsets."""
     found = steps(spec, history)
     first = next((step.version for step in found if step.version), 0)
-    rows: list[tuple[str, Words]] = []
+    rows: list[tuple[str, Text]] = []
     for step in found:
         if step.version == 0:
-            text = Words(f"ONNX has it since opset {first}", f"ONNX 自 opset {first} 起才有该算子")
+            text = Text("ONNX has it since opset {first}", first=first)
         elif step.version == first:
             text = _FIRST
         else:
             text = SEMICOLON.join(change.words for change in step.changes) or SAME
         numbers = compressed(step.opsets)
-        listed = (
-            Words(f" (listed: {numbers})", f"（清单：{numbers}）") if numbers else Words("", "")
-        )
+        listed = Text(" (listed: {numbers})", numbers=numbers) if numbers else Text("")
         rows.append((str(step.version) if step.version else "-", text + listed))
     return rows
 

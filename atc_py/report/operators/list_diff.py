@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.sentences import sentence
-from atc_py.diag import COLON, Words
 from atc_py.diag.codes import UNKNOWN_NAME
 from atc_py.report.operators.rules import attribute_words, operand_words
 from atc_py.report.wrapping import wrap
+from atc_py.text import COLON, Text, verbatim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from atc_py.spec import Library, OpSpec
 
 __all__ = ["ListDiff", "list_diff", "list_diff_json", "list_diff_lines"]
 
-_ONLY = Words("only on {list}", "仅见于 {list}")
-_SAME = Words("the same on both", "两者相同")
+_ONLY = Text("only on {list}")
+_SAME = Text("the same on both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Fact:
         after: those of the second.
     """
 
-    subject: Words
-    before: Words | None
-    after: Words | None
+    subject: Text
+    before: Text | None
+    after: Text | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,13 @@ def list_diff(
         if found == (None, None):
             near = (*libraries[0].near(operator), *libraries[1].near(operator))
             raise UNKNOWN_NAME.error(
-                f"no operator is called {operator!r} on {names[0]} or {names[1]}",
-                help=f"near are {', '.join(dict.fromkeys(near))}"
+                Text(
+                    "no operator is called {operator} on {names} or {names_2}",
+                    operator=repr(operator),
+                    names=names[0],
+                    names_2=names[1],
+                ),
+                help=Text("near are {fromkeys}", fromkeys=", ".join(dict.fromkeys(near)))
                 if near
                 else "see `atc-py ops list`",
             )
@@ -117,7 +122,7 @@ def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
     for change in diff.changes:
         lines.append(change.op)
         if change.only_on:
-            text = _ONLY.in_language(language).format(list=change.only_on)
+            text = _ONLY.with_values(list=change.only_on).in_language(language)
             lines.append(f"  {text}")
         for fact in change.facts:
             lines += wrap(_sentence(diff.names, fact).in_language(language), "  ", "    ")
@@ -131,24 +136,32 @@ def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
     return lines
 
 
-def _sentence(names: tuple[str, str], fact: Fact) -> Words:
+def _sentence(names: tuple[str, str], fact: Fact) -> Text:
     """Return `opsets: 8-13 -> 8-18`, or `only on base: attribute x: int`."""
     if fact.before is not None and fact.after is not None:
-        return fact.subject + COLON + fact.before + Words.same(" -> ") + fact.after
+        return fact.subject + COLON + fact.before + verbatim(" -> ") + fact.after
     name = names[1] if fact.before is None else names[0]
-    only = Words(_ONLY.en.format(list=name), _ONLY.zh.format(list=name))
-    return only + COLON + fact.subject + COLON + (fact.before or fact.after or Words("", ""))
+    return (
+        _ONLY.with_values(list=name)
+        + COLON
+        + fact.subject
+        + COLON
+        + (fact.before or fact.after or Text(""))
+    )
 
 
-def _counts(diff: ListDiff) -> Words:
+def _counts(diff: ListDiff) -> Text:
     """Return the counts of operators that differ, that one list alone has, and that are equal."""
     only = [sum(each.only_on == name for each in diff.changes) for name in diff.names]
     differ = len(diff.changes) - sum(only)
-    return Words(
-        f"{differ} differ, {only[0]} only on {diff.names[0]}, {only[1]} only on {diff.names[1]}, "
-        f"{len(diff.same)} the same",
-        f"{differ} 个不同，{only[0]} 个仅见于 {diff.names[0]}，{only[1]} 个仅见于 {diff.names[1]}，"
-        f"{len(diff.same)} 个相同",
+    return Text(
+        "{differ} differ, {only} only on {names}, {only_2} only on {names_2}, {count} the same",
+        differ=differ,
+        only=only[0],
+        names=diff.names[0],
+        only_2=only[1],
+        names_2=diff.names[1],
+        count=len(diff.same),
     )
 
 
@@ -181,22 +194,34 @@ def _change(
     """Return the difference of one operator, which one of the lists has at least."""
     if before is None or after is None:
         return OperatorChange(op, names[0] if after is None else names[1], ())
-    old, new = dict(_facts(before)), dict(_facts(after))
-    facts = (Fact(subject, old.get(subject), new.get(subject)) for subject in {**old, **new})
+    # Rules may be one sentence in one language and two in another.
+    old, new = (
+        {tuple(fact[0].as_json().values()): fact for fact in _facts(spec)}
+        for spec in (before, after)
+    )
+    facts = (
+        Fact((old.get(key) or new[key])[0], _value(old, key), _value(new, key))
+        for key in {**old, **new}
+    )
     return OperatorChange(op, "", tuple(each for each in facts if each.before != each.after))
 
 
-def _facts(spec: OpSpec) -> Iterable[tuple[Words, Words]]:
+def _value(facts: Mapping[tuple[str, ...], tuple[Text, Text]], key: tuple[str, ...]) -> Text | None:
+    """Return what is said of a subject; None where nothing is."""
+    return facts[key][1] if key in facts else None
+
+
+def _facts(spec: OpSpec) -> Iterable[tuple[Text, Text]]:
     """Yield the facts of a specification by subject."""
-    yield Words.same("opsets"), Words.same(spec.opset_text)
-    for kind, zh, rows in (("input", "输入", spec.inputs), ("output", "输出", spec.outputs)):
+    yield verbatim("opsets"), verbatim(spec.opset_text)
+    for template, rows in (("input {at}", spec.inputs), ("output {at}", spec.outputs)):
         for row in rows:
-            yield Words(f"{kind} {row.name}", f"{zh} {row.name}"), operand_words(spec, row)
+            yield Text(template, at=row.name), operand_words(spec, row)
     for attribute in spec.attributes:
-        subject = Words(f"attribute {attribute.name}", f"属性 {attribute.name}")
+        subject = Text("attribute {attribute}", attribute=attribute.name)
         yield subject, attribute_words(attribute)
     for rule in spec.constraints:
         text = sentence(spec, rule)
         if rule.when is not None:
             text = with_condition(text, when_words(rule.when))
-        yield text, Words.same(rule.level.value)
+        yield text, verbatim(rule.level.value)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, plain_lines
 from atc_py.report.wrapping import cut
 from atc_py.spec import library
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text, in_language, plural
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,12 +33,16 @@ __all__ = [
     "selected",
 ]
 
-_COLUMNS = {
-    "en": ("operator", "group", "opsets", "compiles", "first input", "summary"),
-    "zh": ("算子", "分组", "opset", "可编译", "首个输入", "摘要"),
-}
-_COMPILES = {True: Words("yes", "是"), False: Words("not yet", "否")}
-_UNPUBLISHED = Words("not published", "未公开")
+_COLUMNS = (
+    Text("operator"),
+    Text("group"),
+    Text("opsets", context="heading"),
+    Text("compiles", context="heading"),
+    Text("first input"),
+    Text("summary", context="operator"),
+)
+_COMPILES = {True: Text("yes"), False: Text("not yet")}
+_UNPUBLISHED = Text("not published")
 _DTYPES = 2
 """Dtypes that a line of the list names; the rest it counts."""
 
@@ -70,8 +74,8 @@ def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
     """
     groups = sorted({spec.group for spec in specs})
     if selection.group is not None and selection.group not in groups:
-        message = f"no group is called {selection.group!r}"
-        raise BAD_OPTION.error(message, help=f"groups: {', '.join(groups)}")
+        message = Text("no group is called {group}", group=repr(selection.group))
+        raise BAD_OPTION.error(message, help=Text("groups: {groups}", groups=", ".join(groups)))
     dtype = None if selection.dtype is None else _dtype(selection.dtype)
     return [
         spec
@@ -95,7 +99,7 @@ def operator_list_lines(
     """
     english = language == "en"
     if not specs:
-        return ["no operator matches" if english else "没有符合条件的算子"]
+        return [in_language("no operator matches", language)]
     rows = tuple(
         (
             spec.op,
@@ -107,14 +111,17 @@ def operator_list_lines(
         )
         for spec in specs
     )
-    lines = [cut(line) for line in plain_lines(Table("", _COLUMNS[language], rows))]
-    count = len(specs)
-    noun = "operator" if count == 1 else "operators"
-    end = f"{count} {noun}; `atc-py ops show NAME` shows one in full"
-    return [*lines, "", end if english else f"共 {count} 个算子；`atc-py ops show NAME` 显示详情"]
+    columns = tuple(each.in_language(language) for each in _COLUMNS)
+    lines = [cut(line) for line in plain_lines(Table("", columns, rows))]
+    end = plural(
+        len(specs),
+        "{n} operator; `atc-py ops show NAME` shows one in full",
+        "{n} operators; `atc-py ops show NAME` shows one in full",
+    )
+    return [*lines, "", end.in_language(language)]
 
 
-def compiles_words(spec: OpSpec, *, compiles: bool) -> Words:
+def compiles_words(spec: OpSpec, *, compiles: bool) -> Text:
     """Return whether an operator compiles, or that its arithmetic is not published."""
     return _UNPUBLISHED if spec.unpublished is not None and not compiles else _COMPILES[compiles]
 
@@ -151,18 +158,21 @@ def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
     spec = known.lookup(name)
     if spec is None:
         near = known.near(name)
-        listing = "`atc-py ops list` lists the operators"
-        help_ = f"did you mean {' or '.join(near)}? {listing}" if near else listing
-        raise UNKNOWN_NAME.error(f"no operator is called {name!r}", help=help_)
+        listing = Text("`atc-py ops list` lists the operators")
+        help_ = (
+            Text("did you mean {near}? {listing}", near=Text(" or ").join(near), listing=listing)
+            if near
+            else listing
+        )
+        raise UNKNOWN_NAME.error(Text("no operator is called {name}", name=repr(name)), help=help_)
     return spec
 
 
 def lint_line(result: LintResult) -> str:
     """Return `131 specifications, no fault, 14 warnings`, for a result without errors."""
-    noun = "specification" if result.count == 1 else "specifications"
-    count = len(result.findings)
-    warnings = f", {count} {'warning' if count == 1 else 'warnings'}" if count else ""
-    return spoken(f"{result.count} {noun}, no fault{warnings}")
+    text = plural(result.count, "{n} specification, no fault", "{n} specifications, no fault")
+    warnings = plural(len(result.findings), ", {n} warning", ", {n} warnings")
+    return spoken(text + warnings if result.findings else text)
 
 
 def first_dtypes(spec: OpSpec) -> list[str] | None:
@@ -178,7 +188,10 @@ def _dtype(name: str) -> DType:
         return DType.parse(name)
     except UnknownDTypeError:
         known = ", ".join(dtype.value for dtype in DType)
-        raise BAD_OPTION.error(f"no dtype is called {name!r}", help=f"dtypes: {known}") from None
+        raise BAD_OPTION.error(
+            Text("no dtype is called {text}", text=repr(name)),
+            help=Text("dtypes: {known}", known=known),
+        ) from None
 
 
 def _accepts_dtype(spec: OpSpec, dtype: DType) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, plain_lines
 from atc_py.spec import compressed, library
 from atc_py.spec.lists import operator_lists
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.spec import OpSpec
@@ -15,10 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["lists_json", "lists_lines"]
 
-_COLUMNS = {
-    "en": ("list", "release", "operators>", "custom>", "opsets", "source"),
-    "zh": ("清单", "版本", "算子>", "自定义>", "opset", "来源"),
-}
+_COLUMNS = (
+    Text("list", context="heading"),
+    Text("release", context="heading"),
+    Text("operators>"),
+    Text("custom>"),
+    Text("opsets", context="heading"),
+    Text("source", context="heading"),
+)
 
 
 def lists_lines(language: str = "en") -> list[str]:
@@ -34,7 +39,8 @@ def lists_lines(language: str = "en") -> list[str]:
         )
         for each, specs in _all()
     )
-    return plain_lines(Table("", _COLUMNS[language], rows))
+    columns = tuple(each.in_language(language) for each in _COLUMNS)
+    return plain_lines(Table("", columns, rows))
 
 
 def lists_json() -> list[dict[str, object]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.check.unlisted import hint_for_unlisted
-from atc_py.diag import SEMICOLON, Words
 from atc_py.diag.codes import UNKNOWN_NAME
-from atc_py.diag.language import language
 from atc_py.fix.registry import rules_of_operator
 from atc_py.spec import library as list_called
 from atc_py.spec.lists import operator_lists
 from atc_py.spec.names import folded
+from atc_py.text import SEMICOLON, Text
+from atc_py.text.language import language
 
 if TYPE_CHECKING:
     from atc_py.diag import AtcError
@@ -42,10 +42,7 @@ def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) 
         names = ", ".join(rule.name for rule in rules)
         parts.insert(
             0,
-            Words(
-                f"`atc-py fix MODEL` rewrites it (rules: {names})",
-                f"`atc-py fix MODEL` 可改写它（规则：{names}）",
-            ),
+            Text("`atc-py fix MODEL` rewrites it (rules: {names})", names=names),
         )
     others = [
         each.name
@@ -54,8 +51,13 @@ def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) 
     ]
     if others:
         named = ", ".join(others)
-        parts.append(Words(f"it is on {named} (--list)", f"它在 {named} 中（--list）"))
+        parts.append(Text("it is on {named} (--list)", named=named))
     return UNKNOWN_NAME.error(
-        f"{operator} is in ONNX, since opset {since}, and not on the operator list {list_name}",
+        Text(
+            "{operator} is in ONNX, since opset {since}, and not on the operator list {list_name}",
+            operator=operator,
+            since=since,
+            list_name=list_name,
+        ),
         help=SEMICOLON.join(parts).in_language(language()),
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
 from atc_py.report.operators.deviations import deviation_words, registered_words
 from atc_py.report.operators.history import history_json, history_rows
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words, spec_json
 from atc_py.report.wrapping import columns, wrap
 from atc_py.spec.implied import rules_of
+from atc_py.text import Text, Words, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,22 +22,22 @@ __all__ = ["operator_json", "operator_lines"]
 _INDENT = "  "
 
 _TITLES = {
-    "inputs": Words("Inputs", "输入"),
-    "outputs": Words("Outputs", "输出"),
-    "attributes": Words("Attributes", "属性"),
-    "rules": Words("Rules", "规则"),
-    "registered": Words("Opsets of CANN's parser", "CANN 解析器支持的 opset"),
-    "deviations": Words("Where CANN departs from ONNX", "CANN 与 ONNX 的差异"),
-    "target": Words("Target operator", "目标算子"),
-    "example": Words("Example", "示例"),
-    "versions": Words("Versions of ONNX", "ONNX 版本"),
-    "notes": Words("Notes", "说明"),
-    "file": Words("Specification: ", "规格文件："),
-    "opsets": Words("Opsets: ", "Opset 版本："),
-    "unpublished": Words("Not published (it does not compile)", "未公开（不可编译）"),
-    "restated": Words("Restated at a listed opset from opset ", "可按清单版本重写的最早 opset："),
-    "listed_as": Words("Listed as: ", "清单写作："),
-    "custom": Words("custom", "自定义算子"),
+    "inputs": Text("Inputs"),
+    "outputs": Text("Outputs"),
+    "attributes": Text("Attributes"),
+    "rules": Text("Rules"),
+    "registered": Text("Opsets of CANN's parser"),
+    "deviations": Text("Where CANN departs from ONNX"),
+    "target": Text("Target operator"),
+    "example": Text("Example"),
+    "versions": Text("Versions of ONNX"),
+    "notes": Text("Notes"),
+    "file": Text("Specification: "),
+    "opsets": Text("Opsets: "),
+    "unpublished": Text("Not published (it does not compile)"),
+    "restated": Text("Restated at a listed opset from opset "),
+    "listed_as": Text("Listed as: "),
+    "custom": Text("custom"),
 }
 
 
@@ -50,7 +50,7 @@ def operator_lines(spec: OpSpec, history: SchemaHistory, language: str = "en") -
         language: of the text, one of LANGUAGES.
     """
 
-    def said(words: Words) -> str:
+    def said(words: Text) -> str:
         return words.in_language(language)
 
     summary = Words(spec.summary.en, spec.summary.zh)
@@ -79,7 +79,7 @@ def operator_json(spec: OpSpec, history: SchemaHistory) -> dict[str, object]:
     return {**spec_json(spec), **({"versions": versions} if versions else {})}
 
 
-def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tuple[str, Words]]]:
+def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tuple[str, Text]]]:
     """Return the lists of a page, each item a name and a text."""
     return {
         "inputs": [(row.name, operand_words(spec, row)) for row in spec.inputs],
@@ -94,32 +94,32 @@ def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tup
     }
 
 
-def _target(spec: OpSpec) -> list[tuple[str, Words]]:
+def _target(spec: OpSpec) -> list[tuple[str, Text]]:
     """Return the target operator of a one-to-one lowering."""
     if spec.target is None:
         return []
     renamed = [f"{theirs} = {ours}" for theirs, ours in spec.target.attributes.items()]
-    return [(spec.target.op, Words.same(", ".join(renamed)))]
+    return [(spec.target.op, verbatim(", ".join(renamed)))]
 
 
-def _example(spec: OpSpec) -> list[tuple[str, Words]]:
+def _example(spec: OpSpec) -> list[tuple[str, Text]]:
     """Return the inputs and attributes of a node that keeps every rule."""
     example = spec.example
     rows = []
     for name, shape in example.inputs.items():
         dims = "x".join(str(dim) for dim in shape)
-        text = Words.same(dims) if dims else Words("scalar", "标量")
+        text = verbatim(dims) if dims else Text("scalar")
         if name in example.values:
-            text += Words(", constant ", "，常量 ") + Words.same(list(example.values[name]))
+            text += Text(", constant ") + verbatim(list(example.values[name]))
         rows.append((name, text))
     rows += [
-        (name, Words("constant ", "常量 ") + Words.same(list(values)))
+        (name, Text("constant ") + verbatim(list(values)))
         for name, values in example.values.items()
         if name not in example.inputs
     ]
     for name, value in example.attributes.items():
         plain = list(value) if isinstance(value, tuple) else value
-        rows.append((name, Words.same(f"= {plain}")))
+        rows.append((name, verbatim(f"= {plain}")))
     return rows
 
 

@@ -11,11 +11,11 @@ import msgspec
 from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.findings import Standing
 from atc_py.check.sentences import sentence
-from atc_py.diag import SEMICOLON, Words
 from atc_py.report.check.words import LEVELS
 from atc_py.spec import Level
 from atc_py.spec.implied import rules_of
 from atc_py.spec.rewrites import REWRITES
+from atc_py.text import SEMICOLON, Text, verbatim
 
 if TYPE_CHECKING:
     from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule
@@ -25,58 +25,58 @@ __all__ = ["attribute_words", "operand_words", "rule_words", "spec_json"]
 _NOTHING: tuple[object, ...] = (None, (), [], {})
 
 
-def operand_words(spec: OpSpec, operand: OperandSpec) -> Words:
+def operand_words(spec: OpSpec, operand: OperandSpec) -> Text:
     """Return everything about an input or output but its name."""
     dtypes = spec.dtypes_of(operand)
     if operand.same_as is not None:
-        text = Words(f"dtype of {operand.same_as}", f"类型同 {operand.same_as}")
+        text = Text("dtype of {same_as}", same_as=operand.same_as)
     elif dtypes is None:
-        text = Words("any dtype", "任意类型")
+        text = Text("any dtype")
     else:
-        text = Words.same(" ".join(dtype.value for dtype in dtypes))
+        text = verbatim(" ".join(dtype.value for dtype in dtypes))
     facts = [text]
     if operand.all_layouts:
-        facts.append(Words(" or ", " 或 ").join(map(Words.same, operand.all_layouts)))
+        facts.append(Text(" or ").join(operand.all_layouts))
     elif operand.rank is not None:
-        facts.append(Words(f"rank {operand.rank}", f"秩 {operand.rank}"))
+        facts.append(Text("rank {rank}", rank=operand.rank))
     if operand.optional:
-        facts.append(Words("optional", "可选"))
+        facts.append(Text("optional"))
     if operand.variadic:
-        facts.append(Words("variadic", "个数可变"))
+        facts.append(Text("variadic"))
     return SEMICOLON.join([*facts, *_standing(operand)])
 
 
-def attribute_words(row: AttributeSpec) -> Words:
+def attribute_words(row: AttributeSpec) -> Text:
     """Return everything about an attribute but its name."""
-    facts = [Words.same(row.type.value)]
+    facts = [verbatim(row.type.value)]
     if row.listed_as is not None:
-        facts.append(Words(f"listed as {row.listed_as}", f"清单写作 {row.listed_as}"))
+        facts.append(Text("listed as {listed_as}", listed_as=row.listed_as))
     if row.required:
-        facts.append(Words("required", "必选"))
+        facts.append(Text("required", context="attribute"))
     if row.superfluous:
-        facts.append(Words("follows from the shapes", "可由形状推出"))
+        facts.append(Text("follows from the shapes"))
     facts += [*_defaults(row), *_attribute_bounds(row)]
     if row.otherwise is not Level.ERROR and row.supported:
-        facts.append(Words("otherwise ", "否则") + _consequence(row.otherwise, row.rewrite))
+        facts.append(Text("otherwise ") + _consequence(row.otherwise, row.rewrite))
     return SEMICOLON.join([*facts, *_standing(row)])
 
 
-def rule_words(spec: OpSpec, rule: Rule) -> Words:
+def rule_words(spec: OpSpec, rule: Rule) -> Text:
     """Return a rule as a sentence, with its conditions, what follows otherwise, and its place."""
     text = sentence(spec, rule)
     if rule.when is not None:
         text = with_condition(text, when_words(rule.when))
     follows = _consequence(rule.level, rule.rewrite)
-    text += Words("; else ", "；否则") + follows
-    return text + Words.same(f" [{spec.place_of(rule.line)}]")
+    text += Text("; else ") + follows
+    return text + verbatim(f" [{spec.place_of(rule.line)}]")
 
 
-def _consequence(level: Level, rewrite: str | None) -> Words:
+def _consequence(level: Level, rewrite: str | None) -> Text:
     """Return the consequence of a broken rule: its level, and what a rewrite does."""
     words = LEVELS[Standing.of(level)]
     if rewrite is None or rewrite not in REWRITES:
         return words
-    return words + Words(" (", "（") + REWRITES[rewrite] + Words(")", "）")
+    return words + Text(" (") + REWRITES[rewrite] + Text(")")
 
 
 def spec_json(spec: OpSpec) -> dict[str, object]:
@@ -99,7 +99,7 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
     if rule.when is not None:
         found["when"] = when_words(rule.when).as_json()
     if rule.rewrite is not None:
-        words = REWRITES.get(rule.rewrite, Words("", ""))
+        words = REWRITES.get(rule.rewrite, Text(""))
         found["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}
     return found
 
@@ -118,47 +118,45 @@ def _belongs_in_json(key: str, value: object) -> bool:
     return not key.startswith("@") and value not in _NOTHING
 
 
-def _defaults(row: AttributeSpec) -> list[Words]:
+def _defaults(row: AttributeSpec) -> list[Text]:
     """Return the defaults of an attribute."""
-    facts: list[Words] = []
+    facts: list[Text] = []
     if row.default is not None:
         value = _value(row.default)
-        facts.append(Words(f"default {value}", f"默认 {value}"))
+        facts.append(Text("default {value}", value=value))
     if row.default_before is not None:
         opset, value = row.default_before.opset, _value(row.default_before.value)
-        facts.append(
-            Words(f"before opset {opset} default {value}", f"opset {opset} 之前默认 {value}")
-        )
+        facts.append(Text("before opset {opset} default {value}", opset=opset, value=value))
     if row.listed_default is not None:
         value = _value(row.listed_default)
-        facts.append(Words(f"the list's default is {value}", f"清单默认 {value}"))
+        facts.append(Text("the list's default is {value}", value=value))
     return facts
 
 
-def _attribute_bounds(row: AttributeSpec) -> list[Words]:
+def _attribute_bounds(row: AttributeSpec) -> list[Text]:
     """Return the values that an attribute may have."""
-    facts: list[Words] = []
+    facts: list[Text] = []
     if row.one_of:
-        facts.append(Words("one of ", "取值 ") + Words.same(_value(row.one_of)))
+        facts.append(Text("one of ") + verbatim(_value(row.one_of)))
     if row.range is not None:
-        facts.append(Words("in ", "范围 ") + Words.same(_value(row.range)))
+        facts.append(Text("in ") + verbatim(_value(row.range)))
     if row.each is not None:
-        facts.append(Words("each in ", "各元素范围 ") + Words.same(_value(row.each)))
+        facts.append(Text("each in ") + verbatim(_value(row.each)))
     return facts
 
 
-def _standing(row: AttributeSpec | OperandSpec) -> list[Words]:
+def _standing(row: AttributeSpec | OperandSpec) -> list[Text]:
     """Return the words on whether a row is listed, and at which opsets."""
-    facts: list[Words] = []
+    facts: list[Text] = []
     if not row.supported:
         follows = _consequence(row.otherwise, row.rewrite)
-        facts.append(Words("not supported yet: ", "暂不支持：") + follows)
+        facts.append(Text("not supported yet: ") + follows)
     if not row.listed:
-        facts.append(Words("not on the list", "清单未列"))
+        facts.append(Text("not on the list"))
     if row.since is not None:
-        facts.append(Words(f"from opset {row.since}", f"自 opset {row.since} 起"))
+        facts.append(Text("from opset {since}", since=row.since))
     if row.until is not None:
-        facts.append(Words(f"until opset {row.until}", f"至 opset {row.until} 止"))
+        facts.append(Text("until opset {until}", until=row.until))
     return facts
 
 

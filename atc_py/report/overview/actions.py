@@ -6,8 +6,9 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from atc_py.report.escape import visible
-from atc_py.report.overview.verdict import failing_outputs
-from atc_py.report.overview.words import Both, both, in_both, name_text
+from atc_py.report.overview.verdict import failing_outputs, left_out
+from atc_py.report.overview.words import in_both, name_text
+from atc_py.text import COLON, SEMICOLON, Text, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,14 +60,14 @@ def actions_json(
     found = [*_refused(done, check), *_imprecise(done), *_slow(done, wins), *_accurate(check)]
     found = found[:_MOST]
     if is_sound and done.check is not None and len(found) < _MOST:
-        text = both("Convert it to an offline model.", "转换为离线模型。")
+        text = Text("Convert it to an offline model.")
         found.append(_action(text, _command(done, "convert")))
     return found
 
 
-def _action(text: Both, command: str = "", node: str = "") -> dict[str, object]:
+def _action(text: Text, command: str = "", node: str = "") -> dict[str, object]:
     """Return an action; `node` is where it is in a graph."""
-    return {"text": text, "command": command, "node": name_text(node)}
+    return {"text": in_both(text), "command": command, "node": name_text(node)}
 
 
 def _command(done: Overview, command: str, *words: str) -> str:
@@ -103,22 +104,19 @@ def _refused(done: Overview, check: dict[str, Any] | None) -> Iterator[dict[str,
         if check["fix"]:
             count = check["removed"]
             yield _action(
-                both(
-                    f"Rewrite what the list refuses: removes {count} errors.",
-                    f"改写清单不支持的形式：可消除 {count} 个错误。",
-                ),
+                Text("Rewrite what the list refuses: removes {count} errors.", count=count),
                 check["fix"],
             )
         if check["shape_option"] and check["verdict"] in {"unknown", "error"}:
             yield _action(
-                both("Fix the open dims of its inputs.", "固定输入的未定维度。"),
+                Text("Fix the open dims of its inputs."),
                 f"{_command(done, 'report')} {check['shape_option']}",
             )
         yield from _errors(check["findings"])
     for found in done.refusals:
         node = "" if found.place is None or found.place.node is None else f"s{found.place.node}"
         hint = found.help or found.code.remedy
-        yield _action(both(f"{found.message}: {hint}", f"{found.message}：{hint}"), "", node)
+        yield _action(Text(found.message) + COLON + Text(hint), "", node)
 
 
 def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
@@ -130,10 +128,12 @@ def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
     ranked = sorted(groups.values(), key=lambda each: -len(each))
     for rows in ranked[:_GROUPS]:
         first = rows[0]
-        times = f" ({len(rows)} x)" if len(rows) > 1 else ""
-        text = both(
-            f"{first['op']}{times}: {first['message'][0]}. {_begun(first['help'][0])}",
-            f"{first['op']}{times}：{first['message'][1]}。{first['help'][1]}",
+        help_, chinese = first["help"]
+        text = Text(
+            "{op}: {message}. {help}",
+            op=f"{first['op']} ({len(rows)} x)" if len(rows) > 1 else first["op"],
+            message=Words(*first["message"]),
+            help=Words(_begun(help_), chinese),
         )
         node = "" if first["node"] is None else f"s{first['node']}"
         yield _action(text, f"atc-py explain {first['code']}", node)
@@ -150,9 +150,7 @@ def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
     compared = done.comparison
     if compared is None:
         for found in done.not_compared:
-            yield _action(
-                both(f"It was not compared: {found.message}", f"未能比较：{found.message}")
-            )
+            yield _action(Text("It was not compared: {reason}", reason=Text(found.message)))
         return
     first, failing = compared.first_failing, failing_outputs(compared)
     if failing or compared.stopped:
@@ -168,21 +166,18 @@ def _failing_outputs(
     targets = [f"--fail-under={name}={least:g}" for name, least in compared.targets.items()]
     goal = f" {' '.join(targets)}" if targets else ""
     count = len({*compared.outputs, *compared.uncompared})
-    names = "; ".join(f"{each.name}: {each.why[0]}" for each in failing[:_NAMED])
-    chinese = "；".join(f"{each.name}：{each.why[1]}" for each in failing[:_NAMED])
-    more = ("", "")
-    if len(failing) > _NAMED:
-        more = (f" and {len(failing) - _NAMED} more", f" 等 {len(failing)} 个")
-    head = both(
-        f"{len(failing)} of {count} outputs fail{goal} ({names}{more[0]})",
-        f"{count} 个输出中 {len(failing)} 个未达标{goal}（{chinese}{more[1]}）",
+    names = SEMICOLON.join(each.name + COLON + each.why for each in failing[:_NAMED])
+    head = Text(
+        "{failing} of {count} outputs fail{goal} ({names}{more})",
+        failing=len(failing),
+        count=count,
+        goal=goal,
+        names=names,
+        more=left_out(len(failing), _NAMED),
     )
     if not failing:
-        head = both("The device stopped before the outputs", "设备在得到输出之前停止")
-    text = both(
-        f"{head[0]}: search for the nodes to keep in float32.",
-        f"{head[1]}：搜索应保持 float32 的节点。",
-    )
+        head = Text("The device stopped before the outputs")
+    text = Text("{head}: search for the nodes to keep in float32.", head=head)
     command = "report" if CONVERTING & done.options.keys() else "compare"
     at = failing[0].layer if failing else None
     node = "" if at is None else f"c{compared.layers[at].index}"
@@ -192,15 +187,15 @@ def _failing_outputs(
 def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]:
     """Return the layer to look at."""
     root = compared.root_of(first) or first
-    name, faults = first.source or first.op, in_both("; ".join(first.faults))
-    where = (f"its error was introduced at {root.source or root.op}",
-             f"其误差源自 {root.source or root.op}")  # fmt: skip
+    where = Text("its error was introduced at {node}", node=root.source or root.op)
     if root is first:
-        where = ("its error was introduced there", "误差在此引入")
+        where = Text("its error was introduced there")
     return _action(
-        both(
-            f"Look at the first failing layer, {name}: {faults[0]}; {where[0]}.",
-            f"查看第一个不合格的层 {name}：{faults[1]}；{where[1]}。",
+        Text(
+            "Look at the first failing layer, {name}: {faults}; {where}.",
+            name=first.source or first.op,
+            faults=SEMICOLON.join(map(Text, first.faults)),
+            where=where,
         ),
         "",
         f"c{first.index}",
@@ -221,9 +216,10 @@ def _accurate(check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
     if rows:
         first = rows[0]
         yield _action(
-            both(
-                f"{len(rows)} findings about accuracy, the first: {first['message'][0]}",
-                f"{len(rows)} 条精度提示，首条：{first['message'][1]}",
+            Text(
+                "{count} findings about accuracy, the first: {message}",
+                count=len(rows),
+                message=Words(*first["message"]),
             ),
             "",
             "" if first["node"] is None else f"s{first['node']}",

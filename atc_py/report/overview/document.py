@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from atc_py import __version__
-from atc_py.diag import LANGUAGES
-from atc_py.diag.language import speaking
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.overview.actions import actions_json
 from atc_py.report.overview.findings import BothChecks, check_json
@@ -23,7 +21,9 @@ from atc_py.report.overview.precision import precision_json
 from atc_py.report.overview.timing import time_json
 from atc_py.report.overview.verdict import outputs_json
 from atc_py.report.overview.wins import biggest_wins
-from atc_py.report.overview.words import diagnostic_json, name_text, table_json
+from atc_py.report.overview.words import diagnostic_json, in_both, name_text, table_json
+from atc_py.text import LANGUAGES, plain_text
+from atc_py.text.language import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +53,8 @@ def page_json(models: Sequence[Mapping[str, object]], language: str) -> bytes:
             "made": _now(),
             "lang": language,
             "models": models,
-        }
+        },
+        enc_hook=plain_text,
     )
 
 
@@ -104,7 +105,7 @@ def _document(done: Overview, checks: BothChecks | None, at: int) -> dict[str, o
         "kernels": _kernels(done),
         "precision": None if done.comparison is None else precision_json(done.comparison),
         "time": None if done.profile is None else time_json(done.profile),
-        "wins": [[win.share, win.text, name_text(win.node)] for win in wins],
+        "wins": [[win.share, in_both(win.text), name_text(win.node)] for win in wins],
         "fusions": [] if done.compiled is None else fusions_json(done.compiled.report),
         "semantics": _semantics(done),
     }
@@ -178,7 +179,9 @@ def _kernels(done: Overview) -> str:
     if done.compiled is None or not done.compiled.sources:
         return ""
     named = {name_text(name): text for name, text in done.compiled.sources.items()}
-    return base64.b64encode(zlib.compress(msgspec.json.encode(named), 6)).decode()
+    return base64.b64encode(
+        zlib.compress(msgspec.json.encode(named, enc_hook=plain_text), 6)
+    ).decode()
 
 
 def _semantics(done: Overview) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ from atc_py.report.check.words import (
     shape_option,
     verdict_text,
 )
-from atc_py.report.overview.words import Both, both, name_text, words_json
+from atc_py.report.overview.words import Both, both, in_both, name_text
 from atc_py.spec.deviations import Certainty
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
         "lists": both(lists_text(english, first, "en"), lists_text(chinese, second, "zh")),
         "soc_note": both(english.soc_note, chinese.soc_note),
         "baseline": both(*(baseline_text(_with_counts(each, checks)) for each in checks.documents)),
-        "levels": {each.value: words_json(words) for each, words in LEVELS.items()},
+        "levels": {each.value: in_both(words) for each, words in LEVELS.items()},
         "counts": dict(first.counts),
         "node_counts": dict(first.node_counts),
         "hint": both(hint_text(first, "en"), hint_text(second, "zh")) if first.shape_hint else "",
@@ -96,7 +96,7 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
 
 def _certainty(found: Found) -> Both | None:
     """Return the grounds of what is said of CANN; None for other findings."""
-    return words_json(CERTAINTIES[Certainty(found.certainty)]) if found.certainty else None
+    return in_both(CERTAINTIES[Certainty(found.certainty)]) if found.certainty else None
 
 
 def _with_counts(document: CheckDocument, checks: BothChecks) -> CheckDocument:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from atc_py.report.overview.words import Both, in_both, name_text
+from atc_py.report.model.recorded_reasons import recorded_text
+from atc_py.report.overview.words import in_both, name_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["NearMiss", "fusions_json", "near_misses", "reason_words", "record_of"]
+    from atc_py.text import Text
 
 
 class NearMiss(NamedTuple):
@@ -51,21 +52,20 @@ def _miss_of(effect: Mapping[str, Any]) -> dict[str, Any]:
     return miss if isinstance(miss, dict) else {}
 
 
+def _reason(miss: Mapping[str, Any]) -> Text:
+    """Return the reason of a miss."""
+    return recorded_text(str(miss.get("reason", "")))
+
+
 def near_misses(report: Mapping[str, Any]) -> Iterator[NearMiss]:
     """Yield the nearest miss of each pass that has one, as `convert --why-not` tells it."""
     for name, effect in _passes(report):
         miss = _miss_of(effect)
         if miss.get("node"):
-            reason, depth = str(miss.get("reason", "")), miss.get("depth", 0)
+            reason, depth = _reason(miss), miss.get("depth", 0)
             joins = name.startswith("merge-")  # what follows joins the launch of the anchor
             node = miss["node"] if joins else miss.get("anchor") or miss["node"]
             yield NearMiss(name, str(node), reason, depth if isinstance(depth, int) else 0)
-
-
-def reason_words(reason: str) -> Both:
-    """Return the reason of a miss in both languages; it may list operators: `Conv2D or MatMulV2`."""
-    english, chinese = in_both(reason)
-    return [english, chinese if chinese == english else chinese.replace(" or ", " 或 ")]
 
 
 def fusions_json(report: Mapping[str, Any]) -> list[list[object]]:
@@ -79,7 +79,7 @@ def fusions_json(report: Mapping[str, Any]) -> list[list[object]]:
         if not miss and not effect.get("match_times"):
             continue
         names = effect.get("atc_names")
-        why = reason_words(str(miss.get("reason", ""))) if miss else ""
+        why = in_both(_reason(miss)) if miss else ""
         rows.append([
             name_text(name),
             name_text(", ".join(map(str, names if isinstance(names, list) else ()))),

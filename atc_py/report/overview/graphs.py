@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.overview.words import in_both, name_text
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _compiled_node(node: OmNode, reasons: Mapping[str, str]) -> list[object]:
         name_text(node.kernel or ""),
         [origin.index for origin in node.origins],
         node.scope,
-        in_both(reasons[node.name]) if node.name in reasons else "",
+        in_both(recorded_text(reasons[node.name])) if node.name in reasons else "",
     ]
 
 

@@ -14,7 +14,7 @@ from atc_py.report.layers.text import (
     verdict_lines,
 )
 from atc_py.report.overview.spreads import spreads_json
-from atc_py.report.overview.words import Both, in_both, name_text, table_json, words_json
+from atc_py.report.overview.words import Both, in_both, name_text, table_json
 from atc_py.results.layer import FAILING_DISTANCE, number_json
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _layer(done: LayerComparison, layer: Layer) -> list[object]:
         *(number_json(each) if not math.isinf(each) else number_text(each) for each in numbers),
         layer.origin.value,
         layer.root,
-        words_json(origin_words(done, layer)),
+        in_both(origin_words(done, layer)),
         _faults(layer),
     ]
 

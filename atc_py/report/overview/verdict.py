@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.check.findings import Standing
-from atc_py.diag.words import COLON, SEMICOLON, Words
 from atc_py.report.layers.text import number_text
-from atc_py.report.overview.words import Both, both, name_text
+from atc_py.report.overview.words import in_both, name_text
 from atc_py.results.layer_comparison import misses_of
+from atc_py.text import COLON, COMMA, SEMICOLON, Text, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ __all__ = [
     "FailingOutput",
     "failing_outputs",
     "is_refused",
+    "left_out",
     "outputs_json",
     "outputs_word",
     "verdict_line",
@@ -34,13 +35,13 @@ class FailingOutput(NamedTuple):
 
     Attributes:
         name: of the output.
-        why: in both languages.
+        why: the reason.
         layer: its position among the layers; None where it was not compared.
         missed: True if it misses a target, False if it fails without any.
     """
 
     name: str
-    why: Both
+    why: Text
     layer: int | None
     missed: bool
 
@@ -63,16 +64,20 @@ def failing_outputs(compared: LayerComparison | None) -> list[FailingOutput]:
         at = compared.outputs.get(name)
         own, why = missed.get(name, []), compared.uncompared.get(name)
         if own and why is not None:
-            text = both(f"was not compared: {why}", f"未能比较：{why}")
+            text = Text("was not compared: {why}", why=why)
         elif own:
-            parts = [(miss.figure, miss.value or 0.0, miss.least or 0.0) for miss in own]
-            text = both(
-                ", ".join(f"{word} {value:.6g} is below {least:g}" for word, value, least in parts),
-                "，".join(f"{word} {value:.6g} 低于 {least:g}" for word, value, least in parts),
+            text = COMMA.join(
+                Text(
+                    "{figure} {value} is below {least}",
+                    figure=miss.figure,
+                    value=f"{miss.value or 0.0:.6g}",
+                    least=f"{miss.least or 0.0:g}",
+                )
+                for miss in own
             )
         elif not compared.targets and at is not None and compared.layers[at].faults:
             error = number_text(compared.layers[at].judged_error)
-            text = both(f"relative error {error}", f"相对误差 {error}")
+            text = Text("relative error {error}", error=error)
         else:
             continue
         found.append(FailingOutput(name, text, at, bool(own)))
@@ -96,7 +101,8 @@ def outputs_json(done: Overview) -> dict[str, object] | None:
     return {
         "count": len({*compared.outputs, *compared.uncompared}),
         "failing": [
-            {"name": name_text(each.name), "why": each.why, "layer": each.layer} for each in failing
+            {"name": name_text(each.name), "why": in_both(each.why), "layer": each.layer}
+            for each in failing
         ],
         "targets": bool(compared.targets),
         "stopped": bool(compared.stopped),
@@ -112,27 +118,33 @@ def outputs_word(found: Sequence[Overview]) -> str | None:
     return "fail" if fail else "pass"
 
 
-def verdict_line(done: Overview) -> Words:
+def left_out(count: int, shown: int) -> Text:
+    """Return ` and 3 more` of so many, of which some are shown."""
+    if count <= shown:
+        return Text("")
+    return Text(" and {left} more", context="of all", left=count - shown, count=count)
+
+
+def verdict_line(done: Overview) -> Text:
     """Return a line that says whether it compiles, and which outputs fail."""
-    gear = Words(f" (gear {done.gear})", f"（档位 {done.gear}）") if done.gear else Words("", "")
-    head = Words.same(done.model.name) + gear + COLON
+    gear = Text(" (gear {gear})", gear=done.gear) if done.gear else Text("")
+    head = verbatim(done.model.name) + gear + COLON
     compared = done.comparison
     failing = failing_outputs(compared)
     if is_refused(done):
-        return head + Words("does not compile", "不可编译")
+        return head + Text("does not compile", context="verdict")
     if compared is not None and compared.stopped:
-        return head + Words("compiles, but the device stopped", "可编译，但设备已停止")
+        return head + Text("compiles, but the device stopped")
     if compared is None or not failing:
-        return head + Words("compiles", "可编译")
+        return head + Text("compiles", context="verdict")
     count, goal = len({*compared.outputs, *compared.uncompared}), _goal(compared)
-    named = SEMICOLON.join(
-        Words.same(each.name) + COLON + Words(*each.why) for each in failing[:_NAMED]
-    )
-    left = len(failing) - _NAMED
-    more = Words(f" and {left} more", f" 等 {len(failing)} 个") if left > 0 else Words("", "")
-    fail = Words(
-        f"compiles, but {len(failing)} of {count} outputs fail{goal}",
-        f"可编译，但 {count} 个输出中 {len(failing)} 个未达标{goal}",
+    named = SEMICOLON.join(each.name + COLON + each.why for each in failing[:_NAMED])
+    more = left_out(len(failing), _NAMED)
+    fail = Text(
+        "compiles, but {count} of {count_2} outputs fail{goal}",
+        count=len(failing),
+        count_2=count,
+        goal=goal,
     )
     return head + fail + COLON + named + more
 

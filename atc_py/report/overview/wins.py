@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from atc_py.report.overview.fusions import NearMiss, near_misses, reason_words, record_of
-from atc_py.report.overview.words import Both, both, in_both
+from atc_py.report.model.recorded_reasons import recorded_text
+from atc_py.report.overview.fusions import NearMiss, near_misses, record_of
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,10 +36,12 @@ _WHOLE = {"fuse-conv-batch-norm", "fuse-pad-conv", "fuse-pad-pool"}
 _CONVERSIONS = {"Cast", "TransData"}
 """Kernels between two others that only convert what the first gives."""
 
-_BOUNDS = {
-    "memory": "内存带宽", "launch": "启动开销", "cube": " Cube ", "vector": " Vector ",
-    "onchip": "片上搬运", "on-chip": "片上搬运", "aicpu": "AI CPU",
-}  # fmt: skip
+_REMEDIES = {
+    "launch": Text(
+        "their launches take longer than their work: fusing them, or a larger batch, helps"
+    ),
+    "memory": Text("they wait for memory: fewer or smaller results between kernels help"),
+}
 
 
 class Win(NamedTuple):
@@ -53,7 +56,7 @@ class Win(NamedTuple):
     """
 
     share: float
-    text: Both
+    text: Text
     node: str
     pass_name: str = ""
     helps: bool = True
@@ -102,18 +105,15 @@ def _not_fused(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
             if each.op == kernel.op and _before(cost, each) == before and each is not kernel
         ]
         share, every = _share(cost, [kernel]), _share(cost, [kernel, *alike])
-        after = (f" after {before}", f"{before} 之后的 ") if before else ("", "")
-        count = len(alike) + 1
-        more = (
-            (f" ({count} such kernels: {every:.1%})", f"（此类核 {count} 个，共 {every:.1%}）")
-            if alike
-            else ("", "")
-        )
-        reason = reason_words(miss.reason)
-        text = both(
-            f"{kernel.op}{after[0]} takes {share:.1%}{more[0]}: not fused by {miss.name}, because "
-            f"{reason[0]}",
-            f"{after[1]}{kernel.op} 占 {share:.1%}{more[1]}：{miss.name} 未将其融合，原因：{reason[1]}",
+        what = Text("{op} after {before}", op=kernel.op, before=before) if before else kernel.op
+        more = Text(" ({count} such kernels: {every})", count=len(alike) + 1, every=f"{every:.1%}")
+        text = Text(
+            "{what} takes {share}{more}: not fused by {name}, because {reason}",
+            what=what,
+            share=f"{share:.1%}",
+            more=more if alike else "",
+            name=miss.name,
+            reason=Text(miss.reason),
         )
         yield Win(every, text, kernel.name, miss.name, helps=miss.name not in _WHOLE)
 
@@ -137,20 +137,18 @@ def _moves(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
         )
         for row in rows or ()
     }
-    for op, chinese in (("TransData", "转换存储格式"), ("Cast", "转换数据类型")):
+    for op, template in (
+        ("TransData", "{n} TransData kernels take {share}: they only convert storage formats{why}"),
+        ("Cast", "{n} Cast kernels take {share}: they only convert dtypes{why}"),
+    ):
         kernels = [kernel for kernel in cost.kernels if kernel.op == op]
         if not kernels:
             continue
         slowest = max(kernels, key=lambda kernel: kernel.cost.expected)
         share = _share(cost, kernels)
-        reason = in_both(reasons.get(slowest.name, ""))
-        why = f"; the slowest: {reason[0]}" if reason[0] else ""
-        what = "storage formats" if op == "TransData" else "dtypes"
-        text = both(
-            f"{len(kernels)} {op} kernels take {share:.1%}: they only convert {what}{why}",
-            f"{len(kernels)} 个 {op} 核占 {share:.1%}：仅{chinese}"
-            + (f"；最慢者：{reason[1]}" if reason[1] else ""),
-        )
+        reason = reasons.get(slowest.name, "")
+        why = Text("; the slowest: {reason}", reason=recorded_text(reason)) if reason else ""
+        text = Text(template, n=len(kernels), share=f"{share:.1%}", why=why)
         yield Win(share, text, slowest.name)
 
 
@@ -161,9 +159,11 @@ def _on_aicpu(cost: NetworkCost) -> Iterator[Win]:
         share = _share(cost, kernels)
         ops = ", ".join(dict.fromkeys(kernel.op for kernel in kernels))
         slowest = max(kernels, key=lambda kernel: kernel.cost.expected)
-        text = both(
-            f"{len(kernels)} kernels take {share:.1%} on the AI CPU, which is slow: {ops}",
-            f"{len(kernels)} 个核在较慢的 AI CPU 上运行，占 {share:.1%}：{ops}",
+        text = Text(
+            "{n} kernels take {share} on the AI CPU, which is slow: {ops}",
+            n=len(kernels),
+            share=f"{share:.1%}",
+            ops=ops,
         )
         yield Win(share, text, slowest.name)
 
@@ -178,19 +178,14 @@ def _slow_operators(cost: NetworkCost) -> Iterator[Win]:
         use = sum(kernel.cost.limit for kernel in kernels) / seconds if seconds else 0.0
         share = _share(cost, kernels)
         slowest = max(kernels, key=lambda kernel: kernel.cost.expected)
-        why = {
-            "launch": (
-                "their launches take longer than their work: fusing them, or a larger batch, helps",
-                "启动开销大于计算：融合或增大批量可改善",
-            ),
-            "memory": (
-                "they wait for memory: fewer or smaller results between kernels help",
-                "受内存带宽限制：减少核间中间结果可改善",
-            ),
-        }.get(bound, (f"they reach {use:.0%} of the peak rate", f"达到峰值的 {use:.0%}"))
-        text = both(
-            f"{len(kernels)} {op} kernels bound by {bound} take {share:.1%}: {why[0]}",
-            f"{len(kernels)} 个 {op} 核受{_BOUNDS.get(bound, bound)}限制，占 {share:.1%}：{why[1]}",
+        why = _REMEDIES.get(bound, Text("they reach {use} of the peak rate", use=f"{use:.0%}"))
+        text = Text(
+            "{n} {op} kernels bound by {bound} take {share}: {why}",
+            n=len(kernels),
+            op=op,
+            bound=Text(bound, context="bound"),
+            share=f"{share:.1%}",
+            why=why,
         )
         helps = bound in {"launch", "memory"}
         yield Win(share * (1 - min(use, 1.0)), text, slowest.name, helps=helps)

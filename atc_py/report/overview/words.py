@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import in_language
 from atc_py.report.escape import clipped
+from atc_py.text import in_language
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from atc_py.diag import Diagnostic, Words
+    from atc_py.diag import Diagnostic
     from atc_py.report.tables import Table
 
 __all__ = [
@@ -22,7 +21,6 @@ __all__ = [
     "name_text",
     "same",
     "table_json",
-    "words_json",
 ]
 
 Both = list[str]
@@ -46,20 +44,9 @@ def same(text: str) -> Both:
     return both(text, text)
 
 
-def words_json(words: Words) -> Both:
-    """Return words in both languages."""
-    return both(words.en, words.zh)
-
-
-@functools.lru_cache(maxsize=4096)
-def _chinese(text: str) -> str:
-    """Return the Chinese of a text of atc-py, which a page repeats often."""
-    return in_language(text, "zh")
-
-
 def in_both(text: str) -> Both:
     """Return a text of atc-py in both languages."""
-    return both(text, _chinese(text))
+    return both(text, in_language(text, "zh"))
 
 
 def table_json(table: Table, names: Collection[int] = ()) -> dict[str, object]:

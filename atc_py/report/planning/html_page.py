@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag.language import spoken
 from atc_py.report.page import render_page
 from atc_py.report.planning.tables import plan_tables, point_text, verdict_lines
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.results.plan import DtypePlan, PlanPoint
@@ -62,8 +63,8 @@ def _curve(plan: DtypePlan) -> tuple[list[dict[str, Any]], dict[str, str]]:
             }
         )
     axes = {
-        "left": f"{left * _MICRO:.1f} us",
-        "right": f"{right * _MICRO:.1f} us",
+        "left": Text("{left} us", left=f"{left * _MICRO:.1f}"),
+        "right": Text("{left} us", left=f"{right * _MICRO:.1f}"),
         "low": f"{low:.1f} dB",
         "high": f"{high:.1f} dB",
     }

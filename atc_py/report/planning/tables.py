@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken, spoken_parts
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table, plain_lines
 from atc_py.results.layer_comparison import least_text
+from atc_py.text import COLON, COMMA, SEMICOLON, Text, plural
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from atc_py.results.plan import DtypePlan, PlanPoint
@@ -21,7 +22,7 @@ _MICRO = 1e6
 
 def plan_lines(plan: DtypePlan) -> list[str]:
     """Return the whole report in plain text."""
-    lines = [spoken_parts(visible(line)) for line in verdict_lines(plan)]
+    lines = [visible(spoken(line)) for line in verdict_lines(plan)]
     for table in plan_tables(plan):
         if table.rows:
             lines += ["", *plain_lines(table)]
@@ -32,26 +33,57 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
     """Return the first lines: what the plan is, what it saves, how thorough the search was."""
     target = ", ".join(f"{name} >= {least_text(least)}" for name, least in plan.target.items())
     if plan.reached:
-        head = (
-            f"target {target}: reached in {_micro(plan.chosen)} by {point_text(plan.chosen, plan)}"
+        head = Text(
+            "target {target}: reached in {time} by {point}",
+            target=target,
+            time=_micro(plan.chosen),
+            point=point_text(plan.chosen, plan),
         )
     else:
-        head = (
-            f"target {target}: missed by every assignment that was tried; the least error has "
-            f"{point_text(plan.chosen, plan)}"
+        head = Text(
+            "target {target}: missed by every assignment that was tried; the least error "
+            "has {point}",
+            target=target,
+            point=point_text(plan.chosen, plan),
         )
-    lines = [head, f"estimated for {plan.soc}{_compared(plan)}"]
-    judged = f"{plan.samples} sample{'s' if plan.samples != 1 else ''}"
-    if plan.judged < plan.samples:
-        judged = f"{plan.judged} of {plan.samples} samples, and verified on all"
-    counts = f"{plan.trials} compilations of at most {plan.limit}, {plan.runs} run{'s' if plan.runs != 1 else ''} on {judged}"
-    how = "every assignment was tried" if plan.exhaustive else "not every assignment was tried"
-    lines.append(f"{counts}; {plan.candidates} lines to choose from, {how}")
+    lines: list[str] = [head, _estimated(plan), SEMICOLON.join((_counted(plan), _searched(plan)))]
     reasons: dict[str, list[str]] = {}
     for line, reason in plan.excluded:
         reasons.setdefault(reason, []).append(line)
-    lines += [f"{reason}: {_first_names(names)}" for reason, names in reasons.items()]
+    lines += [Text(reason) + COLON + _first_names(names) for reason, names in reasons.items()]
     return lines
+
+
+def _counted(plan: DtypePlan) -> Text:
+    """Return how many compilations were run on how many samples."""
+    runs = plural(plan.runs, "{n} run on {samples}", "{n} runs on {samples}", samples=_judged(plan))
+    if plan.judged < plan.samples:
+        runs = Text("{runs}, and verified on all", runs=runs)
+    return Text(
+        "{trials} compilations of at most {limit}, {runs}",
+        trials=plan.trials,
+        limit=plan.limit,
+        runs=runs,
+    )
+
+
+def _judged(plan: DtypePlan) -> Text:
+    """Return the samples that judged."""
+    if plan.judged < plan.samples:
+        return Text(
+            "{judged} of {samples} samples",
+            judged=plan.judged,
+            samples=plan.samples,
+        )
+    return plural(plan.samples, "{n} sample", "{n} samples")
+
+
+def _searched(plan: DtypePlan) -> Text:
+    """Return how thorough the search was."""
+    template = "{n} lines to choose from, not every assignment was tried"
+    if plan.exhaustive:
+        template = "{n} lines to choose from, every assignment was tried"
+    return Text(template, n=plan.candidates)
 
 
 def point_text(point: PlanPoint, plan: DtypePlan) -> str:
@@ -62,15 +94,17 @@ def point_text(point: PlanPoint, plan: DtypePlan) -> str:
     if point.int8:
         counts["int8"] = len(point.int8)
     if not counts:
-        return "all nodes in float16"
+        return Text("all nodes in float16")
     (dtype, count), *others = counts.items()
     if not others and count == plan.candidates and dtype in point.dtypes.values():
-        return f"all {count} lines in {dtype}"
+        return Text("all {count} lines in {dtype}", count=count, dtype=dtype)
     parts = (
-        f"{count} {'layer' if dtype == 'int8' else 'line'}{'s' if count != 1 else ''} in {dtype}"
+        plural(count, "{n} layer in int8", "{n} layers in int8")
+        if dtype == "int8"
+        else plural(count, "{n} line in {dtype}", "{n} lines in {dtype}", dtype=dtype)
         for dtype, count in counts.items()
     )
-    return f"{', '.join(parts)}, all others in float16"
+    return Text("{parts}, all others in float16", parts=Text(", ", context="lines").join(parts))
 
 
 def plan_tables(plan: DtypePlan) -> list[Table]:
@@ -110,12 +144,14 @@ def _nodes(plan: DtypePlan) -> Table:
             str(each.nodes),
             each.dtype,
             "-" if each.error is None else f"{each.error:.3g}",
-            "-" if each.saved is None else f"{each.saved * _MICRO:.2f} us",
+            "-" if each.saved is None else Text("{left} us", left=f"{each.saved * _MICRO:.2f}"),
         )
         for each in changed[:_SHOWN]
     ]
     if len(changed) > _SHOWN:
-        rows.append((spoken(f"and {len(changed) - _SHOWN} more"), "", "", "", "", ""))
+        rows.append(
+            (spoken(Text("and {left} more", left=len(changed) - _SHOWN)), "", "", "", "", "")
+        )
     rows += [(name, "", "", "int8", "", "") for name in plan.chosen.int8]
     columns = ("line", "operator", "nodes>", "dtype", "error in float16>", "float16 saves>")
     return Table("Lines that are not in float16", columns, tuple(rows))
@@ -136,23 +172,30 @@ def _numbers(point: PlanPoint) -> tuple[str, ...]:
     )
 
 
-def _compared(plan: DtypePlan) -> str:
-    """Return how the plan's time compares with those of one dtype."""
+def _estimated(plan: DtypePlan) -> Text:
+    """Return what the time is estimated for, and how it compares with those of one dtype."""
     points = {"all float16": plan.float16, "all float32": plan.float32}
     parts = [
-        f"{plan.chosen.seconds / point.seconds:.3f} of the time of {name}"
+        Text(
+            "{share} of the time of {name}",
+            share=f"{plan.chosen.seconds / point.seconds:.3f}",
+            name=Text(name),
+        )
         for name, point in points.items()
         if point is not None and point.seconds
     ]
-    return f": {', '.join(parts)}" if parts else ""
+    head = Text("estimated for {soc}", soc=plan.soc)
+    if not parts:
+        return head
+    return Text("{estimated}: {shares}", estimated=head, shares=COMMA.join(parts))
 
 
 def _micro(point: PlanPoint) -> str:
     """Return the time of a point."""
-    return f"{point.seconds * _MICRO:.2f} us"
+    return Text("{left} us", left=f"{point.seconds * _MICRO:.2f}")
 
 
 def _first_names(names: list[str], most: int = 5) -> str:
     """Return the first names, and how many more there are."""
     left = len(names) - most
-    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
+    return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
-from atc_py.diag.language import language, spoken
 from atc_py.options.gears import format_gear
 from atc_py.report.model.gears import gear_shapes_text
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.tables import Table, format_bytes
+from atc_py.text import COMMA, Text
+from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,9 @@ def format_time(seconds: float) -> str:
 def time_text(span: TimeRange) -> str:
     """Return the expected time and its range."""
     low, high = format_time(span.low), format_time(span.high)
-    return f"{format_time(span.expected)} (between {low} and {high})"
+    return Text(
+        "{time} (between {low} and {high})", time=format_time(span.expected), low=low, high=high
+    )
 
 
 def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
@@ -72,9 +74,9 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
     for each in done.socs:
         tables += _gear_tables(each.gears)
     for cost in done.costs:
-        title = Words(
-            f"{cost.model} on {cost.soc.name}", f"{cost.model}（{cost.soc.name}）"
-        ).in_language(language())
+        title = Text("{model} on {soc}", model=cost.model, soc=cost.soc.name).in_language(
+            language()
+        )
         tables.append(Table(title, ("", ""), tuple(summary_rows(cost))))
         if not cost.kernels:
             continue
@@ -128,12 +130,17 @@ def comparison_table(done: Profile) -> Table:
 
 def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
     """Return (what, figure) of the whole model."""
-    busy = ", ".join(
-        f"{PIPE_NAMES[name]} {share:.0%}" for name, share in cost.busy.items() if share >= _LEAST
+    busy = COMMA.join(
+        Text("{name} {share}", context="pipe", name=Text(PIPE_NAMES[name]), share=f"{share:.0%}")
+        for name, share in cost.busy.items()
+        if share >= _LEAST
     )
     rows = [
         ("time", time_text(cost.time)),
-        ("kernels", f"{len(cost.kernels)} for {cost.nodes} operators"),
+        (
+            "kernels",
+            Text("{count} for {nodes} operators", count=len(cost.kernels), nodes=cost.nodes),
+        ),
         ("bound by", _bottleneck_shares(cost.kernels, cost.time.expected)),
         ("pipes busy", busy or spoken("none")),
         ("memory", _memory_text(cost)),
@@ -145,20 +152,22 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
 
 def bound_text(cost: Estimate) -> str:
     """Return the bottleneck; where that is the launch, also the next one."""
-    return cost.bound if cost.bound != "launch" else f"launch, then {cost.limiter}"
+    return cost.bound if cost.bound != "launch" else Text(f"launch, then {cost.limiter}")
 
 
 def _memory_text(cost: NetworkCost) -> str:
     """Return the device memory, in total and by use."""
     memory = cost.footprint
-    planned = "plan" if memory.planned else "live ranges, no plan"
-    parts = (
-        f"weights {format_bytes(memory.weights)}",
-        f"results {format_bytes(memory.arena)} ({planned})",
-        f"inputs and outputs {format_bytes(memory.ports)}",
-        f"workspace {format_bytes(memory.workspace)}",
+    return Text(
+        "{total}: weights {weights}, results {arena} ({planned}), inputs and outputs {ports}, "
+        "workspace {workspace}",
+        total=format_bytes(memory.total),
+        weights=format_bytes(memory.weights),
+        arena=format_bytes(memory.arena),
+        planned=Text("plan" if memory.planned else "live ranges, no plan", context="memory"),
+        ports=format_bytes(memory.ports),
+        workspace=format_bytes(memory.workspace),
     )
-    return f"{format_bytes(memory.total)}: {', '.join(parts)}"
 
 
 def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
@@ -168,9 +177,8 @@ def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
         bound = kernel.cost.bound
         sums[bound] = sums.get(bound, 0.0) + kernel.cost.expected
     ranked = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in ranked) or spoken(
-        "nothing"
-    )
+    shares = (Text(name, context="share") + f" {seconds / whole:.0%}" for name, seconds in ranked)
+    return COMMA.join(shares) or Text("nothing")
 
 
 def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
@@ -204,9 +212,9 @@ def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
             format_bytes(span.read + span.written),
         ))  # fmt: skip
     left = len(cost.kernels) - len(rows)
-    title = "Kernels that take longest" if left else "Kernels"
+    title = "Kernels"
     if left:
-        title += f" ({left} more: -v lists all)"
+        title = Text("Kernels that take longest ({left} more: -v lists all)", left=left)
     head = (
         "#>", "kernel", "computes", "time>", "range>", "share>", "bound by", "use of peak>",
         "bytes>",
@@ -223,17 +231,33 @@ def calibration_tables(done: Calibration) -> list[Table]:
     """Return the refitted factors, and how well they fit."""
     factors = done.fit.factors
     rows = (
-        ("cube", f"{factors.cube:.1%} of its peak rate"),
-        ("vector unit", f"{factors.vector:.1%} of its peak rate"),
-        ("bandwidth", f"{factors.bandwidth:.1%} of the rates of memory and L2"),
+        ("cube", Text("{cube} of its peak rate", cube=f"{factors.cube:.1%}")),
+        ("vector unit", Text("{cube} of its peak rate", cube=f"{factors.vector:.1%}")),
+        (
+            "bandwidth",
+            Text("{bandwidth} of the rates of memory and L2", bandwidth=f"{factors.bandwidth:.1%}"),
+        ),
         ("launch", format_time(factors.launch)),
-        ("error", f"{done.before:.1%} before, {done.fit.spread:.1%} after (root mean square)"),
+        (
+            "error",
+            Text(
+                "{before} before, {spread} after (root mean square)",
+                before=f"{done.before:.1%}",
+                spread=f"{done.fit.spread:.1%}",
+            ),
+        ),
     )
     errors = tuple(
         (each.op, str(each.count), f"{each.before:.1%}", f"{each.after:.1%}")
         for each in done.operators
     )
     return [
-        Table(f"Factors refitted to {done.count} measurements on {done.soc}", ("", ""), rows),
+        Table(
+            Text(
+                "Factors refitted to {count} measurements on {soc}", count=done.count, soc=done.soc
+            ),
+            ("", ""),
+            rows,
+        ),
         Table("Error by operator", ("operator", "count>", "before>", "after>"), errors),
     ]

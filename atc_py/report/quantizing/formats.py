@@ -9,6 +9,7 @@ from atc_py.report.model.float_quantization import float_quantization_tables
 from atc_py.report.quantizing.html_page import quantization_html
 from atc_py.report.tables import plain_lines
 from atc_py.system.json_text import finite, format_json
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +30,8 @@ def check_ending(path: Path) -> None:
     """
     if path.suffix.lower() not in ENDINGS:
         raise BAD_OPTION.error(
-            f"--report {path} does not say its format", help=f"let it end in {', '.join(ENDINGS)}"
+            Text("--report {path} does not say its format", path=path),
+            help=Text("let it end in {endings}", endings=", ".join(ENDINGS)),
         )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.diag.language import spoken
 from atc_py.report.tables import Table, format_bytes, share_text
+from atc_py.text import Text
+from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +67,7 @@ def layers_table(done: FloatQuantization) -> Table:
 def outputs_table(proof: QuantizationProof) -> Table:
     """Return the table of errors at the outputs."""
     rows = tuple((name, *_figures(each)) for name, each in proof.outputs.items())
-    title = f"Outputs, {proof.samples} samples"
+    title = Text("Outputs, {samples} samples", samples=proof.samples)
     return Table(title, ("output", "cosine>", "SNR dB>", "top 1>"), rows)
 
 
@@ -138,7 +139,10 @@ def fall_back_tables(found: FallBack) -> list[Table]:
     """Return the search for the target: what it found, the order of the layers, and the curve."""
     target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
     facts = [
-        ("target", f"{target}: {'reached' if found.reached else 'not reached'}"),
+        (
+            "target",
+            Text("{target}: reached" if found.reached else "{target}: not reached", target=target),
+        ),
         ("layers in floats", share_text(len(found.floats), len(found.order))),
         ("trials", str(found.trials)),
         ("cost order", ", ".join(found.order[:_SHOWN]) + (" ..." if found.order[_SHOWN:] else "")),
@@ -166,13 +170,26 @@ def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
     """Return sizes of files and estimated times, as names and texts."""
     before = format_bytes(done.written[0].bytes_before) if done.written else ""
     rows = [("float model", before)]
-    rows += [(f"{each.form} form", format_bytes(each.bytes_after)) for each in done.written]
+    rows += [
+        (Text("{form} form", form=each.form), format_bytes(each.bytes_after))
+        for each in done.written
+    ]
     speed = None if done.proof is None else done.proof.speed
     if speed is not None:
         gain = speed.float16 / speed.int8 if speed.int8 else 1.0
         rows += [
-            (f"float16 on {speed.soc}", f"{speed.float16:.1f} us, estimated"),
-            (f"int8 on {speed.soc}", f"{speed.int8:.1f} us, estimated: {gain:.2f} x as fast"),
+            (
+                Text("float16 on {soc}", soc=speed.soc),
+                Text("{float16} us, estimated", float16=f"{speed.float16:.1f}"),
+            ),
+            (
+                Text("int8 on {soc}", soc=speed.soc),
+                Text(
+                    "{int8} us, estimated: {gain} x as fast",
+                    int8=f"{speed.int8:.1f}",
+                    gain=f"{gain:.2f}",
+                ),
+            ),
         ]
     return rows
 

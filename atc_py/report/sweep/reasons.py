@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.diag import LANGUAGES
 from atc_py.diag.codes import find_code
-from atc_py.diag.language import language
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table
 from atc_py.results.sweep import SweepRow
 from atc_py.system.structs import Result
+from atc_py.text import LANGUAGES, Text
+from atc_py.text.language import language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,13 @@ def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
     if not counts:
         return None
     more = len(counts) - _MOST
-    title = "Reasons" if more <= 0 else f"Reasons: the {_MOST} most frequent of {len(counts)} codes"
+    title = (
+        "Reasons"
+        if more <= 0
+        else Text(
+            "Reasons: the {most} most frequent of {count} codes", most=_MOST, count=len(counts)
+        )
+    )
     cells = tuple(
         (code_text(each.code), str(each.rows), str(each.models), _example(each.example))
         for each in counts[:_MOST]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py.report.escape import visible
+from atc_py.text import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -67,7 +68,7 @@ def sweep_lines(rows: Iterable[SweepRow]) -> bytes:
     lines = []
     for row in rows:
         cells = {**row_cells(row), "reasons": row.reasons, "outputs": row.outputs}
-        lines.append(msgspec.json.encode(cells) + b"\n")
+        lines.append(msgspec.json.encode(cells, enc_hook=plain_text) + b"\n")
     return b"".join(lines)
 
 

@@ -10,6 +10,7 @@ from atc_py.device.sim.node import NodeError
 from atc_py.device.sim.numerics.rounding import is_rounded, round_to_grid
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,18 +66,23 @@ def failure_of(step: Step, error: Exception) -> AtcError:
     if isinstance(error, MemoryError):
         results = ", ".join(str(facts) for facts in step.node.outputs)
         return DEVICE_MEMORY.error(
-            f"memory ran out; the node's results are {results}: {error}",
+            Text(
+                "memory ran out; the node's results are {results}: {error}",
+                results=results,
+                error=error,
+            ),
             place=step.place,
             help="run on a machine with more memory, or convert with a smaller input shape",
         )
     if isinstance(error, NodeError):
         return DEVICE_FAILED.error(
-            f"the data do not fit the node: {error}",
+            Text("the data do not fit the node: {error}", error=error),
             place=step.place,
             help="its shapes follow from the data that the model was given; feed other data",
         )
     return DEVICE_FAILED.error(
-        f"the kernel stopped: {type(error).__name__}: {error}", place=step.place
+        Text("the kernel stopped: {name}: {error}", name=type(error).__name__, error=error),
+        place=step.place,
     )
 
 

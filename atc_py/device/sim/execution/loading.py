@@ -16,6 +16,7 @@ from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -136,10 +137,19 @@ class _Loader:
             try:
                 dtype = DType.parse(tensor.dtype)
             except UnknownDTypeError as error:
-                self._find(f"tensor {tensor.name!r}: {error}", None)
+                self._find(
+                    Text("tensor {tensor}: {error}", tensor=repr(tensor.name), error=error), None
+                )
                 continue
             if any(dim is not None and dim < 0 for dim in tensor.shape):
-                self._find(f"tensor {tensor.name!r} has shape {tensor.shape}", None)
+                self._find(
+                    Text(
+                        "tensor {tensor} has shape {shape}",
+                        tensor=repr(tensor.name),
+                        shape=tensor.shape,
+                    ),
+                    None,
+                )
             facts = TensorFacts(dtype, tuple(tensor.shape))
             self._tensors.append(known.setdefault(facts, facts))
         self._sink.raise_errors()
@@ -150,8 +160,13 @@ class _Loader:
         array = self._constants[position] = self._model.array(tensor.member or "")
         if array.dtype.name != declared.dtype.value or array.shape != declared.dims:
             self._find(
-                f"constant {tensor.name!r} must be {declared}, found {array.dtype.name} "
-                f"of shape {list(array.shape)}",
+                Text(
+                    "constant {tensor} must be {declared}, found {dtype} of shape {shape}",
+                    tensor=repr(tensor.name),
+                    declared=declared,
+                    dtype=array.dtype.name,
+                    shape=list(array.shape),
+                ),
                 Place(field=tensor.member),
             )
 
@@ -168,7 +183,9 @@ class _Loader:
         outputs = self._ports("output", self._description.outputs)
         for name, tensor in outputs.items():
             if tensor not in self._defined:
-                self._find(f"nothing computes the tensor of output {name!r}", None)
+                self._find(
+                    Text("nothing computes the tensor of output {name}", name=repr(name)), None
+                )
         return outputs
 
     def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
@@ -177,12 +194,19 @@ class _Loader:
         for port in ports:
             if not 0 <= port.tensor < len(self._tensors):
                 self._find(
-                    f"{kind} {port.name!r} is tensor {port.tensor}, "
-                    f"but there are {len(self._tensors)} tensors",
+                    Text(
+                        "{kind} {port} is tensor {tensor}, but there are {count} tensors",
+                        kind=kind,
+                        port=repr(port.name),
+                        tensor=port.tensor,
+                        count=len(self._tensors),
+                    ),
                     None,
                 )
             elif port.name in found:
-                self._find(f"two {kind}s are called {port.name!r}", None)
+                self._find(
+                    Text("two {kind}s are called {port}", kind=kind, port=repr(port.name)), None
+                )
             else:
                 found[port.name] = port.tensor
         return found
@@ -192,7 +216,7 @@ class _Loader:
         for tensor in tensors:
             if tensor in self._defined:
                 name = self._description.tensors[tensor].name
-                self._find(f"tensor {name!r} is defined twice", place)
+                self._find(Text("tensor {name} is defined twice", name=repr(name)), place)
             self._defined.add(tensor)
 
     def _step(self, index: int, node: OmNode) -> Step | None:
@@ -215,7 +239,7 @@ class _Loader:
             self._check_tensors(node)
             judged = self._sound(node, row, kernel)
         except NodeError as error:
-            self._find(str(error), _place(index, node))
+            self._find(error_text(error), _place(index, node))
             judged = None
         inside = [tensor for tensor in node.outputs if 0 <= tensor < len(self._tensors)]
         if self._defined.isdisjoint(inside) and len(inside) == 1:

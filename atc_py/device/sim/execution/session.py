@@ -29,6 +29,7 @@ from atc_py.device.sim.numerics.rounding import carrier_dtype, from_carrier, is_
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.package.npy import release_pages
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
@@ -120,7 +121,9 @@ class SimModel:
         """Return a result of the model in its true dtype."""
         array = self._value(tensor, values)
         if array is None:
-            raise DEVICE_FAILED.error(f"nothing computed the output {name!r} in this run")
+            raise DEVICE_FAILED.error(
+                Text("nothing computed the output {name} in this run", name=repr(name))
+            )
         return from_carrier(array, self._program.tensors[tensor].dtype)
 
     @cached_property

@@ -9,6 +9,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, require_float
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
+from atc_py.text import error_text
 
 __all__: list[str] = []
 
@@ -113,7 +114,7 @@ def _select_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     try:
         shape = broadcast_shapes(*(facts.shape for facts in node.present))
     except ValueError as error:
-        raise NodeError(str(error)) from None
+        raise NodeError(error_text(error)) from None
     return (TensorFacts(then.dtype, shape),)
 
 

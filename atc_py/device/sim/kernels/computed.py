@@ -13,6 +13,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +36,7 @@ def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:
         NodeError: they are not integers.
         UnknownNumbersError: only the run knows them.
     """
-    numbers = node.numbers_of(position, f"input {position}")
+    numbers = node.numbers_of(position, Text("input {at}", at=position))
     if numbers.dtype.kind not in "iu":
         raise NodeError(f"input {position} must hold integers, found {node.input(position)}")
     return tuple(int(number) for number in numbers.reshape(-1))

@@ -12,6 +12,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
+from atc_py.text import error_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ def _broadcast(*shapes: Shape) -> Shape:
     try:
         return broadcast_shapes(*shapes)
     except ValueError as error:
-        raise NodeError(str(error)) from None
+        raise NodeError(error_text(error)) from None
 
 
 def _addcmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -15,6 +15,7 @@ from atc_py.device.sim.primitives.moves import moving
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
+from atc_py.text import error_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -243,7 +244,7 @@ def _expand_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     try:
         shape = broadcast_shapes(node.x.shape, node.integers("shape"))
     except ValueError as error:
-        raise NodeError(str(error)) from None
+        raise NodeError(error_text(error)) from None
     return (TensorFacts(node.x.dtype, shape),)
 
 

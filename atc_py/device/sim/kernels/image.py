@@ -17,6 +17,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.moves import moving
 from atc_py.device.sim.typing_rules import require_number, require_rank
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -170,7 +171,14 @@ def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         ("nearest_mode", [*_NEAREST]),
     ):
         if node.text(name) not in known:
-            raise NodeError(f"{name} must be {', '.join(known)}, found {node.text(name)!r}")
+            raise NodeError(
+                Text(
+                    "{name} must be {known}, found {node}",
+                    name=name,
+                    known=", ".join(known),
+                    node=repr(node.text(name)),
+                )
+            )
     scales, sizes = node.input(2), node.input(3)
     if (scales is None) is (sizes is None):
         raise NodeError("either scales or sizes must be there")

@@ -12,6 +12,7 @@ from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import require_float
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
+from atc_py.text import error_text
 
 __all__: list[str] = []
 
@@ -31,7 +32,7 @@ def _types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     try:
         shape = broadcast_shapes(x.shape, mask.shape)
     except ValueError as error:
-        raise NodeError(str(error)) from None
+        raise NodeError(error_text(error)) from None
     if shape != x.shape:
         raise NodeError(f"mask must be broadcast to {x}, found {mask}")
     return (x,)

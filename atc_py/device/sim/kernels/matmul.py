@@ -28,6 +28,7 @@ from atc_py.device.sim.numerics.integer_products import (
 from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape, broadcast_shapes
+from atc_py.text import error_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +59,7 @@ def _product(node: NodeFacts, turn: str) -> TensorFacts:
     try:
         stack = broadcast_shapes(left.shape[:-2], right.shape[:-2])
     except ValueError as error:
-        raise NodeError(str(error)) from None
+        raise NodeError(error_text(error)) from None
     return TensorFacts(dtype, (*stack, rows, columns))
 
 

@@ -13,6 +13,7 @@ from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.samples import neighbors, pixels_at
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +37,14 @@ def _grid_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_rank(grid, 4, "grid")
     for name, known in _CHOICES.items():
         if node.text(name) not in known:
-            raise NodeError(f"{name} must be {', '.join(known)}, found {node.text(name)!r}")
+            raise NodeError(
+                Text(
+                    "{name} must be {known}, found {node}",
+                    name=name,
+                    known=", ".join(known),
+                    node=repr(node.text(name)),
+                )
+            )
     if grid.shape[0] != x.shape[0] or grid.shape[3] != 2:  # noqa: PLR2004  (x and y)
         raise NodeError(f"grid must have {x.shape[0]} images of x and y, found {grid}")
     if 0 in x.shape[2:]:

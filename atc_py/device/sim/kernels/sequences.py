@@ -10,6 +10,7 @@ from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.activations import sigmoid
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,9 @@ def _lengths(node: NodeFacts, position: int, name: str) -> list[int]:
     require_rank(node.required(position), 1, name)
     lengths = [int(number) for number in node.numbers_of(position, name)]
     if min(lengths, default=0) < 0:
-        raise NodeError(f"{name} must not be negative, found {lengths}")
+        raise NodeError(
+            Text("{name} must not be negative, found {lengths}", name=name, lengths=lengths)
+        )
     return lengths
 
 

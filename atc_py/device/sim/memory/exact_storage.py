@@ -32,6 +32,7 @@ from atc_py.diag import Sink
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
 from atc_py.package.stored_types import TRANS_DATA, check_storage
 from atc_py.system.memory_limit import RAISE_IT, format_size
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,7 +100,9 @@ class ExactModel:
     def _output(self, name: str, tensor: int) -> NDArray[Any]:
         """Return a result of the model in its true dtype."""
         if not self._memory.is_alive(tensor):
-            raise DEVICE_FAILED.error(f"nothing computed the output {name!r} in this run")
+            raise DEVICE_FAILED.error(
+                Text("nothing computed the output {name} in this run", name=repr(name))
+            )
         return from_carrier(self._memory.read(tensor), self._program.tensors[tensor].dtype)
 
     def _timed(self, step: Step) -> Cost:
@@ -167,7 +170,10 @@ def _require_memory(nbytes: int, limit: int) -> None:
     """
     if nbytes > limit:
         raise DEVICE_MEMORY.error(
-            f"the tensors in their storage formats take {format_size(nbytes)}, "
-            f"the limit is {format_size(limit)}",
-            help=f"{RAISE_IT}; or run without --storage exact",
+            Text(
+                "the tensors in their storage formats take {size}, the limit is {size_2}",
+                size=format_size(nbytes),
+                size_2=format_size(limit),
+            ),
+            help=Text("{raise_it}; or run without --storage exact", raise_it=RAISE_IT),
         )

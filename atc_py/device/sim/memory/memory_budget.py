@@ -8,6 +8,7 @@ from atc_py.device.sim.memory.passing import slot_sizes
 from atc_py.device.sim.numerics.rounding import carrier_dtype
 from atc_py.diag.codes import DEVICE_MEMORY
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,13 +46,17 @@ class MemoryBudget:
             return
         largest = max(self._program.steps, key=_result_bytes, default=None)
         most = "" if largest is None else (
-            f"; most of all needs the {largest.node.op} here, whose results are "
-            f"{format_size(_result_bytes(largest))}"
+            Text("; most of all needs the {op} here, whose results are {size}", op=largest.node.op, size=format_size(_result_bytes(largest)))
         )  # fmt: skip
         raise DEVICE_MEMORY.error(
-            f"a run takes {format_size(self.planned)}, the limit is {format_size(self.limit)}{most}",
+            Text(
+                "a run takes {size}, the limit is {size_2}{most}",
+                size=format_size(self.planned),
+                size_2=format_size(self.limit),
+                most=most,
+            ),
             place=None if largest is None else largest.place,
-            help=f"{RAISE_IT}; or convert with a smaller input shape",
+            help=Text("{raise_it}; or convert with a smaller input shape", raise_it=RAISE_IT),
         )
 
     def require_results(
@@ -71,11 +76,19 @@ class MemoryBudget:
         wanted = sum(map(_carrier_bytes, results))
         if self.planned + there + wanted > self.limit:
             raise DEVICE_MEMORY.error(
-                f"results of {step.node.op} would take {format_size(wanted)} beside the "
-                f"{format_size(self.planned + there)} that are taken, the limit is "
-                f"{format_size(self.limit)}",
+                Text(
+                    "results of {op} would take {size} beside the {size_2} that are taken, "
+                    "the limit is {size_3}",
+                    op=step.node.op,
+                    size=format_size(wanted),
+                    size_2=format_size(self.planned + there),
+                    size_3=format_size(self.limit),
+                ),
                 place=step.place,
-                help=f"{RAISE_IT}; the dims follow from the data that the model was given",
+                help=Text(
+                    "{raise_it}; the dims follow from the data that the model was given",
+                    raise_it=RAISE_IT,
+                ),
             )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from atc_py.diag.codes import NO_QDQ_FORM
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.tensor.scale_words import decode_graph, decode_hardware
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,7 +73,11 @@ class SumFactors:
 
 def no_form(node: WorkNode, message: str, help_: str = _KEEP) -> AtcError:
     """Return the refusal of a node; `message` continues after the operator's name."""
-    return NO_QDQ_FORM.error(f"{node.place.op_type} {message}", place=node.place, help=help_)
+    return NO_QDQ_FORM.error(
+        Text("{field} {message}", field=node.place.op_type, message=Text(message)),
+        place=node.place,
+        help=help_,
+    )
 
 
 def quant_steps(node: WorkNode) -> Steps:
@@ -84,7 +89,15 @@ def quant_steps(node: WorkNode) -> Steps:
     for name, allowed in (("round_mode", "Round"), ("dst_type", "INT8")):
         found = _text(node, name, allowed)
         if found != allowed:
-            raise no_form(node, f"must have the {name} {allowed}, found {found}")
+            raise no_form(
+                node,
+                Text(
+                    "must have the {name} {allowed}, found {actual}",
+                    name=name,
+                    allowed=allowed,
+                    actual=found,
+                ),
+            )
     factor = _factor(node)
     return Steps(
         inverse(factor, lambda scale: np.float32(1.0 / np.float64(scale))), _zero_point(node)
@@ -99,7 +112,10 @@ def anti_quant_steps(node: WorkNode) -> Steps:
     """
     scale = np.float32(_factor(node))
     if not scale > 0 or not np.isfinite(scale):
-        raise no_form(node, f"must have a positive float32 scale, found {_factor(node):g}")
+        raise no_form(
+            node,
+            Text("must have a positive float32 scale, found {factor}", factor=f"{_factor(node):g}"),
+        )
     return Steps(scale, _zero_point(node))
 
 
@@ -124,13 +140,18 @@ def dequant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
         scale = words.astype(np.float64) ** (2 if flag(node, "sqrt_mode") else 1)
         return SumFactors(_positive(node, scale), np.zeros(words.shape, np.int64))
     if words.dtype != np.uint64:
-        raise no_form(node, f"must have uint64 or float16 deq_scale, found {words.dtype.name}")
+        raise no_form(
+            node,
+            Text("must have uint64 or float16 deq_scale, found {dtype}", dtype=words.dtype.name),
+        )
     parts = decode_graph(words)
     # Words in the hardware's packing may occur here, too; they have no offsets of weights.
     is_hardware = (parts.offset_w == _SIGNED_RESULT).all() and not (words & np.uint64(0x1FFF)).any()
     offset = np.zeros_like(parts.offset_w) if is_hardware else parts.offset_w
     if parts.shift.any():
-        raise no_form(node, f"must have words without a shift, found {parts.shift.max()}")
+        raise no_form(
+            node, Text("must have words without a shift, found {max}", max=parts.shift.max())
+        )
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), offset)
 
 
@@ -142,12 +163,17 @@ def requant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
     """
     words = _constant(node, const)
     if words.dtype != np.uint64:
-        raise no_form(node, f"must have uint64 req_scale, found {words.dtype.name}")
+        raise no_form(
+            node, Text("must have uint64 req_scale, found {dtype}", dtype=words.dtype.name)
+        )
     parts = decode_hardware(words)
     offsets = np.unique(parts.offset)
     if offsets.size != 1 or int(offsets[0]) not in _INT8:
         found = ", ".join(map(str, offsets[:4]))
-        raise no_form(node, f"must have one offset within int8 in its words, found {found}")
+        raise no_form(
+            node,
+            Text("must have one offset within int8 in its words, found {actual}", actual=found),
+        )
     none = np.zeros(words.shape, np.int64)
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
 
@@ -166,7 +192,7 @@ def _factor(node: WorkNode) -> float:
     """Return the attribute scale, with sqrt_mode its square."""
     scale = _number(node, "scale")
     if not scale > 0 or not np.isfinite(scale):
-        raise no_form(node, f"must have a positive scale, found {scale:g}")
+        raise no_form(node, Text("must have a positive scale, found {scale}", scale=f"{scale:g}"))
     return scale * scale if flag(node, "sqrt_mode") else scale
 
 
@@ -174,7 +200,10 @@ def _zero_point(node: WorkNode) -> int:
     """Return the attribute offset as a zero point."""
     offset = _number(node, "offset")
     if not offset.is_integer() or int(offset) not in _INT8:
-        raise no_form(node, f"must have a whole offset from -128 to 127, found {offset:g}")
+        raise no_form(
+            node,
+            Text("must have a whole offset from -128 to 127, found {offset}", offset=f"{offset:g}"),
+        )
     return int(offset)
 
 
@@ -182,7 +211,7 @@ def _number(node: WorkNode, name: str) -> float:
     """Return an attribute that must be there."""
     found = numeric_attributes(node).get(name)
     if not isinstance(found, int | float):
-        raise no_form(node, f"needs the attribute {name}")
+        raise no_form(node, Text("needs the attribute {name}", name=name))
     return float(found)
 
 
@@ -204,5 +233,5 @@ def _positive(node: WorkNode, scale: NDArray[np.float64]) -> NDArray[np.float64]
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size or not scale.size:
         found = f"{wrong.flat[0]:g}" if wrong.size else "none"
-        raise no_form(node, f"must have positive factors, found {found}")
+        raise no_form(node, Text("must have positive factors, found {actual}", actual=found))
     return scale

@@ -10,6 +10,7 @@ import numpy as np
 from atc_py.frontend.rewriting.qdq.ascend import Steps, no_form
 from atc_py.frontend.rewriting.qdq.movement import MOVING
 from atc_py.options.compile_options import QuantBias
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +54,7 @@ class CodeSteps:
         """
         if name in self._unclear:
             found = " and ".join(map(str, self._unclear[name]))
-            raise no_form(layer, f"must have data of one offset, found {found}")
+            raise no_form(layer, Text("must have data of one offset, found {actual}", actual=found))
         return self._known.get(name, NO_STEPS)
 
     def follow(self, node: WorkNode, computed: Iterable[str], results: Iterable[str]) -> None:

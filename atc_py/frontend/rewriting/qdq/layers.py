@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from atc_py.diag import Words
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.factors import number_of
 from atc_py.frontend.rewriting.qdq.reasons import (
@@ -38,6 +37,7 @@ from atc_py.frontend.rewriting.qdq.weights import (
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ __all__ = [
     "weight_codes",
 ]
 
-_BIAS = Words("its bias", "其偏置")
+_BIAS = Text("its bias")
 _BIAS_AT = 2
 _MATRIX, _VOLUME = 2, 5
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from atc_py.diag import Words
 from atc_py.frontend.rewriting.qdq.layers import dequant
 from atc_py.frontend.rewriting.qdq.reasons import (
     BOTH_CONSTANT,
@@ -29,6 +28,7 @@ from atc_py.frontend.typing.known_type import known_type
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Product", "ProductOperand", "computed_operand", "rewrite_product"]
 
-_SUMS = Words("its sums of zero points", "其零点之和")
+_SUMS = Text("its sums of zero points")
 _MATRIX = 2
 
 

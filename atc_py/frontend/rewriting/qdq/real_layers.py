@@ -16,6 +16,7 @@ import numpy as np
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.ascend import Steps, SumFactors, no_form
 from atc_py.options.compile_options import QuantBias
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,7 +152,9 @@ class RealLayers:
         numbers = scale.astype(np.float32)
         zero = np.broadcast_to(operand.zero.reshape(-1), numbers.shape)
         if zero.size and not (_INT8.min <= zero.min() and zero.max() <= _INT8.max):
-            raise no_form(layer, f"must have zero points within int8, found {zero.max()}")
+            raise no_form(
+                layer, Text("must have zero points within int8, found {max}", max=zero.max())
+            )
         key = (operand.name, numbers.tobytes(), zero.tobytes(), operand.axis)
         if key not in self._real:
             inputs = [operand.name, channel_scale(self.writer, operand.name, numbers)]
@@ -195,7 +198,9 @@ class RealLayers:
         """Return integers of a layer's sums, dequantized; channels are `position` from the end."""
         wrong = added[(added < _INT32.min) | (added > _INT32.max)]
         if wrong.size:
-            raise no_form(layer, f"must have a bias within int32, found {wrong.flat[0]}")
+            raise no_form(
+                layer, Text("must have a bias within int32, found {flat}", flat=wrong.flat[0])
+            )
         if scale.size > 1:
             added = added.reshape((1,) * (-position - added.ndim) + added.shape)
             shape: list[int] = list(added.shape)
@@ -227,7 +232,14 @@ def _channels(
         axis = 0
     odd = [name for name in ("alpha", "beta") if attributes.get(name, 1.0) != 1.0]
     if odd:
-        raise no_form(layer, f"on int8 must have the {odd[0]} 1, found {attributes[odd[0]]}")
+        raise no_form(
+            layer,
+            Text(
+                "on int8 must have the {odd} 1, found {attributes}",
+                odd=odd[0],
+                attributes=attributes[odd[0]],
+            ),
+        )
     count, channels = factors.scale.size, shape[axis]
     groups = attributes.get("group", 1) if layer.op_type == "ConvTranspose" else 1
     if isinstance(groups, int) and groups > 1 and count == channels * groups:
@@ -237,7 +249,12 @@ def _channels(
         return axis, SumFactors(rows[0][0], rows[1][0])
     if count not in {1, channels}:
         raise no_form(
-            layer, f"of {channels} channels must have 1 factor or {channels}, not {count}"
+            layer,
+            Text(
+                "of {channels} channels must have 1 factor or {channels}, not {count}",
+                channels=channels,
+                count=count,
+            ),
         )
     return axis, factors
 

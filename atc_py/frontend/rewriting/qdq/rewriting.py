@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.diag import AtcError, Place, Words
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_QUANTIZED
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
@@ -17,6 +17,7 @@ from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes, import_qdq_op
 from atc_py.frontend.typing.infer import infer_what_can_be
 from atc_py.source import Outcome, QuantizedNode
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,10 +35,7 @@ FORMS = ("ascend", "qdq")
 """Forms to which quantized models can be rewritten."""
 
 _LAYERS = frozenset({"QGemm", "QLinearConv", "QLinearMatMul"})
-_NOT_OPENED = Words(
-    "its scales are computed at run time, or its form has no counterpart",
-    "其比例在运行时才计算，或其形式没有对应",
-)
+_NOT_OPENED = Text("its scales are computed at run time, or its form has no counterpart")
 
 _LINEAR = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
@@ -184,7 +182,10 @@ def _nothing_to_rewrite(file: OnnxFile, form: str, other: str | None) -> Diagnos
             help="quantize it first; `atc-py convert` takes it as it is",
         )
     return NOT_QUANTIZED.diagnostic(
-        f"the model has no operators that --format {form} would rewrite; it is in that form",
+        Text(
+            "the model has no operators that --format {form} would rewrite; it is in that form",
+            form=form,
+        ),
         place=place,
-        help=f"use it as it is, or rewrite it with --format {other}",
+        help=Text("use it as it is, or rewrite it with --format {other}", other=other),
     )

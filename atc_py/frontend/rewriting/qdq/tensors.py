@@ -28,10 +28,10 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.diag import Words
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.rewriting.qdq.writer import Writer
     from atc_py.ir import ConstData
+    from atc_py.text import Text
 
 __all__ = ["Codes", "KnownTensors", "Stored"]
 
@@ -94,7 +94,7 @@ class KnownTensors:
         """Record the codes named `name` in the file, computed by `origin`."""
         self._stored[name] = stored, origin
 
-    def not_codes(self, name: str, otherwise: Words) -> NoCounterpartError:
+    def not_codes(self, name: str, otherwise: Text) -> NoCounterpartError:
         """Return why an operand is not int8 codes: it cannot be rewritten, or `otherwise`."""
         return NoCounterpartError(NOT_REWRITTEN if name in self.refused else otherwise)
 

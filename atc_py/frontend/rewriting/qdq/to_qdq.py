@@ -37,6 +37,7 @@ from atc_py.frontend.typing.rules.quantized import ASCEND_OPERATORS, is_integer_
 from atc_py.options.compile_options import QuantBias
 from atc_py.source import Outcome, QuantizedNode
 from atc_py.tensor.scale_words import channel_axis
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -152,7 +153,9 @@ class _ToQdq:
         """Write what stands for a node."""
         if node.op_type in self._kinds:
             if not (node.inputs and node.inputs[0] and node.outputs and node.outputs[0]):
-                message = f"{node.op_type} needs its first input and its output"
+                message = Text(
+                    "{op_type} needs its first input and its output", op_type=node.op_type
+                )
                 raise BAD_NODE.error(message, place=node.place)
             self._kinds[node.op_type](node)
         elif is_integer_layer(self._graph, node):
@@ -218,7 +221,10 @@ class _ToQdq:
             following.append(("Relu", {}))
         dtype = numeric_attributes(node).get("dtype", 0)
         if dtype not in _RESULTS:
-            raise no_form(node, f"must have the dtype 0 (float32) or 1 (float16), found {dtype}")
+            raise no_form(
+                node,
+                Text("must have the dtype 0 (float32) or 1 (float16), found {dtype}", dtype=dtype),
+            )
         if dtype:
             following.append(("Cast", {"to": TensorProto.FLOAT16}))
         names = [self._writer.fresh(f"{output}/{op}_input") for op, _ in following]
@@ -250,7 +256,12 @@ class _ToQdq:
             shape = known.dims if known is not None and known.dims is not None else ()
             axis = channel_axis(tuple(dim or 0 for dim in shape), count)
             if axis is None:
-                raise no_form(node, f"must have 1 factor where channels are not known, not {count}")
+                raise no_form(
+                    node,
+                    Text(
+                        "must have 1 factor where channels are not known, not {count}", count=count
+                    ),
+                )
             axes["axis"] = axis
         scale = channel_scale(self._writer, output, factors.scale.astype(np.float32))
         self._writer.op(node, "DequantizeLinear", [x, scale], output, **axes)
@@ -301,10 +312,18 @@ def import_qdq_opset(graph: WorkGraph) -> None:
     changed = changed_operators(graph, _PER_AXIS)
     if changed:
         raise NO_QDQ_FORM.error(
-            f"the model needs opset {needed} for DequantizeLinear, it has {own}, and these "
-            f"operators mean another thing at opset {_PER_AXIS}: {', '.join(changed)}",
+            Text(
+                "the model needs opset {needed} for DequantizeLinear, it has {own}, and "
+                "these operators mean another thing at opset {per_axis}: {changed}",
+                needed=needed,
+                own=own,
+                per_axis=_PER_AXIS,
+                changed=", ".join(changed),
+            ),
             place=Place(str(graph.path)),
-            help=f"export the model at opset {_PER_AXIS} before it is quantized",
+            help=Text(
+                "export the model at opset {per_axis} before it is quantized", per_axis=_PER_AXIS
+            ),
         )
     graph.opsets = {**graph.opsets, "": _PER_AXIS}
 

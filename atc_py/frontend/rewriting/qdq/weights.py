@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from atc_py.diag import Words
 from atc_py.frontend.rewriting.qdq.reasons import (
     COMPUTED_BIAS,
     ODD_WEIGHTS,
@@ -16,6 +15,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import GraphWords, encode_graph
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,7 +155,7 @@ def integers(
     return found
 
 
-def within_int32(name: Words, values: NDArray[Any]) -> NDArray[np.int32]:
+def within_int32(name: Text, values: NDArray[Any]) -> NDArray[np.int32]:
     """Return `values` as int32.
 
     Raises:
@@ -164,17 +164,17 @@ def within_int32(name: Words, values: NDArray[Any]) -> NDArray[np.int32]:
     values = np.asarray(values)
     wrong = values[~((values >= _INT32.min) & (values <= _INT32.max))]
     if wrong.size:
-        found = Words.same(f"{float(wrong.flat[0]):.6g}")
-        leaves = Words(" leaves int32: ", "超出 int32：")
+        found = verbatim(f"{float(wrong.flat[0]):.6g}")
+        leaves = Text(" leaves int32: ")
         raise NoCounterpartError(name + leaves + found)
     return values.astype(np.int32)
 
 
-def _out_of_float16(factor: float) -> Words:
+def _out_of_float16(factor: float) -> Text:
     """Return the reason of sums that float16 cannot hold when they are dequantized."""
-    return Words(
-        f"the product of its scales is {factor:.3g}, its results are beyond float16",
-        f"其比例之积为 {factor:.3g}，结果超出 float16 的范围",
+    return Text(
+        "the product of its scales is {factor}, its results are beyond float16",
+        factor=f"{factor:.3g}",
     )
 
 

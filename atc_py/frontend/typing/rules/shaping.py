@@ -19,6 +19,7 @@ from atc_py.frontend.typing.type_rules import (
     type_rule,
 )
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.frontend.typing.type_rules import Question
@@ -62,7 +63,11 @@ def _impossible_reshape(asked: Question) -> Contradiction | None:
     if _fits(shape, extents):
         return None
     return Contradiction(
-        f"data of the shape {format_shape(shape)} cannot be given the shape {list(wanted)}"
+        Text(
+            "data of the shape {shape} cannot be given the shape {wanted}",
+            shape=format_shape(shape),
+            wanted=list(wanted),
+        )
     )
 
 

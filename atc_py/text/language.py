@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from atc_py.diag.words import LANGUAGES
+from atc_py.text.catalog import LANGUAGES
+from atc_py.text.text import in_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from atc_py.diag.diagnostic import Diagnostic
-
 __all__ = [
     "VARIABLE",
-    "in_language",
     "language",
     "speak",
     "speaking",
     "spoken",
-    "spoken_diagnostic",
-    "spoken_line",
-    "spoken_parts",
     "wanted_language",
     "without_language",
 ]
@@ -31,9 +25,6 @@ __all__ = [
 VARIABLE = "ATC_PY_LANG"
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The variables that decide a program's messages; the first that is set counts, as POSIX says."""
-
-_MOST_PARTS = 20
-"""Parts of a text that are looked up one by one; what comes from a file may have very many."""
 
 _spoken = [LANGUAGES[0]]
 
@@ -92,37 +83,3 @@ def without_language(args: Sequence[str]) -> tuple[str, ...]:
 def spoken(text: str) -> str:
     """Return a text of atc-py in the language of the commands; one that has no Chinese stays."""
     return in_language(text, language())
-
-
-def in_language(text: str, chosen: str) -> str:
-    """Return a text of atc-py in a language; one that has no Chinese stays."""
-    if chosen == LANGUAGES[0]:
-        return text
-    from atc_py.diag.chinese import chinese
-
-    return chinese(text)
-
-
-def spoken_line(text: str) -> str:
-    """Return a line in the language of the commands, with the blanks before it."""
-    words = text.lstrip(" ")
-    return text[: len(text) - len(words)] + spoken(words)
-
-
-def spoken_parts(text: str) -> str:
-    """Return a text, or else its parts between semicolons or commas, as `spoken` does."""
-    whole = spoken(text)
-    if whole != text or language() == LANGUAGES[0]:
-        return whole
-    for mark, written in (("; ", "；"), (", ", "，")):
-        parts = text.split(mark, _MOST_PARTS)
-        said = list(map(spoken_parts, parts)) if len(parts) > 1 else parts
-        if said != parts:
-            return written.join(said)
-    return text
-
-
-def spoken_diagnostic(found: Diagnostic) -> Diagnostic:
-    """Return a finding with its message and help in the language of the commands."""
-    help_ = spoken(found.help or found.code.remedy)
-    return replace(found, message=spoken(found.message), help=help_)

@@ -1,0 +1,62 @@
+"""click's own texts as texts of atc-py: click asks gettext for each of its templates."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import click.core
+import click.exceptions
+import click.parser
+import click.types
+
+from atc_py.text import Text
+
+__all__ = ["missing_parameter", "one_line", "speak_for_click"]
+
+_WITH_REPR = re.compile(r"\{(\w+)!r\}")
+
+
+class _Template(str):
+    """A template of click's; filled in, it is a text of one line."""
+
+    __slots__ = ()
+
+    def format(self, *args: object, **values: object) -> str:
+        """Fill the places, as `str.format` does."""
+        for name in _WITH_REPR.findall(self):
+            values[name] = repr(values[name])
+        if "number_type" in values:  # click names the range where the text is no number at all
+            kind = str(values["number_type"]).removesuffix(" range")
+            values["number_type"] = Text(kind, context="number")
+        template = " ".join(_WITH_REPR.sub(r"{\1}", self).split())
+        return Text(template).with_values(
+            **{name: one_line(value) for name, value in values.items()}
+        )
+
+
+def one_line(value: object) -> str:
+    """Return what click breaks into lines for its own layout in one line; a `Text` is in one."""
+    if isinstance(value, Text) and value == " ".join(value.split()):
+        return value
+    return " ".join(str(value).split())
+
+
+def missing_parameter(said: str) -> Text:
+    """Return as a text what click says of a missing argument or option."""
+    head, stop, rest = said.partition(".")
+    words, _, name = head.rpartition(" ")
+    text = Text(f"{words} {{name}}.", name=name)
+    return text + " " + Text(rest.strip()) if stop and rest.strip() else text
+
+
+def speak_for_click() -> None:
+    """Let click make its texts of templates that the catalogs have."""
+    for module in (click.core, click.exceptions, click.parser, click.types):
+        module.__dict__["_"] = _Template
+        module.__dict__["ngettext"] = _plural
+
+
+def _plural(one: str, many: str, n: int) -> str:
+    """Choose a template as gettext does."""
+    return _Template(one if n == 1 else many)

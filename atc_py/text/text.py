@@ -1,0 +1,248 @@
+"""A text of atc-py: English as it is written, and what another language makes of it.
+
+The English of a text is its template, with places in braces: `Text("{n} nodes", n=3)`. Its
+translation is looked up by the template, in the catalog of the language, and has the same places.
+A `Text` is a `str`, its English. What `+` and `join` make of it is a `Text` again; formatted into
+another string it leaves that a plain one, in English.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from atc_py.text.catalog import CONTEXT, ENGLISH, LANGUAGES, catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from typing_extensions import Self
+
+__all__ = [
+    "COLON",
+    "COMMA",
+    "SEMICOLON",
+    "Text",
+    "Words",
+    "all_of",
+    "error_text",
+    "in_language",
+    "joined_text",
+    "made_text",
+    "one_of",
+    "os_reason",
+    "plain_text",
+    "plural",
+    "verbatim",
+    "written_text",
+]
+
+_PLACE = re.compile(r"\{( ?)([a-z]\w*)\}")
+"""A place; `{ name}` sets a blank before what begins with a Latin letter, as Chinese does."""
+
+_WRITTEN: dict[str, Text] = {}
+"""Texts by the sentences that files have of them: a model is often looked at where it was made."""
+
+_MOST_WRITTEN = 10_000
+
+
+class Text(str):
+    """A text in every language; not to be changed.
+
+    Attributes:
+        template: the English, with `{name}` where a value goes.
+        context: tells it from an equal template that is translated in another way, or "".
+        values: a string for each name; a `Text` is translated with the whole, others are names and
+            numbers, which read the same in each language.
+    """
+
+    __slots__ = ("context", "template", "values")
+
+    template: str
+    context: str
+    values: Mapping[str, str]
+
+    def __new__(cls, template: str, /, *, context: str = "", **values: object) -> Self:
+        """Fill the template; without values it is the text, braces and all; a `Text` stays."""
+        if isinstance(template, cls) and not values:
+            return template
+        texts = {name: v if isinstance(v, str) else _said_by(v) for name, v in values.items()}
+        text = super().__new__(cls, _filled(template, texts))
+        text.template, text.context, text.values = template, context, texts
+        return text
+
+    @property
+    def en(self) -> str:
+        """The English."""
+        return str(self)
+
+    @property
+    def zh(self) -> str:
+        """The Chinese."""
+        return self.in_language("zh")
+
+    def in_language(self, language: str) -> str:
+        """Say it in one of LANGUAGES; in English where the catalog lacks it."""
+        if language == ENGLISH:
+            return str(self)
+        key = f"{self.context}{CONTEXT}{self.template}" if self.context else self.template
+        template = catalog(language).get(key, self.template)
+        values = {name: _said(value, language) for name, value in self.values.items()}
+        return _filled(template, values)
+
+    def as_json(self) -> dict[str, str]:
+        """Return the text in each language, by the language."""
+        return {language: self.in_language(language) for language in LANGUAGES}
+
+    def with_values(self, **values: object) -> Text:
+        """Return the text with values in its places."""
+        return made_text(self.template, self.context, values)
+
+    def __add__(self, other: str) -> Text:
+        return _Joined("", self, other)
+
+    def __radd__(self, other: str) -> Text:
+        return _Joined("", other, self)
+
+    def join(self, parts: Iterable[str], /) -> Text:
+        """Join the parts with this text between them."""
+        return _Joined(self, *parts)
+
+    def __reduce__(self) -> tuple[Callable[..., Text], tuple[object, ...]]:
+        return made_text, (self.template, self.context, dict(self.values))
+
+
+class _Joined(Text):
+    """Parts with a separator between them; any of these may be a `Text`."""
+
+    __slots__ = ("parts", "separator")
+
+    parts: tuple[str, ...]
+    separator: str
+
+    def __new__(cls, separator: str, /, *parts: str) -> Self:
+        text = super().__new__(cls, str.join(separator, parts))
+        text.separator, text.parts = separator, parts
+        return text
+
+    def in_language(self, language: str) -> str:
+        """Say each part in that language."""
+        return _said(self.separator, language).join(_said(part, language) for part in self.parts)
+
+    def __reduce__(self) -> tuple[Callable[..., Text], tuple[object, ...]]:
+        return joined_text, (self.separator, *self.parts)
+
+
+class Words(Text):
+    """A text whose Chinese comes with it, as from YAML."""
+
+    __slots__ = ("_zh",)
+
+    _zh: str
+
+    def __new__(cls, en: str, zh: str) -> Self:
+        """Take both as they are."""
+        text = super().__new__(cls, en)
+        text._zh = zh
+        return text
+
+    def in_language(self, language: str) -> str:
+        """Say the one of both, or English."""
+        return self._zh if language == "zh" else str(self)
+
+    def __reduce__(self) -> tuple[Callable[..., Text], tuple[object, ...]]:
+        return Words, (str(self), self._zh)
+
+
+def plural(n: int, one: str, many: str, /, **values: object) -> Text:
+    """Make a text of one of two templates, with `{n}` for the number."""
+    template = Text(one if n == 1 else many)
+    return template.with_values(n=n, **values)
+
+
+def one_of(names: Iterable[str]) -> Text:
+    """Name those of which one is meant: `a, b or c`."""
+    return _listed(tuple(names), Text(", ", context="or"), Text(" or "))
+
+
+def all_of(names: Iterable[str]) -> Text:
+    """Name those that are meant together: `a, b and c`."""
+    return _listed(tuple(names), Text(", ", context="and"), Text(" and ", context="and"))
+
+
+def _listed(names: tuple[str, ...], comma: Text, last: Text) -> Text:
+    return last.join(part for part in (comma.join(names[:-1]), *names[-1:]) if part)
+
+
+def verbatim(value: object) -> Text:
+    """Make a text of a name, a number or a dtype, which read the same in each language."""
+    return _Joined("", str(value))
+
+
+def error_text(error: Exception) -> Text:
+    """Make a text of what an exception says."""
+    return Text(_said_by(error))
+
+
+def os_reason(error: OSError) -> Text:
+    """Make a text of what the system says of an error."""
+    return Text(error.strerror or str(error) or type(error).__name__)
+
+
+def in_language(text: str, language: str) -> str:
+    """Say a text in a language; a plain string is a template without values."""
+    if isinstance(text, Text):
+        return text.in_language(language)
+    return text if language == ENGLISH else catalog(language).get(text, text)
+
+
+def plain_text(value: object) -> str:
+    """Turn a text into a plain string, its English: what encoders of msgspec call."""
+    if isinstance(value, Text):
+        if len(_WRITTEN) < _MOST_WRITTEN:
+            _WRITTEN[str(value)] = value
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} has no form in a file")
+
+
+def written_text(sentence: str) -> Text | None:
+    """Return the text that a file has as a sentence, if this process has written it."""
+    return _WRITTEN.get(sentence)
+
+
+def _said_by(value: object) -> str:
+    """Return a value as a string; of an exception its text, if it was made with one."""
+    if isinstance(value, Exception) and len(value.args) == 1 and isinstance(value.args[0], Text):
+        return value.args[0]
+    return str(value)
+
+
+def joined_text(separator: str, *parts: str) -> Text:
+    """Make a text of parts with a separator between them."""
+    return _Joined(separator, *parts)
+
+
+def made_text(template: str, context: str, values: Mapping[str, Any]) -> Text:
+    """Make a text of its attributes."""
+    return Text(template, context=context, **values)
+
+
+def _said(value: str, language: str) -> str:
+    return value.in_language(language) if isinstance(value, Text) else value
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    if not values:
+        return template
+
+    def fill(place: re.Match[str]) -> str:
+        value = values.get(place[2], place[0])
+        return f" {value}" if place[1] and value[:1].isascii() else value
+
+    return _PLACE.sub(fill, template)
+
+
+COLON = Text(": ")
+COMMA = Text(", ")
+SEMICOLON = Text("; ")
+"""Punctuation between a word and what it introduces, and between parts of a sentence."""
