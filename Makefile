@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .PHONY: help demo site test test-all test-browser pictures vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
         fuzz agree clean exec-programs \
-        kill-sweep text-lines
+        kill-sweep text-lines size
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,7 +78,11 @@ check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the bu
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.room_sizes --check
 	$(BIN)/python -m tests.check_wheel
+
+size: $(VENV)/.dev ## Count lines by room, beside the figures that the repository has
+	@$(BIN)/python -m tests.room_sizes
 
 bench: $(VENV)/.bench ## Measure conversion and inference beside openvino and onnxruntime
 	$(BIN)/python -m tests.bench.run_all
