@@ -71,7 +71,6 @@ def _tested(tests: list[str]) -> tuple[int, str]:
 
 def _section(result: str, tests: list[str]) -> str:
     today = datetime.now(timezone.utc).date()
-    of_part = f" of {' '.join(tests)} alone" if tests else ""
     closing, _, failed = result.partition("\n")
     found = {each.metadata["Name"].lower().replace("_", "-"): each for each in distributions()}
     own = {"atc-py", "pip", "setuptools"}
@@ -79,7 +78,8 @@ def _section(result: str, tests: list[str]) -> str:
         f"{name}=={each.version}" for name, each in sorted(found.items()) if name not in own
     ]
     where = f"{today}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    lines = [f"{where}: {closing}{of_part}", *([failed] if failed else [])]
+    lines = [f"{where}: {closing}", *([f"Of these alone: {' '.join(tests)}"] if tests else [])]
+    lines += [failed] if failed else []
     return "\n\n".join([*lines, "\n".join(["```", *versions, "```"])])
 
 
