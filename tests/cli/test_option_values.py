@@ -67,8 +67,9 @@ def test_every_text_comes_up_in_the_sample() -> None:
 @pytest.mark.parametrize("command", [name for name in LINES if name != "atc"])
 def test_option_given_twice_adds_up_or_is_refused(atc: Callable[..., Result], command: str) -> None:
     words = command.split()
-    found = cli
+    found: click.Command = cli
     for word in words:
+        assert isinstance(found, click.Group)
         inner = found.get_command(click.Context(found), word)
         assert inner is not None
         found = inner
