@@ -7,31 +7,37 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo site test test-all test-browser pictures vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
+.PHONY: help demo site test test-all latest oldest test-browser pictures vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
         fuzz agree clean exec-programs \
         kill-sweep text-lines size
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Versions that are known to pass, of what is installed and (in the variables) of what builds it.
+CONSTRAINTS := .ci/constraints.txt
+PINNED := PIP_CONSTRAINT=$(abspath $(CONSTRAINTS)) PIP_BUILD_CONSTRAINT=$(abspath $(CONSTRAINTS))
+INSTALL := $(PINNED) $(BIN)/python -m pip install --quiet -c $(CONSTRAINTS) --editable
+NEEDS := pyproject.toml $(CONSTRAINTS)
+
 # A stamp per set of dependencies, so that a target installs once and then starts at once.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+$(VENV)/.base: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+$(VENV)/.dev: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) '.[dev]'
 	@touch $@ $(VENV)/.base
 
-$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+$(VENV)/.bench: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) '.[bench]'
 	@touch $@ $(VENV)/.base
 
-$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+$(VENV)/.docs: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) '.[docs]'
 	@touch $@
 
 demo: $(VENV)/.base ## Read a line of text on the simulated NPU: fetch, convert, run, compare, estimate
@@ -47,13 +53,26 @@ test: $(VENV)/.dev ## Run the tests; of long sweeps a sample
 test-all: $(VENV)/.dev ## Run the tests with all sweeps whole
 	$(PYTEST) -m ""
 
+# TESTS chooses a part, WORKERS the processes, RECORD another file for the result.
+TESTED := tests/tested_versions.py
+latest: ## Run the tests with the newest version of everything; keep the result in .ci/tested-versions.md
+	$(PYTHON) -m venv --clear $(OUT)/latest
+	$(OUT)/latest/bin/python -m pip install --quiet --editable '.[test]'
+	$(OUT)/latest/bin/python $(TESTED) latest $(TESTS)
+
+oldest: $(VENV)/.base ## Run the tests with the lower bounds of pyproject.toml; keep the result there, too
+	$(PYTHON) -m venv --clear $(OUT)/oldest
+	$(BIN)/python $(TESTED) bounds > $(OUT)/oldest/bounds.txt
+	$(OUT)/oldest/bin/python -m pip install --quiet -c $(OUT)/oldest/bounds.txt --editable '.[test]'
+	$(OUT)/oldest/bin/python $(TESTED) oldest $(TESTS)
+
 AXE_VERSION := 4.14.1
 $(OUT)/axe.min.js:
 	@mkdir -p $(OUT)/axe && cd $(OUT)/axe && npm pack --silent axe-core@$(AXE_VERSION) > /dev/null \
 	  && tar -xzf axe-core-$(AXE_VERSION).tgz && cp package/axe.min.js ../
 
-$(VENV)/.browser: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+$(VENV)/.browser: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) '.[browser]'
 	@touch $@
 
 test-browser: $(VENV)/.browser $(OUT)/axe.min.js ## Open pages of reports in Chromium, which must be installed
@@ -79,7 +98,7 @@ check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the bu
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.room_sizes --check
-	$(BIN)/python -m tests.check_wheel
+	$(PINNED) $(BIN)/python -m tests.check_wheel
 
 size: $(VENV)/.dev ## Count lines by room, beside the figures that the repository has
 	@$(BIN)/python -m tests.room_sizes

@@ -112,8 +112,15 @@ def _lines_with(
         if not isinstance(parameter, click.Option):
             yield (*words, text, *usual[1:])
             yield (*words, *usual, text)
-        elif not parameter.is_flag:  # the last value of an option holds
-            yield (*words, *usual[:end], max(parameter.opts, key=len), text, *usual[end:])
+        elif not parameter.is_flag:
+            others = _without(parameter.opts, usual[:end])
+            yield (*words, *others, max(parameter.opts, key=len), text, *usual[end:])
+
+
+def _without(options: list[str], line: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out an option with its value, for most are refused when they are given twice."""
+    at = next((at for at, word in enumerate(line) if word in options), len(line))
+    return line[:at] + line[at + 2 :]
 
 
 def write_files(folder: Path) -> None:
