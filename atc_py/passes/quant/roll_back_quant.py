@@ -143,6 +143,7 @@ def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
     layer.set_inputs(_inputs(graph, found, context))
     layer.attributes.pop("offset_x", None)
     layer.output.type = layer.output.type.with_dtype(DType.FLOAT16)
+    layer.output.stands_for = ()  # it was sums of codes
     if layer.origins:
         context.decisions.rolled_back[layer.origins[0]] = _reason(found.channels)
     layer.origins = tuple(dict.fromkeys((*layer.origins, *dequant.origins)))
