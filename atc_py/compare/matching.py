@@ -17,7 +17,7 @@ from atc_py.results.picture_inputs import AIPP
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from atc_py.package.schema import OmModel, OmNode, OmOrigin
 
@@ -188,13 +188,18 @@ class _Matcher:
     def _original_alone(self) -> tuple[Alone, ...]:
         """Return nodes of the original none of whose values is on the device."""
         seen = set(self._values.values())
-        inside = {o.index for node in self._model.nodes for o in node.origins}
         return tuple(
-            Alone(
-                source.name or next(iter(source.output), ""),
-                source.op_type,
-                "fused into the node after it" if at in inside else "folded or not needed",
-            )
-            for at, source in enumerate(self._sources)
+            Alone(source.name or next(iter(source.output), ""), source.op_type, reason)
+            for source, reason in zip(self._sources, self._why_alone(), strict=True)
             if seen.isdisjoint(source.output)
         )
+
+    def _why_alone(self) -> Iterator[str]:
+        """Yield why nodes of the original have no value on the device, if they have none."""
+        inside = {o.index for node in self._model.nodes for o in node.origins}
+        alike = {name for tensor in self._values for name in self._stands_for[tensor]}
+        for at, source in enumerate(self._sources):
+            if not alike.isdisjoint(source.output):
+                yield "equal to a value that is compared"
+            else:
+                yield "fused into the node after it" if at in inside else "folded or not needed"
