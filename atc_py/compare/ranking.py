@@ -39,13 +39,16 @@ class Ranks:
         self._classes = 0
 
     def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
-        """Add a pair of score matrices; rows in which the original has NaN say nothing."""
+        """Add a pair of score matrices.
+
+        Rows in which the original has NaN, or nothing finite, say nothing.
+        """
         self._classes = wanted.shape[1]
         for ours, theirs in zip(found.astype(np.float64), wanted.astype(np.float64), strict=True):
-            if np.isnan(theirs).any():
+            if _is_void(theirs):
                 continue
             self._rows += 1
-            if np.isnan(ours).any():
+            if _is_void(ours):
                 continue
             best = int(theirs.argmax())
             self._first += bool(theirs[ours.argmax()] == theirs[best])
@@ -58,3 +61,8 @@ class Ranks:
             return None
         few = self._among / self._rows if self._classes > _FEW else None
         return Ranking(self._rows, self._first / self._rows, few)
+
+
+def _is_void(scores: NDArray[np.float64]) -> bool:
+    """Return True if no score is the best: one is NaN, or none is finite."""
+    return bool(np.isnan(scores).any() or not np.isfinite(scores).any())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.exec.records import OutputSums, cosine
+from atc_py.tensor.sameness import same_elements
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,7 +41,7 @@ def _add_values(
     sums: OutputSums, ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]
 ) -> None:
     """Add values of the same shape."""
-    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    same = same_elements(ours, theirs)
     with np.errstate(invalid="ignore"):
         error = np.where(same, 0.0, np.abs(ours - theirs))
     largest = float(np.nan_to_num(error, nan=np.inf, posinf=np.inf).max(initial=0.0))

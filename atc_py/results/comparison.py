@@ -11,6 +11,7 @@ from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.target import find_operator
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.sameness import same_elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -272,7 +273,7 @@ def _max_error(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -
 
     if not ours.size:
         return 0.0
-    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    same = same_elements(ours, theirs)
     with np.errstate(invalid="ignore", over="ignore"):
         difference = np.where(same, 0.0, np.abs(ours - theirs))
     return float(np.nan_to_num(difference, nan=np.inf, posinf=np.inf).max())
