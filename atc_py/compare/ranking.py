@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.results.judgment import Ranking
+from atc_py.tensor.sameness import best_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,14 +45,15 @@ class Ranks:
         Rows in which the original has NaN, or nothing finite, say nothing.
         """
         self._classes = wanted.shape[1]
-        for ours, theirs in zip(found.astype(np.float64), wanted.astype(np.float64), strict=True):
-            if _is_void(theirs):
+        pair = found.astype(np.float64), wanted.astype(np.float64)
+        places = zip(*pair, *map(best_places, pair), strict=True)
+        for ours, theirs, first, best in places:
+            if best < 0:
                 continue
             self._rows += 1
-            if _is_void(ours):
+            if first < 0:
                 continue
-            best = int(theirs.argmax())
-            self._first += bool(theirs[ours.argmax()] == theirs[best])
+            self._first += bool(theirs[first] == theirs[best])
             before = int((ours > ours[best]).sum() + (ours[:best] == ours[best]).sum())
             self._among += before < _FEW
 
@@ -61,8 +63,3 @@ class Ranks:
             return None
         few = self._among / self._rows if self._classes > _FEW else None
         return Ranking(self._rows, self._first / self._rows, few)
-
-
-def _is_void(scores: NDArray[np.float64]) -> bool:
-    """Return True if no score is the best: one is NaN, or none is finite."""
-    return bool(np.isnan(scores).any() or not np.isfinite(scores).any())
