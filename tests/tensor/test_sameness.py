@@ -15,13 +15,15 @@ from atc_py.results.comparison import compare
 from atc_py.tensor.sameness import best_places, same_elements
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from atc_py.exec.records import OutputSums
 
 INF, NAN = math.inf, math.nan
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, ml_dtypes.bfloat16])
-def test_nan_is_the_same_as_nan_and_nothing_else(dtype: type) -> None:
+def test_nan_is_the_same_as_nan_and_nothing_else(dtype: npt.DTypeLike) -> None:
     one = np.array([NAN, NAN, INF, INF, 0.0, 1.0], dtype)
     other = np.array([NAN, 1.0, INF, -INF, -0.0, 2.0], dtype)
     assert same_elements(one, other).tolist() == [True, False, True, False, True, False]
