@@ -23,6 +23,7 @@ from atc_py.compare.region_inputs import inputs_of
 from atc_py.compare.result_gap import largest_gap, magnitude
 from atc_py.compare.rounded_values import FLOAT32_STEP, is_float, moved, step_of
 from atc_py.diag import Words
+from atc_py.tensor.sameness import same_elements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -237,7 +238,7 @@ class RegionTest:
             scale = self._scales[name] = max(scale, self._scales.get(name, 0.0))
         proof.elements += wanted.size
         if found.shape == wanted.shape:
-            proof.differing += int(np.count_nonzero(found != wanted))
+            proof.differing += int(np.count_nonzero(~same_elements(found, wanted)))
         else:
             proof.differing += wanted.size
         error = gap / (scale or 1.0)

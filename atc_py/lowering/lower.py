@@ -70,6 +70,7 @@ class _Work(msgspec.Struct, frozen=True):
             for output, value in zip(node.outputs, results, strict=False):
                 if output is not None:
                     scope.bind(output, value)
+                    value.stands_for = (*value.stands_for, output.name, *output.holds)
 
     def _lower(self, node: SourceNode, builder: Builder) -> Sequence[Value]:
         """Return the target values of the node's outputs."""

@@ -153,6 +153,7 @@ class WorkGraph(msgspec.Struct, eq=False):
         declared: types that the file itself states for values.
         types: types by inference, as far as it came.
         kinds: kinds of the values that are not tensors: sequence, map, optional ...
+        held: of tensors that hold the codes of others, the names that those have in the file.
         pinned: types of results that inference cannot work out, found by other means.
         unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
         runs: how often the whole graph has been inferred, which is bounded.
@@ -170,6 +171,7 @@ class WorkGraph(msgspec.Struct, eq=False):
     declared: dict[str, ValueType] = msgspec.field(default_factory=dict)
     types: dict[str, ValueType] = msgspec.field(default_factory=dict)
     kinds: dict[str, str] = msgspec.field(default_factory=dict)
+    held: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     pinned: dict[str, ValueType] = msgspec.field(default_factory=dict)
     unsound: frozenset[WorkNode] = frozenset()
     runs: int = 0

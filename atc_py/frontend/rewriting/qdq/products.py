@@ -19,8 +19,12 @@ from atc_py.frontend.rewriting.qdq.layers import dequant
 from atc_py.frontend.rewriting.qdq.reasons import (
     BOTH_CONSTANT,
     DATA_PER_CHANNEL,
+    EMPTY_RESULT,
     OPEN_LENGTH,
+    OPEN_RESULT,
     OPERAND_NOT_QUANTIZED,
+    STACKED_WEIGHTS,
+    UNKNOWN_RANK,
     VECTOR,
     NoCounterpartError,
 )
@@ -135,12 +139,17 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         """Return the product with all rows of the left operand stacked in one matrix.
 
         Raises:
-            NoCounterpartError: the right one is not a matrix, or the result's shape is open.
+            NoCounterpartError: the right one is not a matrix, or several dims of the result are open.
         """
         weights = self.b.weights
-        opened = result is None or list(result).count(None) > 1 or 0 in result
-        if weights is None or len(weights.shape) != _MATRIX or opened:
-            raise NoCounterpartError(OPEN_LENGTH)
+        if weights is None or len(weights.shape) != _MATRIX:
+            raise NoCounterpartError(STACKED_WEIGHTS)
+        if result is None:
+            raise NoCounterpartError(UNKNOWN_RANK)
+        if 0 in result:
+            raise NoCounterpartError(EMPTY_RESULT)
+        if list(result).count(None) > 1:
+            raise NoCounterpartError(OPEN_RESULT)
         shape = self.writer.const(f"{self.a.name}/rows", np.array([-1, weights.shape[0]]))
         name = self.writer.fresh(f"{self.a.name}/matrix")
         self.writer.op(self.node, "Reshape", [self.a.name, shape], name)
@@ -185,7 +194,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         """
         a, b = self.a.dims, self.b.dims
         if a is None or b is None:
-            raise NoCounterpartError(OPEN_LENGTH)
+            raise NoCounterpartError(UNKNOWN_RANK)
         if min(len(a), len(b)) < _MATRIX:
             raise NoCounterpartError(VECTOR)
         depth = a[-1] if a[-1] is not None else b[-2]
