@@ -156,6 +156,7 @@ class Fixer:
             quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         else:
             graph, quantized = start.graph, start.quantized
+        imported = frozenset(graph.nodes).difference(file.nodes)
 
         look = self._looking(graph, quantized)
         model, before = look() if start is None else (start.model, start.checked)
@@ -191,6 +192,7 @@ class Fixer:
             (*known, *unfit),
             look=look,
             folded=model,
+            imported=imported,
         )
 
     def _looking(

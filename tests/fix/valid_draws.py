@@ -1,0 +1,188 @@
+"""Valid models of one operator each whose values lie where proofs by numbers are hard: sums of codes that
+cancel, one element to normalize, steps between codes, axes of nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from atc_py.frontend.reading.tensors import dtype_of_element
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+__all__ = ["KINDS", "Draw"]
+
+Draw = dict[str, Any]
+KINDS: dict[str, Callable[[Generator], onnx.ModelProto]] = {}
+
+_FLOAT = 1
+
+
+def _kind(function: Callable[[Generator], onnx.ModelProto]) -> Callable[[Generator], onnx.ModelProto]:
+    KINDS[function.__name__.lstrip("_")] = function
+    return function
+
+
+def _model(
+    rng: Generator,
+    op: str,
+    inputs: Sequence[NDArray[Any] | None],
+    element: int,
+    *,
+    opset: int = 13,
+    kept: Sequence[int] = (),
+    **attributes: Any,
+) -> onnx.ModelProto:
+    """A model of one node: inputs at `kept` are initializers, of the others two of three are fed."""
+    domain, _, name = op.rpartition("::")
+    fed, constants, names = [], [], []
+    for at, array in enumerate(inputs):
+        names.append("" if array is None else f"i{at}")
+        if array is None:
+            continue
+        tensor = onnx.numpy_helper.from_array(array, f"i{at}")
+        if at in kept:
+            constants.append(tensor)
+        else:
+            fed.append(helper.make_tensor_value_info(f"i{at}", tensor.data_type, array.shape))
+    node = helper.make_node(name, names, ["y"], domain=domain, **attributes)
+    result = helper.make_tensor_value_info("y", element, None)
+    graph = helper.make_graph([node], "g", fed, [result], constants)
+    opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def _codes(rng: Generator, shape: Sequence[int], dtype: Any) -> NDArray[Any]:
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, tuple(shape), endpoint=True).astype(dtype)
+
+
+def _code_type(rng: Generator) -> Any:
+    return rng.choice([np.int8, np.uint8])
+
+
+def _floats(rng: Generator, *shape: int) -> NDArray[np.float32]:
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def _step(rng: Generator, *shape: int) -> NDArray[np.float32]:
+    return np.asarray(rng.uniform(0.01, 0.1, shape), np.float32)
+
+
+@_kind
+def _instance_norm_of_one_pixel(rng: Generator) -> onnx.ModelProto:
+    n, c = rng.integers(1, 4, 2)
+    dims = [1] * int(rng.integers(1, 4))
+    inputs = [_floats(rng, n, c, *dims), _floats(rng, c), _floats(rng, c)]
+    kept = [(), (1, 2)][rng.integers(2)]
+    return _model(rng, "InstanceNormalization", inputs, 1, kept=kept, epsilon=float(rng.choice([1e-5, 1e-3])))
+
+
+@_kind
+def _conv_integer(rng: Generator) -> onnx.ModelProto:
+    one, other = _code_type(rng), _code_type(rng)
+    c, out, k = rng.integers(1, 4), rng.integers(1, 4), rng.integers(1, 4)
+    x, w = _codes(rng, (1, c, 5, 5), one), _codes(rng, (out, c, k, k), other)
+    zeros = [_codes(rng, (), one), _codes(rng, (), other)][: rng.integers(3)]
+    pads = [int(rng.integers(2))] * 4
+    kept = [at for at in (1, 2, 3) if at != 1 or rng.integers(2)]
+    return _model(rng, "ConvInteger", [x, w, *zeros], 6, opset=10, kept=kept, pads=pads)
+
+
+@_kind
+def _mat_mul_integer(rng: Generator) -> onnx.ModelProto:
+    one, other = _code_type(rng), _code_type(rng)
+    m, k, n = rng.integers(1, 6, 3)
+    a, b = _codes(rng, (m, k), one), _codes(rng, (k, n), other)
+    zeros = [_codes(rng, (), one), _codes(rng, (n,) if rng.integers(2) else (), other)]
+    kept = [at for at in (1, 2, 3) if at != 1 or rng.integers(2)]
+    return _model(rng, "MatMulInteger", [a, b, *zeros[: rng.integers(3)]], 6, kept=kept)
+
+
+def _elementwise(rng: Generator, op: str) -> onnx.ModelProto:
+    dtype = _code_type(rng)
+    shape = tuple(rng.integers(1, 4, rng.integers(1, 4)))
+    a, b = _codes(rng, shape, dtype), _codes(rng, shape[-1:] if rng.integers(2) else shape, dtype)
+    inputs = [a, _step(rng), _codes(rng, (), dtype), b, _step(rng), _codes(rng, (), dtype)]
+    inputs += [_step(rng), _codes(rng, (), dtype)]
+    kept = [1, 2, 4, 5, 6, 7, *([3] if rng.integers(2) else [])]
+    element = 3 if dtype is np.int8 else 2
+    return _model(rng, f"com.microsoft::{op}", inputs, element, kept=kept)
+
+
+@_kind
+def _qlinear_add(rng: Generator) -> onnx.ModelProto:
+    return _elementwise(rng, "QLinearAdd")
+
+
+@_kind
+def _qlinear_mul(rng: Generator) -> onnx.ModelProto:
+    return _elementwise(rng, "QLinearMul")
+
+
+@_kind
+def _qlinear_mat_mul(rng: Generator) -> onnx.ModelProto:
+    one, other, third = (_code_type(rng) for _ in range(3))
+    third = one
+    m, k, n = rng.integers(1, 6, 3)
+    inputs = [_codes(rng, (m, k), one), _step(rng), _codes(rng, (), one)]
+    inputs += [_codes(rng, (k, n), other), _step(rng), _codes(rng, (), other)]
+    inputs += [_step(rng), _codes(rng, (), third)]
+    kept = [1, 2, 4, 5, 6, 7, *([3] if rng.integers(2) else [])]
+    return _model(rng, "QLinearMatMul", inputs, 3 if third is np.int8 else 2, kept=kept)
+
+
+def _reduction(rng: Generator, op: str) -> onnx.ModelProto:
+    dtype = rng.choice([np.float32, np.float32, np.int32, np.float16])
+    x = (rng.normal(size=(2, 3, 4)) * 4).astype(dtype)
+    axes = np.zeros(0, np.int64)
+    element = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    attributes = {"noop_with_empty_axes": 1, "keepdims": int(rng.integers(2))}
+    inputs = [x, axes] if rng.integers(2) else [x]
+    return _model(rng, op, inputs, element, opset=18, kept=[1], **attributes)
+
+
+@_kind
+def _reduce_l1(rng: Generator) -> onnx.ModelProto:
+    return _reduction(rng, "ReduceL1")
+
+
+@_kind
+def _reduce_sum_square(rng: Generator) -> onnx.ModelProto:
+    return _reduction(rng, "ReduceSumSquare")
+
+
+@_kind
+def _reduce_l2(rng: Generator) -> onnx.ModelProto:
+    return _reduction(rng, "ReduceL2")
+
+
+@_kind
+def _reduce_log_sum(rng: Generator) -> onnx.ModelProto:
+    return _reduction(rng, "ReduceLogSum")
+
+
+@_kind
+def _reduce_log_sum_exp(rng: Generator) -> onnx.ModelProto:
+    return _reduction(rng, "ReduceLogSumExp")
+
+
+@_kind
+def _cubic_grid_sample(rng: Generator) -> onnx.ModelProto:
+    h, w = rng.integers(1, 7, 2)
+    x = _floats(rng, 1, rng.integers(1, 3), h, w)
+    grid = rng.uniform(-1.3, 1.3, (1, *rng.integers(1, 5, 2), 2)).astype(np.float32)
+    new = rng.integers(2)
+    attributes = {
+        "mode": "cubic" if new else "bicubic",
+        "padding_mode": str(rng.choice(["zeros", "border", "reflection"])),
+        "align_corners": int(rng.integers(2)),
+    }
+    return _model(rng, "GridSample", [x, grid], 1, opset=20 if new else 16, **attributes)
