@@ -43,6 +43,8 @@ def _model(
     """A model of one node: inputs at `kept` are initializers, of the others two of three are fed."""
     domain, _, name = op.rpartition("::")
     fed, constants, names = [], [], []
+    if rng.random() < 1 / 3:
+        kept = [at for at in kept if rng.random() < 1 / 2]
     for at, array in enumerate(inputs):
         names.append("" if array is None else f"i{at}")
         if array is None:
@@ -52,9 +54,15 @@ def _model(
             constants.append(tensor)
         else:
             fed.append(helper.make_tensor_value_info(f"i{at}", tensor.data_type, array.shape))
-    node = helper.make_node(name, names, ["y"], domain=domain, **attributes)
-    result = helper.make_tensor_value_info("y", element, None)
-    graph = helper.make_graph([node], "g", fed, [result], constants)
+    beside = bool(rng.integers(2))
+    nodes = [helper.make_node(name, names, ["s" if beside else "y"], domain=domain, **attributes)]
+    if beside:  # a node that rules rewrite
+        nodes += [
+            helper.make_node("Cast", ["s"], ["r"], to=_FLOAT),
+            helper.make_node("IsNaN", ["r"], ["y"]),
+        ]
+    result = helper.make_tensor_value_info("y", 9 if beside else element, None)
+    graph = helper.make_graph(nodes, "g", fed, [result], constants)
     opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
