@@ -15,11 +15,11 @@ from atc_py.frontend.folding.graph import inner_nodes, subgraphs
 from atc_py.frontend.typing.rules.quantized import is_ascend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 
-__all__ = ["all_inner_nodes", "changed_operators"]
+__all__ = ["all_inner_nodes", "changed_operators", "takes_element"]
 
 _MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 """Operators whose meaning changed at opset 13, with the same inputs and attributes."""
@@ -38,6 +38,24 @@ def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
         if not node.domain and not is_ascend(node) and _is_changed(node.op_type, own, opset)
     }
     return sorted(found)
+
+
+def takes_element(node: WorkNode, graph: WorkGraph, codes: Collection[str]) -> bool:
+    """Return True if ONNX defines a node for int8 where it reads `codes`, at the graph's opset.
+
+    Operators of other domains are taken to.
+    """
+    if node.domain:
+        return True
+    schema = _definition(node.op_type, graph.opsets.get("", 0))
+    if schema is None or schema.deprecated:
+        return False
+    last = len(schema.inputs) - 1
+    return all(
+        "tensor(int8)" in schema.inputs[min(at, last)].types
+        for at, name in enumerate(node.inputs)
+        if name in codes
+    )
 
 
 def all_inner_nodes(node: WorkNode, opsets: Mapping[str, int]) -> Iterator[WorkNode]:
