@@ -224,7 +224,7 @@ class RegionTest:
         data: DataSet,
     ) -> None:
         """Compare one result."""
-        defined = defined_elements(self.before.nodes, data.feeds, wanted)
+        defined = defined_elements(self.before, data.feeds, wanted)
         if defined is not None:
             kept = defined if kept is None else kept & defined
             if data.label == OWN_RUN and not defined.all():
