@@ -142,6 +142,16 @@ class ReferenceModel:
         return self
 
     @property
+    def opsets(self) -> Sequence[onnx.OperatorSetIdProto]:
+        """Versions of operators that the model imports."""
+        return self._proto.opset_import
+
+    @property
+    def running_nodes(self) -> Sequence[onnx.NodeProto]:
+        """The nodes that run."""
+        return self._proto.graph.node
+
+    @property
     def balanced(self) -> frozenset[str]:
         """The values that the file says were scaled when it was quantized."""
         return balanced_values(self._proto)
