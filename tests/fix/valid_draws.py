@@ -43,7 +43,7 @@ def _model(
     """A model of one node: inputs at `kept` are initializers, of the others two of three are fed."""
     domain, _, name = op.rpartition("::")
     fed, constants, names = [], [], []
-    if rng.random() < 1 / 3:
+    if "Reduce" not in op and rng.random() < 1 / 3:
         kept = [at for at in kept if rng.random() < 1 / 2]
     for at, array in enumerate(inputs):
         names.append("" if array is None else f"i{at}")
@@ -76,6 +76,10 @@ def _code_type(rng: Generator) -> Any:
     return rng.choice([np.int8, np.uint8])
 
 
+def _opset(rng: Generator) -> int:
+    return int(rng.choice([10, 11, 13, 17, 21]))
+
+
 def _floats(rng: Generator, *shape: int) -> NDArray[np.float32]:
     return rng.normal(size=shape).astype(np.float32)
 
@@ -101,7 +105,7 @@ def _conv_integer(rng: Generator) -> onnx.ModelProto:
     zeros = [_codes(rng, (), one), _codes(rng, (), other)][: rng.integers(3)]
     pads = [int(rng.integers(2))] * 4
     kept = [at for at in (1, 2, 3) if at != 1 or rng.integers(2)]
-    return _model(rng, "ConvInteger", [x, w, *zeros], 6, opset=10, kept=kept, pads=pads)
+    return _model(rng, "ConvInteger", [x, w, *zeros], 6, opset=_opset(rng), kept=kept, pads=pads)
 
 
 @_kind
@@ -111,7 +115,7 @@ def _mat_mul_integer(rng: Generator) -> onnx.ModelProto:
     a, b = _codes(rng, (m, k), one), _codes(rng, (k, n), other)
     zeros = [_codes(rng, (), one), _codes(rng, (n,) if rng.integers(2) else (), other)]
     kept = [at for at in (1, 2, 3) if at != 1 or rng.integers(2)]
-    return _model(rng, "MatMulInteger", [a, b, *zeros[: rng.integers(3)]], 6, kept=kept)
+    return _model(rng, "MatMulInteger", [a, b, *zeros[: rng.integers(3)]], 6, opset=_opset(rng), kept=kept)
 
 
 def _elementwise(rng: Generator, op: str) -> onnx.ModelProto:
@@ -122,7 +126,7 @@ def _elementwise(rng: Generator, op: str) -> onnx.ModelProto:
     inputs += [_step(rng), _codes(rng, (), dtype)]
     kept = [1, 2, 4, 5, 6, 7, *([3] if rng.integers(2) else [])]
     element = 3 if dtype is np.int8 else 2
-    return _model(rng, f"com.microsoft::{op}", inputs, element, kept=kept)
+    return _model(rng, f"com.microsoft::{op}", inputs, element, opset=_opset(rng), kept=kept)
 
 
 @_kind
@@ -144,7 +148,7 @@ def _qlinear_mat_mul(rng: Generator) -> onnx.ModelProto:
     inputs += [_codes(rng, (k, n), other), _step(rng), _codes(rng, (), other)]
     inputs += [_step(rng), _codes(rng, (), third)]
     kept = [1, 2, 4, 5, 6, 7, *([3] if rng.integers(2) else [])]
-    return _model(rng, "QLinearMatMul", inputs, 3 if third is np.int8 else 2, kept=kept)
+    return _model(rng, "QLinearMatMul", inputs, 3 if third is np.int8 else 2, opset=_opset(rng), kept=kept)
 
 
 def _reduction(rng: Generator, op: str) -> onnx.ModelProto:
@@ -153,7 +157,7 @@ def _reduction(rng: Generator, op: str) -> onnx.ModelProto:
     axes = np.array([[], [1]][rng.integers(2)], np.int64)
     element = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     attributes = {"noop_with_empty_axes": 1, "keepdims": int(rng.integers(2))}
-    inputs = [x, axes] if rng.integers(2) else [x]
+    inputs = [x, axes] if axes.size or rng.integers(2) else [x]
     return _model(rng, op, inputs, element, opset=18, kept=[1], **attributes)
 
 
@@ -184,9 +188,10 @@ def _reduce_log_sum_exp(rng: Generator) -> onnx.ModelProto:
 
 @_kind
 def _cubic_grid_sample(rng: Generator) -> onnx.ModelProto:
-    h, w = rng.integers(1, 7, 2)
+    h, w = rng.integers(1, 12, 2)
     x = _floats(rng, 1, rng.integers(1, 3), h, w)
-    grid = rng.uniform(-1.3, 1.3, (1, *rng.integers(1, 5, 2), 2)).astype(np.float32)
+    reach = rng.choice([1.0, 1.3, 3.0])
+    grid = rng.uniform(-reach, reach, (1, *rng.integers(1, 8, 2), 2)).astype(np.float32)
     new = rng.integers(2)
     attributes = {
         "mode": "cubic" if new else "bicubic",
