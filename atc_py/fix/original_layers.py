@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.fix.restate import changed_operators
+from atc_py.frontend.rewriting.qdq.raising import means_the_same
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
@@ -27,18 +27,22 @@ def with_original_layers(fixed: Fixed) -> WorkGraph | None:
     another opset, or where it chooses a graph.
     """
     graph, file = fixed.graph, fixed.file
-    if fixed.imported.isdisjoint(graph.nodes):
-        return None
+    imported = {name for node in fixed.imported for name in node.writes}
+    new = (node for applied in fixed.applied for node in applied.step.written)
+    imported -= {name for node in new for name in node.writes}
     makers = {name: node for node in graph.nodes for name in node.writes}
+    if imported.isdisjoint(makers):
+        return None
     own = {name: node for node in file.nodes for name in node.writes}
-    walk = _Walk(makers, own, fixed.imported, {*graph.consts, *graph.inputs})
+    walk = _Walk(makers, own, imported, {*graph.consts, *graph.inputs})
     nodes = walk.nodes_of(graph.outputs)
     taken = set(file.nodes).difference(graph.nodes).intersection(nodes)
-    operators = {node.op_type for node in taken if not node.domain}
-    opsets = (each.opsets.get("", 0) for each in (file, graph))
-    if not taken or changed_operators(operators, *opsets) or any(n.holds_graphs for n in taken):
+    opset = graph.opsets.get("", 0)
+    if not taken or not all(means_the_same(node, opset) for node in taken):
         return None
-    domains = {domain: file.opsets[domain] for domain in {n.domain for n in taken} if domain}
+    domains = {
+        domain: file.opsets[domain] for domain in {n.domain for n in taken} if domain in file.opsets
+    }
     return replace(
         graph,
         nodes=nodes,
@@ -59,7 +63,7 @@ class _Walk:
     Args:
         makers: the nodes of the graph by their results.
         own: the nodes of the file by theirs.
-        imported: nodes of the graph that give way.
+        imported: results whose makers in the graph give way.
         there: constants and inputs of the graph.
     """
 
@@ -67,7 +71,7 @@ class _Walk:
         self,
         makers: Mapping[str, WorkNode],
         own: Mapping[str, WorkNode],
-        imported: Collection[WorkNode],
+        imported: Collection[str],
         there: Collection[str],
     ) -> None:
         self._makers = makers
@@ -96,7 +100,7 @@ class _Walk:
     def _maker(self, name: str) -> WorkNode | None:
         """Return the node that makes a value; None for a constant or an input."""
         node = self._makers.get(name)
-        if node is not None and node not in self._imported:
+        if node is not None and name not in self._imported:
             return node
         if node is None and name in self._there:
             return None

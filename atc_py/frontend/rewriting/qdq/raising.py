@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 
-__all__ = ["all_inner_nodes", "changed_operators", "takes_element"]
+__all__ = ["all_inner_nodes", "changed_operators", "means_the_same", "takes_element"]
 
 _MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 """Operators whose meaning changed at opset 13, with the same inputs and attributes."""
@@ -38,6 +38,21 @@ def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
         if not node.domain and not is_ascend(node) and _is_changed(node.op_type, own, opset)
     }
     return sorted(found)
+
+
+def means_the_same(node: WorkNode, opset: int) -> bool:
+    """Return True if a node is one of `opset`, too, and computes the same there; none with a graph is."""
+    if node.domain:
+        return True
+    old, new = (_definition(node.op_type, version) for version in (node.opset, opset))
+    if old is None or new is None or new.deprecated or any(subgraphs(node.proto)):
+        return False
+    stated = {each.name for each in node.proto.attribute}
+    return old.since_version == new.since_version or (
+        node.op_type not in _MEAN_OTHERWISE
+        and len(node.inputs) <= len(new.inputs)
+        and stated <= new.attributes.keys()
+    )
 
 
 def takes_element(node: WorkNode, graph: WorkGraph, codes: Collection[str]) -> bool:
