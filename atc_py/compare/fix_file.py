@@ -49,20 +49,31 @@ if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
     from atc_py.compare.proof import FixProof
     from atc_py.compare.target_proof import OnTarget
+    from atc_py.diag import Diagnostic
     from atc_py.fix.fixed import Applied, Fixed
     from atc_py.frontend.folding.graph import WorkGraph
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.frontend.rewriting.onnx_writer import Written
     from atc_py.options.compile_options import CheckOptions
     from atc_py.options.fix_options import FixOptions
-    from atc_py.pipeline.check import Judged
-    from atc_py.results.fixing import Difference
+    from atc_py.pipeline.check import LoneCheck
+    from atc_py.results.fixing import Difference, Left
     from atc_py.spec import Library
 
 __all__ = ["fix_file"]
 
 
 _WITHOUT_PROOF = "run the model in onnxruntime to see why; --seeds 0 fixes it without a proof"
+
+
+class _Verdicts(TypedDict):
+    """The parts of the record that the checks fill."""
+
+    errors: tuple[int, int]
+    verdicts: tuple[str, str]
+    left: tuple[Left, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    deciding: Mapping[str, tuple[float, ...]]
 
 
 class _Proved(TypedDict):
@@ -107,25 +118,35 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         target = _on_target(fixed, proof, folder, path.name, options)
         if not idle:
             _put_in_place(trial, form.written, path)
-    left = errors_left(after, options.rules)
     return Fixing(
         model=model,
         output=None if idle else path,
         operator_list=options.check.precision.operator_list,
         opset=(opset, opset if in_vain else opsets[1]),
-        errors=(_errors(before.check.counts), _errors(after.counts)),
         rewrites=tuple(rewrites_of(fixed, groups, proof, options, form.written.nodes, target)),
-        left=tuple(left_findings(fixed, left, after.faults)),
-        diagnostics=(*after.faults, *(each.diagnostic() for each in left)),
-        verdicts=(before.check.standing.value, after.standing.value),
         bound=options.rules.bind,
         ranges=options.rules.ranges,
         changes=graph_changes(fixed, form.written.nodes),
-        deciding=deciding_values(fixed.model) if left and fixed.model is not None else {},
         data=options.data,
         target=None if target is None else target.proof,
+        **_verdicts(fixed, (before.check, after), options),
         **_proved(proof),
     )
+
+
+def _verdicts(
+    fixed: Fixed, checks: tuple[ModelCheck, ModelCheck], options: FixOptions
+) -> _Verdicts:
+    """Return the parts of the record that the checks of the file and of its new form fill."""
+    before, after = checks
+    left = errors_left(after, options.rules)
+    return {
+        "errors": (_errors(before.counts), _errors(after.counts)),
+        "verdicts": (before.standing.value, after.standing.value),
+        "left": tuple(left_findings(fixed, left, after.faults)),
+        "diagnostics": (*after.faults, *(each.diagnostic() for each in left)),
+        "deciding": deciding_values(fixed.model) if left and fixed.model is not None else {},
+    }
 
 
 def _has_errors(check: ModelCheck, options: FixOptions) -> bool:
@@ -143,7 +164,7 @@ def _cann(options: FixOptions) -> int | None:
     return options.check.precision.cann if options.rules.for_cann else None
 
 
-def _fix(file: OnnxFile, library: Library, options: FixOptions, before: Judged) -> Fixed:
+def _fix(file: OnnxFile, library: Library, options: FixOptions, before: LoneCheck) -> Fixed:
     """Apply the rules."""
     known, start = before.known, None
     if known is not None and not options.rules.bind and known.file is file:

@@ -113,7 +113,7 @@ class _Roles:
     def _moved(
         self, node: onnx.NodeProto, at: int, factor: int, term: int
     ) -> tuple[int, int] | None:
-        """Return factor and term behind a node; None where the values are others."""
+        """Return factor and term after a node; None where the values are others."""
         if node.op_type in _THROUGH:
             return (factor, term) if at == 0 else None
         if node.op_type not in {"Add", "Mul", "Sub"} or len(node.input) != 2:  # noqa: PLR2004

@@ -144,12 +144,14 @@ class ReferenceModel:
     @property
     def opsets(self) -> Sequence[onnx.OperatorSetIdProto]:
         """Versions of operators that the model imports."""
-        return self._proto.opset_import
+        found: Sequence[onnx.OperatorSetIdProto] = self._proto.opset_import
+        return found
 
     @property
     def running_nodes(self) -> Sequence[onnx.NodeProto]:
         """The nodes that run."""
-        return self._proto.graph.node
+        found: Sequence[onnx.NodeProto] = self._proto.graph.node
+        return found
 
     @property
     def balanced(self) -> frozenset[str]:

@@ -14,11 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import helper, numpy_helper
 
-from atc_py.compare.float64_nodes import ExactNodes
 from atc_py.compare.node_domain import defined_elements
-from atc_py.compare.node_group import ENGINES, FED_BYTES, NotRunError, constant_bytes, group_of
+from atc_py.compare.node_group import ENGINES, NotRunError, group_of
 from atc_py.compare.odd_values import odd_values
 from atc_py.compare.region_data import OWN_RUN, Kinds, data_sets
 from atc_py.compare.region_inputs import inputs_of
@@ -247,7 +245,9 @@ class RegionTest:
         if error > limit and not exact and np.isfinite(scale):
             error = max(gap - _ROUNDINGS * self._conditioning(name, data.feeds), 0.0) / (scale or 1)
             if error > limit:
-                true = self._in_float64(name, data, whole)
+                # Far from 1 it is enough that the engines agreed on data near 1.
+                alike = data.own_scale and proof.wrong is None and proof.drawn > 0
+                true = self.before.in_float64(name, data.feeds, whole, alike=alike)
                 near = true if true is None or kept is None else true[kept]
                 if near is not None:
                     own = largest_gap(found.astype(np.float64), near)
@@ -267,27 +267,6 @@ class RegionTest:
         if step <= FLOAT32_STEP or limit > _MOST_OF_NARROW:
             return limit
         return min(limit * step / FLOAT32_STEP, _MOST_OF_NARROW)
-
-    def _in_float64(
-        self, name: str, data: DataSet, wanted: NDArray[Any]
-    ) -> NDArray[np.float64] | None:
-        """Return a result of the node in float64, which tells whose rounding a difference is.
-
-        None where it is not known, or differs from `wanted` by more than rounding. Far from 1 that
-        may be any number; there it is enough that the engines agreed on data near 1.
-        """
-        alike = data.own_scale and self.proof.wrong is None and self.proof.drawn > 0
-        before = self.before
-        if sum(map(constant_bytes, before.constants.values())) > FED_BYTES:
-            return None
-        constants = {
-            each: numpy_helper.from_array(np.asarray(const.numpy()), each)
-            for each, const in before.constants.items()
-        }
-        opsets = [helper.make_opsetid(domain, at) for domain, at in before.opsets.items()]
-        nodes = ExactNodes(name, tuple(before.nodes), before.reads, constants, opsets)
-        feeds = {each: data.feeds[each] for each in before.reads if each in data.feeds}
-        return nodes.run(feeds, wanted, alike=alike)
 
     def _conditioning(self, name: str, feeds: Feeds) -> float:
         """Return the largest change of a result of the node that rounded inputs make.

@@ -159,7 +159,6 @@ class Fixer:
         else:
             graph, quantized = start.graph, start.quantized
         imported = frozenset(graph.nodes).difference(file.nodes)
-
         look = self._looking(graph, quantized)
         model, before = look() if start is None else (start.model, start.checked)
         self._start = start or Start.of(model, before)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from atc_py.source.outline import ModelOutline
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["Judged", "check_files", "checked_file", "judged"]
+__all__ = ["LoneCheck", "check_files", "checked_file", "judged"]
 
 
 def check_files(
@@ -129,7 +129,7 @@ def checked_file(
     return FileCheck(fixable, names, found.unknown, outline)
 
 
-class Judged(msgspec.Struct, frozen=True):
+class LoneCheck(msgspec.Struct, frozen=True):
     """A file that was checked by itself: without other lists, and without advice on rules.
 
     Attributes:
@@ -147,7 +147,7 @@ class Judged(msgspec.Struct, frozen=True):
     unknown: tuple[Diagnostic, ...]
 
 
-def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -> Judged:
+def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -> LoneCheck:
     """Apply the rules to a file, and try what of it would not compile.
 
     Args:
@@ -167,7 +167,7 @@ def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -
     only_atc = options.precision.only_atc_passes
     trial = TrialCompilation(soc, options.precision_mode, controls, specs, only_atc_passes=only_atc)
     check, known = _apply_rules(trial, file, shapes, judge, survey)
-    return Judged(check, judge, survey, known, tuple(unknown))
+    return LoneCheck(check, judge, survey, known, tuple(unknown))
 
 
 def _controls(

@@ -1,5 +1,4 @@
-"""Valid models of one operator each whose values lie where proofs by numbers are hard: sums of codes that
-cancel, one element to normalize, steps between codes, axes of nothing."""
+"""Valid models of one operator each on which a proof by numbers is hard, or the file's own form counts."""
 
 from __future__ import annotations
 
@@ -8,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 from onnx import helper
-
-from atc_py.frontend.reading.tensors import dtype_of_element
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +22,9 @@ KINDS: dict[str, Callable[[Generator], onnx.ModelProto]] = {}
 _FLOAT = 1
 
 
-def _kind(function: Callable[[Generator], onnx.ModelProto]) -> Callable[[Generator], onnx.ModelProto]:
+def _kind(
+    function: Callable[[Generator], onnx.ModelProto],
+) -> Callable[[Generator], onnx.ModelProto]:
     KINDS[function.__name__.lstrip("_")] = function
     return function
 
@@ -40,7 +39,7 @@ def _model(
     kept: Sequence[int] = (),
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A model of one node: inputs at `kept` are initializers, of the others two of three are fed."""
+    """Return a model of one node, alone or before one that rules rewrite; inputs at `kept` are constants."""
     domain, _, name = op.rpartition("::")
     fed, constants, names = [], [], []
     if "Reduce" not in op and rng.random() < 1 / 3:
@@ -73,7 +72,7 @@ def _codes(rng: Generator, shape: Sequence[int], dtype: Any) -> NDArray[Any]:
 
 
 def _code_type(rng: Generator) -> Any:
-    return rng.choice([np.int8, np.uint8])
+    return (np.int8, np.uint8)[rng.integers(2)]
 
 
 def _opset(rng: Generator) -> int:
@@ -94,13 +93,15 @@ def _instance_norm_of_one_pixel(rng: Generator) -> onnx.ModelProto:
     dims = [1] * int(rng.integers(1, 4))
     inputs = [_floats(rng, n, c, *dims), _floats(rng, c), _floats(rng, c)]
     kept = [(), (1, 2)][rng.integers(2)]
-    return _model(rng, "InstanceNormalization", inputs, 1, kept=kept, epsilon=float(rng.choice([1e-5, 1e-3])))
+    return _model(
+        rng, "InstanceNormalization", inputs, 1, kept=kept, epsilon=float(rng.choice([1e-5, 1e-3]))
+    )
 
 
 @_kind
 def _conv_integer(rng: Generator) -> onnx.ModelProto:
     one, other = _code_type(rng), _code_type(rng)
-    c, out, k = rng.integers(1, 4), rng.integers(1, 4), rng.integers(1, 4)
+    c, out, k = (int(each) for each in rng.integers(1, 4, 3))
     x, w = _codes(rng, (1, c, 5, 5), one), _codes(rng, (out, c, k, k), other)
     zeros = [_codes(rng, (), one), _codes(rng, (), other)][: rng.integers(3)]
     pads = [int(rng.integers(2))] * 4
@@ -115,7 +116,9 @@ def _mat_mul_integer(rng: Generator) -> onnx.ModelProto:
     a, b = _codes(rng, (m, k), one), _codes(rng, (k, n), other)
     zeros = [_codes(rng, (), one), _codes(rng, (n,) if rng.integers(2) else (), other)]
     kept = [at for at in (1, 2, 3) if at != 1 or rng.integers(2)]
-    return _model(rng, "MatMulInteger", [a, b, *zeros[: rng.integers(3)]], 6, opset=_opset(rng), kept=kept)
+    return _model(
+        rng, "MatMulInteger", [a, b, *zeros[: rng.integers(3)]], 6, opset=_opset(rng), kept=kept
+    )
 
 
 def _elementwise(rng: Generator, op: str) -> onnx.ModelProto:
@@ -148,11 +151,13 @@ def _qlinear_mat_mul(rng: Generator) -> onnx.ModelProto:
     inputs += [_codes(rng, (k, n), other), _step(rng), _codes(rng, (), other)]
     inputs += [_step(rng), _codes(rng, (), third)]
     kept = [1, 2, 4, 5, 6, 7, *([3] if rng.integers(2) else [])]
-    return _model(rng, "QLinearMatMul", inputs, 3 if third is np.int8 else 2, opset=_opset(rng), kept=kept)
+    return _model(
+        rng, "QLinearMatMul", inputs, 3 if third is np.int8 else 2, opset=_opset(rng), kept=kept
+    )
 
 
 def _reduction(rng: Generator, op: str) -> onnx.ModelProto:
-    dtype = rng.choice([np.float32, np.float32, np.int32, np.float16])
+    dtype = (np.float32, np.float32, np.int32, np.float16)[rng.integers(4)]
     x = (rng.normal(size=(2, 3, 4)) * 4).astype(dtype)
     axes = np.array([[], [1]][rng.integers(2)], np.int64)
     element = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
@@ -177,25 +182,37 @@ def _reduce_l2(rng: Generator) -> onnx.ModelProto:
 
 
 @_kind
-def _reduce_log_sum(rng: Generator) -> onnx.ModelProto:
-    return _reduction(rng, "ReduceLogSum")
-
-
-@_kind
-def _reduce_log_sum_exp(rng: Generator) -> onnx.ModelProto:
-    return _reduction(rng, "ReduceLogSumExp")
-
-
-@_kind
 def _cubic_grid_sample(rng: Generator) -> onnx.ModelProto:
     h, w = rng.integers(1, 12, 2)
-    x = _floats(rng, 1, rng.integers(1, 3), h, w)
+    x = _floats(rng, 1, int(rng.integers(1, 3)), int(h), int(w))
     reach = rng.choice([1.0, 1.3, 3.0])
     grid = rng.uniform(-reach, reach, (1, *rng.integers(1, 8, 2), 2)).astype(np.float32)
     new = rng.integers(2)
-    attributes = {
+    attributes: dict[str, Any] = {
         "mode": "cubic" if new else "bicubic",
         "padding_mode": str(rng.choice(["zeros", "border", "reflection"])),
         "align_corners": int(rng.integers(2)),
     }
     return _model(rng, "GridSample", [x, grid], 1, opset=20 if new else 16, **attributes)
+
+
+@_kind
+def _nested_loops(rng: Generator) -> onnx.ModelProto:
+    node = helper.make_node("Add", ["v", "x"], ["w"])
+    for level in range(int(rng.integers(9, 14))):
+        state = f"v{level}"
+        node.input[2 if node.op_type == "Loop" else 0] = state
+        typed = [(f"i{level}", 7, []), (f"c{level}", 9, []), (state, _FLOAT, [2])]
+        results = [(f"d{level}", 9, []), (f"w{level}", _FLOAT, [2])]
+        node.output[0] = f"w{level}"
+        nodes = [helper.make_node("Identity", [f"c{level}"], [f"d{level}"]), node]
+        infos = [
+            [helper.make_tensor_value_info(*each) for each in ends] for ends in (typed, results)
+        ]
+        body = helper.make_graph(nodes, f"b{level}", *infos)
+        node = helper.make_node("Loop", ["one", "yes", "x"], ["y"], body=body)
+    constants = {"one": np.array(1), "yes": np.ones((), np.bool_)}
+    ends = [[helper.make_tensor_value_info(name, _FLOAT, [2])] for name in "xy"]
+    weights = [onnx.numpy_helper.from_array(each, name) for name, each in constants.items()]
+    graph = helper.make_graph([node], "g", *ends, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)

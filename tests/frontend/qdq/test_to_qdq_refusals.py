@@ -40,7 +40,7 @@ FLOAT = onnx_files.FLOAT
 
 WRITTEN = "Relu Abs Clip Identity Transpose Flatten GlobalMaxPool ReduceMax Max Min Concat MaxPool"
 REFUSED = "AveragePool GlobalAveragePool Sigmoid ReduceMean ReduceSum Sum Softmax ArgMax Shape Not"
-ATTRIBUTES = {"MaxPool": {"kernel_shape": [2, 2]}, "Concat": {"axis": 1}}
+ATTRIBUTES: dict[str, dict[str, Any]] = {"MaxPool": {"kernel_shape": [2, 2]}, "Concat": {"axis": 1}}
 ATTRIBUTES["AveragePool"] = ATTRIBUTES["MaxPool"]
 
 
