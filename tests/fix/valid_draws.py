@@ -162,7 +162,7 @@ def _reduction(rng: Generator, op: str) -> onnx.ModelProto:
     axes = np.array([[], [1]][rng.integers(2)], np.int64)
     element = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     attributes = {"noop_with_empty_axes": 1, "keepdims": int(rng.integers(2))}
-    inputs = [x, axes] if axes.size or rng.integers(2) else [x]
+    inputs: list[NDArray[Any]] = [x, axes] if axes.size or rng.integers(2) else [x]
     return _model(rng, op, inputs, element, opset=18, kept=[1], **attributes)
 
 
@@ -196,23 +196,25 @@ def _cubic_grid_sample(rng: Generator) -> onnx.ModelProto:
     return _model(rng, "GridSample", [x, grid], 1, opset=20 if new else 16, **attributes)
 
 
+def _infos(*ports: tuple[str, int, list[int]]) -> list[onnx.ValueInfoProto]:
+    return [helper.make_tensor_value_info(*each) for each in ports]
+
+
 @_kind
 def _nested_loops(rng: Generator) -> onnx.ModelProto:
     node = helper.make_node("Add", ["v", "x"], ["w"])
     for level in range(int(rng.integers(9, 14))):
         state = f"v{level}"
         node.input[2 if node.op_type == "Loop" else 0] = state
-        typed = [(f"i{level}", 7, []), (f"c{level}", 9, []), (state, _FLOAT, [2])]
-        results = [(f"d{level}", 9, []), (f"w{level}", _FLOAT, [2])]
+        reads = _infos((f"i{level}", 7, []), (f"c{level}", 9, []), (state, _FLOAT, [2]))
+        makes = _infos((f"d{level}", 9, []), (f"w{level}", _FLOAT, [2]))
         node.output[0] = f"w{level}"
         nodes = [helper.make_node("Identity", [f"c{level}"], [f"d{level}"]), node]
-        infos = [
-            [helper.make_tensor_value_info(*each) for each in ends] for ends in (typed, results)
-        ]
-        body = helper.make_graph(nodes, f"b{level}", *infos)
+        body = helper.make_graph(nodes, f"b{level}", reads, makes)
         node = helper.make_node("Loop", ["one", "yes", "x"], ["y"], body=body)
     constants = {"one": np.array(1), "yes": np.ones((), np.bool_)}
-    ends = [[helper.make_tensor_value_info(name, _FLOAT, [2])] for name in "xy"]
     weights = [onnx.numpy_helper.from_array(each, name) for name, each in constants.items()]
-    graph = helper.make_graph([node], "g", *ends, weights)
+    graph = helper.make_graph(
+        [node], "g", _infos(("x", _FLOAT, [2])), _infos(("y", _FLOAT, [2])), weights
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
