@@ -142,6 +142,18 @@ class ReferenceModel:
         return self
 
     @property
+    def opsets(self) -> Sequence[onnx.OperatorSetIdProto]:
+        """Versions of operators that the model imports."""
+        found: Sequence[onnx.OperatorSetIdProto] = self._proto.opset_import
+        return found
+
+    @property
+    def running_nodes(self) -> Sequence[onnx.NodeProto]:
+        """The nodes that run."""
+        found: Sequence[onnx.NodeProto] = self._proto.graph.node
+        return found
+
+    @property
     def balanced(self) -> frozenset[str]:
         """The values that the file says were scaled when it was quantized."""
         return balanced_values(self._proto)

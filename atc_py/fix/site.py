@@ -273,6 +273,14 @@ class Site:
         """Return the name of a constant without axes, of the dtype of the first input."""
         return self.const(value, self.element, label)
 
+    def require_opset(self, least: int) -> None:
+        """Require that new nodes are written at an opset, or a newer one.
+
+        Raises:
+            UnfitError: it is older.
+        """
+        require(self.opset >= least, f"the opset is {least} or more", f"opset 不低于 {least}")
+
     def op(self, op_type: str, inputs: Sequence[str], label: str = "", **attributes: Any) -> str:
         """Write a node with one output; return the output's name."""
         return self.ops(op_type, inputs, 1, label, **attributes)[0]

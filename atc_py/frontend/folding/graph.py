@@ -30,6 +30,7 @@ __all__ = [
     "captured_names",
     "inner_names",
     "inner_nodes",
+    "levels_of",
     "make_nodes",
     "normal_domain",
     "subgraphs",
@@ -256,6 +257,12 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) ->
 def normal_domain(domain: str) -> str:
     """Return `domain`, with "" for both names of ONNX's own."""
     return "" if domain == "ai.onnx" else domain
+
+
+def levels_of(node: NodeProto) -> int:
+    """Return how many levels of graphs in graphs a node holds."""
+    inner = (each for graph in subgraphs(node) for each in graph.node)
+    return max((1 + levels_of(each) for each in inner), default=0)
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
