@@ -45,8 +45,13 @@ ALLOWED_MIB = 200
 
 SECONDS = 60
 
+_PAGES = frozenset({"report", "sweep"})
+
 _ADDRESSES = 6 * 2**30
 """Bytes of addresses of a trial: one that forgets its limit must not take the machine."""
+
+_MOST_FED = 2**20
+"""Elements of an input that this process makes itself."""
 
 _POWERS = (20, 24, 26, 28, 28, 28, 30, 31, 34, 40, 62)
 
@@ -70,6 +75,8 @@ class HugeTrial:
         """What must not be, or ""."""
         if self.grown_mib > LIMIT_MIB + ALLOWED_MIB:
             return f"{self.step.command} took {self.grown_mib} MiB"
+        if self.step.command in _PAGES and self.step.status == 1:
+            return ""  # the page says what the codes are
         return f"{self.step.command}: {self.step.failure}" if self.step.failure else ""
 
 
@@ -144,8 +151,8 @@ def _by_interface(path: Path) -> Step:
             om = path.with_suffix(".api.om")
             atc_py.convert(path, om)
             with atc_py.load(om) as model:
-                feeds = {each.name: np.ones(each.shape, each.dtype.numpy) for each in model.inputs}
-                model.run(feeds)
+                if all(np.prod(each.shape, dtype=float) < _MOST_FED for each in model.inputs):
+                    model.run({e.name: np.ones(e.shape, e.dtype.numpy) for e in model.inputs})
     except AtcError as error:
         return Step("interface", int(error.exit_code), tuple(e.code.id for e in error.diagnostics))
     except Exception as error:  # noqa: BLE001  (what is looked for)
