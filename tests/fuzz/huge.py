@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +32,7 @@ from tests.fix.cases import write_case
 from tests.fuzz.cases import MutatedModel
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.seed_models import seed_models
-from tests.fuzz.trial import Outcome, Step, run_command
+from tests.fuzz.trial import Step, run_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,6 +51,10 @@ _PAGES = frozenset({"report", "sweep"})
 
 _ADDRESSES = 6 * 2**30
 """Bytes of addresses of a trial: one that forgets its limit must not take the machine."""
+
+_INTEGERS = frozenset({onnx.TensorProto.INT32, onnx.TensorProto.INT64})
+_FEW = 16
+"""Elements of a constant that may be a shape, a depth or pads."""
 
 _MOST_FED = 2**20
 """Elements of an input that this process makes itself."""
@@ -113,28 +119,24 @@ def _numbers(model: onnx.ModelProto) -> Iterator[tuple[str, Callable[[int], None
     graph = model.graph
     for value in graph.input:
         for at, dim in enumerate(value.type.tensor_type.shape.dim):
-            yield f"dim {at} of {value.name}", lambda new, dim=dim: setattr(dim, "dim_value", new)
+            yield f"dim {at} of {value.name}", partial(setattr, dim, "dim_value")
     for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.type == AttributeProto.INT:
-                yield attribute.name, lambda new, a=attribute: setattr(a, "i", new)
-            for at in range(len(attribute.ints)):
-                yield (
-                    f"{attribute.name}[{at}]",
-                    lambda new, a=attribute, at=at: a.ints.__setitem__(at, new),
-                )
+        yield from _attributes(node)
     for tensor in graph.initializer:
-        if 0 < np.prod(tensor.dims) <= 16 and tensor.data_type in {
-            onnx.TensorProto.INT32,
-            onnx.TensorProto.INT64,
-        }:
-            for at in range(int(np.prod(tensor.dims))):
-                yield (
-                    f"{tensor.name}[{at}]",
-                    lambda new, t=tensor, at=at: _set_element(t, at, new),
-                )
+        if tensor.data_type in _INTEGERS and 0 < prod(tensor.dims) <= _FEW:
+            for at in range(prod(tensor.dims)):
+                yield f"{tensor.name}[{at}]", partial(_set_element, tensor, at)
     for entry in model.opset_import:
-        yield f"opset {entry.domain}", lambda new, entry=entry: setattr(entry, "version", new)
+        yield f"opset {entry.domain}", partial(setattr, entry, "version")
+
+
+def _attributes(node: onnx.NodeProto) -> Iterator[tuple[str, Callable[[int], None]]]:
+    """Yield the numbers in attributes of a node."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.INT:
+            yield attribute.name, partial(setattr, attribute, "i")
+        for at in range(len(attribute.ints)):
+            yield f"{attribute.name}[{at}]", partial(attribute.ints.__setitem__, at)
 
 
 def _set_element(tensor: onnx.TensorProto, at: int, value: int) -> None:
