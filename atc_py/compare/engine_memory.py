@@ -77,4 +77,4 @@ def _nbytes(value: onnx.ValueInfoProto) -> int:
     shape = value.type.tensor_type.shape
     if dtype is None or not value.type.tensor_type.HasField("shape"):
         return 0
-    return dtype.itemsize * prod(dim.dim_value for dim in shape.dim)
+    return dtype.itemsize * prod(int(dim.dim_value) for dim in shape.dim)

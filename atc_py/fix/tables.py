@@ -103,7 +103,7 @@ def len_of(*bounds: int) -> int:
     return max(-((steps.start - steps.stop) // steps.step), 0)
 
 
-def full(shape: int | Sequence[int], value: Any, dtype: DTypeLike = None) -> NDArray[Any]:
+def full(shape: int | Sequence[int], value: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """Return an array of one value."""
     require_room(*((shape,) if isinstance(shape, int) else shape))
     return np.full(shape, value, dtype).view(_Counted)

@@ -84,8 +84,8 @@ class PoolAxis:
             "the windows of an axis have at most 2^24 taps",
             "一条轴的窗口共不超过 2^24 个抽头",
         )
-        starts = tables.arange(self.count, dtype=np.int64) * axis.stride - axis.begin
-        return starts[:, None] + tables.arange(axis.taps, dtype=np.int64) * axis.dilation
+        starts = tables.arange(self.count) * axis.stride - axis.begin
+        return np.asarray(starts[:, None] + tables.arange(axis.taps) * axis.dilation)
 
     @property
     def inside(self) -> NDArray[np.bool_]:
