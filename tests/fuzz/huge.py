@@ -39,7 +39,15 @@ from tests.fuzz.trial import Step, run_command
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["COMMANDS", "LIMIT_MIB", "HugeTrial", "huge_model", "try_command", "try_huge"]
+__all__ = [
+    "COMMANDS",
+    "LIMIT_MIB",
+    "HugeTrial",
+    "huge_model",
+    "load_commands",
+    "try_command",
+    "try_huge",
+]
 
 LIMIT_MIB = 512
 """The --max-memory of every command."""

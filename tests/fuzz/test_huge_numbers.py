@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fuzz.huge import HugeTrial, huge_model, try_huge
+from tests.fuzz.huge import HugeTrial, huge_model, load_commands, try_huge
 from tests.fuzz.trial import Step
 from tests.sampling import sampled
 
@@ -18,6 +18,7 @@ SEED, COUNT = 2, 40
 
 @pytest.mark.parametrize("number", sampled([0, 1], range(2, COUNT)))
 def test_no_command_takes_more_than_its_limit(number: int, tmp_path: Path) -> None:
+    load_commands()
     path = tmp_path / "model.onnx"
     case = huge_model(SEED, number)
     path.write_bytes(case.data)
