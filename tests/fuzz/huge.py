@@ -30,6 +30,7 @@ from onnx import AttributeProto, numpy_helper
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.fix.registry import load_rules
+from atc_py.tensor.shapes import closed_shape
 from tests.fix.cases import write_case
 from tests.fuzz.cases import MutatedModel
 from tests.fuzz.random_forms import random_form
@@ -167,8 +168,10 @@ def _by_interface(path: Path) -> Step:
             om = path.with_suffix(".api.om")
             atc_py.convert(path, om)
             with atc_py.load(om) as model:
-                if all(np.prod(each.shape, dtype=float) < _MOST_FED for each in model.inputs):
-                    model.run({e.name: np.ones(e.shape, e.dtype.numpy) for e in model.inputs})
+                shapes = [closed_shape(each.shape) for each in model.inputs]
+                if all(prod(each) < _MOST_FED for each in shapes):
+                    ports = zip(model.inputs, shapes, strict=True)
+                    model.run({e.name: np.ones(shape, e.dtype.numpy) for e, shape in ports})
     except AtcError as error:
         return Step("interface", int(error.exit_code), tuple(e.code.id for e in error.diagnostics))
     except Exception as error:  # noqa: BLE001  (what is looked for)
@@ -209,7 +212,7 @@ def try_huge(path: Path, commands: Sequence[str] = tuple(COMMANDS)) -> Iterator[
     for name in commands:
         if name == "run" and not path.with_suffix(".om").exists():
             continue
-        trial = try_command(lambda name=name: COMMANDS[name](path), name)
+        trial = try_command(partial(COMMANDS[name], path), name)
         verdicts[name] = trial.step.status
         yield trial
     checked, converted = verdicts.get("check"), verdicts.get("convert")
