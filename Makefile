@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo site test test-all latest oldest test-browser pictures vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
-        fuzz agree clean exec-programs \
+        fuzz huge agree clean exec-programs \
         kill-sweep text-lines size
 
 help: ## List the targets
@@ -190,6 +190,10 @@ fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the c
 	  mkdir -p $(OUT)/fuzz && OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.atheris_target \
 	    -max_total_time=$${FUZZ_SECONDS:-600} -timeout=10 -artifact_prefix=$(OUT)/fuzz/ $(OUT)/fuzz; \
 	fi
+
+# HUGE_COUNT and HUGE_SEED choose the round.
+huge: $(VENV)/.dev ## Try models with one number made huge; print what hangs or exceeds --max-memory
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.huge
 
 # COUNT, SEED and LIST choose the round.
 agree: $(VENV)/.dev ## Try random models with check and convert; print where the two contradict each other

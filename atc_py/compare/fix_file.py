@@ -25,7 +25,7 @@ from atc_py.compare.rewrite_groups import rewrite_groups
 from atc_py.compare.streamed_model import StreamedModel
 from atc_py.compare.target_proof import prove_on_target
 from atc_py.diag import AtcError
-from atc_py.diag.codes import REFERENCE_FAILED
+from atc_py.diag.codes import MEMORY_LIMIT, REFERENCE_FAILED
 from atc_py.fix.deciding_inputs import deciding_values
 from atc_py.fix.engine import Fixer
 from atc_py.fix.listed_opset import state_at_listed_opset
@@ -41,6 +41,7 @@ from atc_py.pipeline.check import judged
 from atc_py.results.fixing import Fixing
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
+from atc_py.system.memory_limit import RAISE_IT
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 __all__ = ["fix_file"]
 
 
+_LESS_PROOF = f"{RAISE_IT}; --seeds 0 fixes it without a proof"
 _WITHOUT_PROOF = "run the model in onnxruntime to see why; --seeds 0 fixes it without a proof"
 
 
@@ -273,11 +275,9 @@ def _prove(
     try:
         return prove(original, written, groups, feeds, fixed.tidied.twins)
     except AtcError as error:
+        helps = {REFERENCE_FAILED: _WITHOUT_PROOF, MEMORY_LIMIT: _LESS_PROOF}
         raise AtcError(
-            *(
-                replace(each, help=_WITHOUT_PROOF) if each.code is REFERENCE_FAILED else each
-                for each in error.diagnostics
-            )
+            *(replace(each, help=helps.get(each.code, each.help)) for each in error.diagnostics)
         ) from error
 
 

@@ -102,6 +102,7 @@ class Fixer:
         self._hopeless: dict[int, list[Unfit]] = {}
         self._levels = max((levels_of(node.proto) for node in file.nodes), default=0)
         self._lineage = Lineage()
+        self._made_bytes = 0
         self._chosen: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
         self._met: Mapping[SourceNode, frozenset[str]] = {}
@@ -147,7 +148,7 @@ class Fixer:
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """Return the model with every rule applied that fits; hopeless nodes are left out."""
-        self._lineage, self._chosen = Lineage(self._levels), {}
+        self._lineage, self._chosen, self._made_bytes = Lineage(self._levels), {}, 0
         file = self._file
         start = self._start
         if start is None:
@@ -328,7 +329,9 @@ class Fixer:
         ]
         opset = writer.graph.opsets.get("", 0)
         room = MOST_NODES - len(writer.nodes)
-        around = Surroundings(writer.graph, self._makers, self._file.tensors, room, self._readers)
+        around = Surroundings(
+            writer.graph, self._makers, self._file.tensors, room, self._readers, self._made_bytes
+        )
 
         sites: list[Site] = []
 
@@ -359,6 +362,7 @@ class Fixer:
         chain = tuple(each.work for each in site.absorbed)
         origin = replace(work, outputs=chain[-1].outputs) if chain else work
         made = splice(writer, origin, site, form.results)
+        self._made_bytes += site.made_bytes
         chain = (*chain[:-1], *site.beside, *chain[-1:])
         new = writer.nodes[start:]
         given = [] if chain else nodes_looked_through(self._makers, work, new, writer.graph.consts)

@@ -217,7 +217,8 @@ def _misfit(
     file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, view: SourceModel
 ) -> ModelCheck | None:
     """Check a model that is sound, but not with the dims that the user gave."""
-    new = [each for each in view.faults if each not in file.faults]
+    own = set(file.faults)
+    new = [each for each in view.faults if each not in own]
     found = find_misfit(file, shapes, judge, new[0]) if new and shapes else None
     if found is None:
         return None
