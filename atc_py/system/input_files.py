@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from contextlib import contextmanager
 from itertools import islice
@@ -28,19 +29,39 @@ _LISTED = 1000
 _NO_FILE = "it is a pipe, a device or a socket, not a file"
 
 
+_STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|thread-self|\d+(/task/\d+)?)/fd/\d+")
+"""Names of what this process has open already, where the shell put a pipe's end, say."""
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Without O_NONBLOCK, opening a pipe would wait for a writer that may never come."""
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open the file at `path` for reading bytes.
+    """Open the regular file at `path`, or a stream such as /dev/stdin, for reading bytes.
 
     Raises:
         AtcError: FILE_NOT_FOUND or FILE_UNREADABLE, also for reads in the block.
     """
     check_name(path)
     try:
-        with path.open("rb") as file:
+        with _handle_of(path) as file:
             yield file
     except OSError as error:
         raise read_refusal(path, error) from None
+
+
+def _handle_of(path: Path) -> IO[bytes]:
+    """Open a file; only a stream of this process may be a pipe or a device."""
+    if _STREAM.fullmatch(str(path)):
+        return path.open("rb")
+    file = os.fdopen(os.open(path, _FLAGS), "rb", closefd=True)
+    try:
+        check_regular(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def check_name(path: Path) -> None:
@@ -85,7 +106,7 @@ def read_refusal(path: Path, error: OSError) -> AtcError:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return all bytes of a file, a pipe or a device, of which no more than `most` are read.
+    """Return all bytes of a file or a stream, of which no more than `most` are read.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or FILE_TOO_LARGE.
