@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,8 +14,6 @@ from atc_py.diag.codes import FILE_NOT_FOUND, FILE_NOT_TEXT, FILE_TOO_LARGE, FIL
 from atc_py.system.input_files import read_bytes, read_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from atc_py.diag import Code, Diagnostic
 
 
