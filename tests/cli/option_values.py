@@ -153,6 +153,8 @@ def _lines_with(
 
 def write_files(folder: Path) -> None:
     """Write the files that the lines name, but for the offline model."""
+    for name in (WEIGHTS, HARD):
+        (folder / name).unlink(missing_ok=True)
     onnx.save(
         small_model(),
         folder / MODEL,
@@ -160,6 +162,7 @@ def write_files(folder: Path) -> None:
         location=WEIGHTS,
         size_threshold=0,
     )
+    (folder / HARD).hardlink_to(folder / WEIGHTS)
     (folder / SAMPLES).mkdir(exist_ok=True)
     np.savez(folder / SAMPLES / "one.npz", x=np.zeros((1, 3, 8, 8), np.float32))
     (folder / AIPP).write_text("aipp_op { aipp_mode: static input_format: RGB888_U8 }")
@@ -167,7 +170,6 @@ def write_files(folder: Path) -> None:
     if (folder / "loop").is_symlink():
         return
     (folder / "loop").symlink_to("loop")
-    (folder / HARD).hardlink_to(folder / WEIGHTS)
     (folder / SOFT).symlink_to(WEIGHTS)
     (folder / "pipes").mkdir()
     for pipe in ("pipe", "pipes/x.npy"):
