@@ -18,7 +18,7 @@ import numpy as np
 
 from atc_py.api import convert
 from atc_py.diag import AtcError
-from atc_py.diag.codes import DEVICE_FAILED, NO_ONNX_FORM
+from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY, MEMORY_LIMIT, NO_ONNX_FORM
 from atc_py.ir import Engine
 from atc_py.package.npy import npy_header
 from atc_py.target import operators
@@ -106,9 +106,9 @@ def try_offline_model(path: Path, *, unfit: bool = False) -> Outcome:
     """
     steps = [run_command(*(part.replace("@", str(path)) for part in each)) for each in COMMANDS]
     read, run, ort, export, *others = (step.codes for step in steps)
-    failed = (DEVICE_FAILED.id,)
-    ran = failed in {run, ort} if unfit else run == ort == failed
     formless = ort == export == (NO_ONNX_FORM.id,)
+    failed = {(code.id,) for code in (DEVICE_FAILED, DEVICE_MEMORY, MEMORY_LIMIT)}
+    ran = bool(failed & {run, ort}) if unfit or formless else {run, ort} <= failed
     others += [] if ran else [run]
     others += [] if ran or formless else [ort]
     others += [] if formless else [export]
@@ -147,7 +147,7 @@ def _is_whole(described: Any) -> bool:
     return isinstance(described, dict) and all(
         isinstance(described.get(name), list)
         and described[name]
-        and all(isinstance(row, dict) for row in described[name])
+        and all(isinstance(row, dict) and "name" in row for row in described[name])
         for name in lists
     )
 
@@ -243,7 +243,7 @@ def _format(described: Any, _members: Mapping[str, bytes], generator: random.Ran
 
 def _operands(described: Any, _members: Mapping[str, bytes], generator: random.Random) -> Any:
     node = generator.choice(described["nodes"])
-    side = node[generator.choice(("inputs", "inputs", "inputs", "outputs"))]
+    side = node.get(generator.choice(("inputs", "inputs", "inputs", "outputs")))
     if not isinstance(side, list):
         return described
     count, how = len(described["tensors"]), generator.random()
