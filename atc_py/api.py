@@ -22,6 +22,7 @@ from atc_py.options.choices import (
 from atc_py.options.compile_options import AUTO, CheckOptions
 from atc_py.pipeline.convert import convert
 from atc_py.running.model import Model
+from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -100,6 +101,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     return check_files(paths, options, processes, on_stage, outlines=outlines)
 
 
+@guarded_run()
 def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
@@ -144,6 +146,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     return rewrite_quantized(Path(model), output, chosen, on_stage)
 
 
+@guarded_run()
 def quantize(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
@@ -192,6 +195,7 @@ def quantize(
     return quantize_float(Path(model), output, float_request(samples, format, choice), on_stage)
 
 
+@guarded_run()
 def fix_model(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,

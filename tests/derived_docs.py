@@ -99,7 +99,12 @@ def cli_page() -> Iterator[str]:
     yield "A report goes to standard output unless `--output` names a file. What `--output` and the"
     yield "other options write is always a file, or a folder, on disk: `-` is ATC1001, and a device, a"
     yield "pipe or a standard stream (`/dev/null`, `/dev/stdout`, `/dev/fd/3`) is ATC2007, whatever it"
-    yield "leads to. A file is written completely or not at all."
+    yield "leads to. A file is written completely or not at all. What a run reads it does not write:"
+    yield "models and their weight files, data, samples, configuration, under any name, are ATC1001; a"
+    yield "file that the command keeps itself (`--resume`, `--baseline`) may be written again."
+    yield ""
+    yield "A file to read is a regular one, also inside a folder: a named pipe, a socket or a device is"
+    yield "ATC2002 and not waited for. `/dev/stdin` and `/dev/fd/3` are read where text is meant."
     for context in _contexts(cli, "atc-py", None):
         yield ""
         yield f"## {context.command_path}"

@@ -158,7 +158,7 @@ def test_bound_inputs_become_constants(atc: Atc) -> None:
         (("--bind", "x=one"), "no number"),
         (("--range", "x=1"), "is not NAME=LOW:HIGH"),
         (("--range", "x=2:1"), "has no value"),
-        (("-o", "m.onnx"), "is the model itself"),
+        (("-o", "m.onnx"), "is a file that is read"),
     ],
 )
 def test_bad_options_are_refused(atc: Atc, arguments: tuple[str, ...], words: str) -> None:

@@ -12,7 +12,14 @@ import pytest
 
 from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
-from tests.cli.option_values import OFFLINE, TEXTS, command_lines, write_files
+from tests.cli.option_values import (
+    OFFLINE,
+    READ,
+    TEXTS,
+    command_lines,
+    overwriting_lines,
+    write_files,
+)
 from tests.sampling import WHOLE
 
 if TYPE_CHECKING:
@@ -26,7 +33,21 @@ ROOM = 6 << 30
 STRIDE = 1 if WHOLE in os.environ else 29
 """One line in so many is tried; no divisor of the number of texts or of a command's options."""
 
-LINES = command_lines()
+LINES, OVERWRITING = command_lines(), overwriting_lines()
+WRITING = frozenset(
+    {
+        "--output",
+        "--report",
+        "--record",
+        "--trace",
+        "--suggest",
+        "--save",
+        "--int8",
+        "--external-data",
+    }
+)
+"""Options that name a file to write; `convert` adds a suffix to its own."""
+
 STATUSES = {int(each) for each in ExitCode} - {int(ExitCode.BUG)}
 
 
@@ -56,6 +77,21 @@ def test_command_ends_with_a_documented_status(
         write_files(tmp_path)
         (tmp_path / OFFLINE).write_bytes(offline)
     assert wrong == []
+
+
+@pytest.mark.parametrize("command", OVERWRITING)
+def test_nothing_that_a_command_reads_is_written(
+    atc: Callable[..., Result], tmp_path: Path, command: str
+) -> None:
+    write_files(tmp_path)
+    assert atc("convert", "small.onnx", "-o", OFFLINE).status == 0
+    before = {name: (tmp_path / name).read_bytes() for name in READ}
+    for line in OVERWRITING[command]:
+        done = atc(*line)
+        assert done.status in STATUSES, line
+        assert {name: (tmp_path / name).read_bytes() for name in READ} == before, line
+        if command != "convert" and WRITING.intersection(line):
+            assert done.status, line
 
 
 def test_every_text_comes_up_in_the_sample() -> None:
