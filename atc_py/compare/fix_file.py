@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
 from atc_py.compare.fix_diff import graph_changes
 from atc_py.compare.fix_feeds import model_feeds
@@ -36,6 +35,7 @@ from atc_py.frontend.rewriting.onnx_writer import write_onnx
 from atc_py.frontend.rewriting.qdq.convention import MARK
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.output_paths import rewritten_output
+from atc_py.pipeline.proposal.judging import judge_of
 from atc_py.results.fixing import Fixing
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
@@ -133,7 +133,7 @@ def _cann(options: FixOptions) -> int | None:
 def _fix(file: OnnxFile, library: Library, options: FixOptions) -> Fixed:
     """Apply the rules."""
     check = options.check
-    conditions = Conditions(check.precision_mode, find_soc(check.soc), check.precision.cann)
+    conditions = judge_of(check, find_soc(check.soc), library).conditions
     fixed = Fixer(file, conditions, library, options.rules).fix(check.input_shapes)
     fixed.require_settled()
     return fixed

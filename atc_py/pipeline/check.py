@@ -128,7 +128,7 @@ def checked_file(
     only_atc = options.precision.only_atc_passes
     trial = TrialCompilation(soc, options.precision_mode, controls, specs, only_atc_passes=only_atc)
     check, known = _apply_rules(trial, file, shapes, judge, survey)
-    judged = with_other_lists(check, survey.model, judge.conditions, options)
+    judged = with_other_lists(check, survey, judge.conditions, options, trial)
     fixable = with_fixes(judged, file, judge, shapes, known)
     outline = outline_of(file, survey.model) if outlined else None
     return FileCheck(fixable, names, tuple(unknown), outline)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from atc_py.spec.deviations import Deviation, Registered
-from atc_py.spec.rules import Constraint, Level, Number, RewriteName, Scalar
+from atc_py.spec.rules import Constraint, Contradiction, Level, Number, RewriteName, Scalar
 from atc_py.tensor.dtypes import DType
 
 __all__ = [
@@ -123,6 +123,8 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         listed: False where the list does not mention it and ONNX has it.
         since: first opset that has it.
         until: last opset that has it.
+        proven: the source of CANN that shows the row's rules.
+        contradicted: evidence against its dtypes, or against its rank.
         line: its line in the file.
     """
 
@@ -142,6 +144,8 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
     listed: bool = True
     since: int | None = None
     until: int | None = None
+    proven: _Words | None = None
+    contradicted: Contradiction | None = None
     line: int = msgspec.field(default=0, name="@line")
 
     @property
@@ -199,6 +203,8 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
         listed: False where the list does not mention it and ONNX has it.
         since: first opset that has it.
         until: last opset that has it.
+        proven: the source of CANN that shows the row's rules.
+        contradicted: evidence against the values allowed.
         line: its line in the file.
     """
 
@@ -219,6 +225,8 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
     listed: bool = True
     since: int | None = None
     until: int | None = None
+    proven: _Words | None = None
+    contradicted: Contradiction | None = None
     line: int = msgspec.field(default=0, name="@line")
 
     def exists_at(self, opset: int) -> bool:
@@ -322,6 +330,11 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     def group(self) -> str:
         """The folder of its file: math, nn, tensor ..."""
         return self.own_group or PurePath(self.path).parent.name
+
+    @property
+    def list_name(self) -> str:
+        """The list that it is of; "" for a user's file."""
+        return "" if self.shown_as or not self.path else PurePath(self.path).parts[-3]
 
     @property
     def spellings(self) -> frozenset[str]:

@@ -12,6 +12,7 @@ from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "AttrIs",
+    "Contradiction",
     "DimIs",
     "DimName",
     "Level",
@@ -117,6 +118,33 @@ class When(_Struct, frozen=True, kw_only=True):
         return given if isinstance(given, tuple) else (given,)
 
 
+class Sight(_Struct, frozen=True, kw_only=True):
+    """What was seen, in English and Chinese."""
+
+    en: Text
+    zh: Text
+
+
+class Contradiction(_Struct, frozen=True, kw_only=True):
+    """Evidence that boards take what a rule forbids.
+
+    Attributes:
+        seen: what was seen, as the object of "boards take".
+        soc: the SoCs that it was seen on.
+        release: the release of CANN, as far as it is known.
+        where: the source.
+        families: families of SoCs that it counts for; none where it counts for all.
+        dtypes: of a row with dtypes, those that are taken; none where it is about the rank.
+    """
+
+    seen: Sight
+    soc: Text
+    release: Text
+    where: Text
+    families: tuple[Text, ...] = ()
+    dtypes: tuple[DType, ...] = ()
+
+
 class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
     """Facts that every rule has besides its arguments.
 
@@ -124,12 +152,16 @@ class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
         level: the consequence if it does not hold.
         rewrite: name of the rewrite into what the list allows, where that is the level.
         when: conditions, or None when it is always asked.
+        proven: the source of CANN that shows the rule; None where the list alone states it.
+        contradicted: evidence against the rule, which then refuses nothing by itself.
         line: its line in the file; below 0, in the file of another list that this one is like.
     """
 
     level: Level = Level.ERROR
     rewrite: RewriteName | None = None
     when: When | None = None
+    proven: Text | None = None
+    contradicted: Contradiction | None = None
     line: int = msgspec.field(default=0, name="@line")
 
     @property

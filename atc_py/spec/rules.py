@@ -15,6 +15,7 @@ import msgspec
 
 from atc_py.spec.rule import (
     AttrIs,
+    Contradiction,
     DimIs,
     DimName,
     Level,
@@ -34,6 +35,7 @@ __all__ = [
     "OPERAND_ARGUMENTS",
     "AttrIs",
     "Constraint",
+    "Contradiction",
     "DimIs",
     "Level",
     "Number",

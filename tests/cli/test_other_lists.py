@@ -38,7 +38,7 @@ def model(tmp_path: Path) -> str:
 
 
 def test_error_names_the_lists_that_take_the_node(atc: Atc, model: str) -> None:
-    found = atc("check", model, "--json").json
+    found = atc("check", model, "--list", "base", "--json").json
     assert found["operator_list"] == "base"
     (checked,) = found["models"]
     taken = {each["node_name"]: each["taken_by"] for each in checked["findings"]}
@@ -53,20 +53,20 @@ def test_list_that_was_chosen_is_not_another(atc: Atc, model: str) -> None:
 
 
 def test_every_format_says_it(atc: Atc, model: str) -> None:
-    text = atc("check", model).out
+    text = atc("check", model, "--list", "base").out
     assert "  taken by: cann-9.0\n" in text
     assert "Operator lists: base: 2 errors; cann-9.0: 1 error\n" in text
-    assert "  可用清单：cann-9.0\n" in atc("check", model, "--lang", "zh").out
-    rows = list(csv.DictReader(io.StringIO(atc("check", model, "--format", "csv").out)))
+    assert "  可用清单：cann-9.0\n" in atc("check", model, "--list", "base", "--lang", "zh").out
+    rows = list(csv.DictReader(io.StringIO(atc("check", model, "--list", "base", "--format", "csv").out)))
     assert [(row["list"], row["taken_by"]) for row in rows] == [("base", "cann-9.0"), ("base", "")]
-    suite = ET.fromstring(atc("check", model, "--format", "junit").out)  # noqa: S314  (own text)
+    suite = ET.fromstring(atc("check", model, "--list", "base", "--format", "junit").out)  # noqa: S314  (own text)
     values = {each.get("name"): each.get("value") for each in suite.iter("property")}
     assert values["operator_list"] == "base"
     assert any("taken by: cann-9.0" in (each.text or "") for each in suite.iter("failure"))
-    (run,) = atc("check", model, "--format", "sarif").json["runs"]
+    (run,) = atc("check", model, "--list", "base", "--format", "sarif").json["runs"]
     assert run["properties"]["operatorList"] == "base"
     assert [each["properties"].get("takenBy") for each in run["results"]] == [["cann-9.0"], None]
-    page = document_of(atc("check", model, "--format", "html").out)["models"][0]["check"]
+    page = document_of(atc("check", model, "--list", "base", "--format", "html").out)["models"][0]["check"]
     assert [each.get("taken_by") for each in page["findings"]] == [["cann-9.0"], None]
     assert page["lists"][0] == "base: 2 errors; cann-9.0: 1 error"
 

@@ -22,6 +22,7 @@ _WARNED = {
     Standing.ERROR: "unsupported",
     Standing.UNKNOWN: "not decided",
     Standing.PARSER: "that CANN's parser refuses",
+    Standing.LIST: "taken against the list",
     Standing.ACCURACY: "with other accuracy",
 }
 """Levels of findings that may need action; the others are for information."""
