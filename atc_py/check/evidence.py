@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.check.rules.reading import rank_of
 from atc_py.diag import Words
 from atc_py.spec import Level
 
@@ -22,8 +23,12 @@ def is_outweighed(rule: Rule, node: BoundNode) -> bool:
         return False
     if against.families and here.soc.family.value not in against.families:
         return False
-    tensors = node.tensors(str(rule.arguments["tensor"])) if against.dtypes else ()
-    return all(tensor.dtype in against.dtypes for tensor in tensors)
+    tensors = node.tensors(str(rule.arguments.get("tensor", "")))
+    return all(
+        (not against.dtypes or tensor.dtype in against.dtypes)
+        and (not against.ranks or rank_of(tensor) in against.ranks)
+        for tensor in tensors
+    )
 
 
 def evidence_words(against: Contradiction) -> Words:

@@ -134,7 +134,8 @@ class Contradiction(_Struct, frozen=True, kw_only=True):
         release: the release of CANN, as far as it is known.
         where: the source.
         families: families of SoCs that it counts for; none where it counts for all.
-        dtypes: of a row with dtypes, those that are taken; none where it is about the rank.
+        dtypes: of a row's dtypes, those that are taken; none where it is about something else.
+        ranks: of a row's rank, those that are taken.
     """
 
     seen: Sight
@@ -143,6 +144,7 @@ class Contradiction(_Struct, frozen=True, kw_only=True):
     where: Text
     families: tuple[Text, ...] = ()
     dtypes: tuple[DType, ...] = ()
+    ranks: tuple[int, ...] = ()
 
 
 class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
