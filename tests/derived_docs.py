@@ -291,7 +291,13 @@ def _sureness(names: tuple[str, ...]) -> Iterator[str]:
                 against = rule.contradicted
                 if against is not None and rule.level is Level.ERROR:
                     families = ", ".join(against.families) or "all"
-                    facts = (against.seen.en, against.soc, against.release, against.where, families)
+                    facts = (
+                        against.seen.en,
+                        against.soc,
+                        against.release,
+                        against.where.en,
+                        families,
+                    )
                     contradicted.setdefault((text.en, *facts), []).append(name)
                 if rule.proven is not None:
                     proven.setdefault((text.en, rule.proven), []).append(name)

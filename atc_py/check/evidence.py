@@ -33,5 +33,5 @@ def is_outweighed(rule: Rule, node: BoundNode) -> bool:
 
 def evidence_words(against: Contradiction) -> Words:
     """Return `YOLOv8 exports, ... (Ascend310B, CANN 7.0: fusion_result.json of ...)`."""
-    facts = f"{against.soc}, {against.release}: {against.where}"
-    return Words(f"{against.seen.en} ({facts})", f"{against.seen.zh}（{facts}）")
+    seen, where, facts = against.seen, against.where, f"{against.soc}, {against.release}"
+    return Words(f"{seen.en} ({facts}: {where.en})", f"{seen.zh}（{facts}：{where.zh}）")

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from atc_py.check.answers import State
 from atc_py.check.condition_words import joined, when_words
-from atc_py.check.findings import Finding, Standing
 from atc_py.check.evidence import evidence_words, is_outweighed
+from atc_py.check.findings import Finding, Standing
 from atc_py.check.open_dims import open_help
 from atc_py.check.rule_subjects import rule_subject
 from atc_py.check.rules.wording import shown

@@ -101,6 +101,9 @@ class AttrAtDefault(Rule, frozen=True, kw_only=True):
 _ALWAYS = (OperandPresent, DtypeSame, DtypeQuantized, AttrPresent)
 """Rules of rows that no evidence is about."""
 
+_SHOWN = (OperandAbsent, AttrAtDefault, AttrOneOf, AttrInRange, AttrEachInRange)
+"""Rules of rows that a source of CANN may show."""
+
 
 def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
     """Return every rule of an operator: of inputs, outputs, attributes, then constraints.
@@ -118,9 +121,7 @@ def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
     return (*rules, *spec.constraints)
 
 
-def _sure(
-    spec: OpSpec, row: OperandSpec | AttributeSpec, rules: Iterator[Rule]
-) -> Iterator[Rule]:
+def _sure(spec: OpSpec, row: OperandSpec | AttributeSpec, rules: Iterator[Rule]) -> Iterator[Rule]:
     """Yield the rules of a row with what the file says of how sure they are."""
     against = row.contradicted
     if isinstance(row, OperandSpec) and row.same_as is not None:
@@ -133,7 +134,8 @@ def _sure(
     for rule in rules:
         concerned = isinstance(rule, DtypeListed) == bool(against and against.dtypes)
         doubted = against if concerned and not isinstance(rule, _ALWAYS) else None
-        yield replace(rule, proven=row.proven, contradicted=doubted)
+        shown = row.proven if isinstance(rule, _SHOWN) else None
+        yield replace(rule, proven=shown, contradicted=doubted)
 
 
 def _operand_rules(spec: OpSpec, row: OperandSpec, *, is_input: bool) -> Iterator[Rule]:

@@ -123,7 +123,7 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         listed: False where the list does not mention it and ONNX has it.
         since: first opset that has it.
         until: last opset that has it.
-        proven: the source of CANN that shows the row's rules.
+        proven: the source of CANN that shows that it is not supported.
         contradicted: evidence against its dtypes, or against its rank.
         line: its line in the file.
     """
@@ -203,7 +203,7 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
         listed: False where the list does not mention it and ONNX has it.
         since: first opset that has it.
         until: last opset that has it.
-        proven: the source of CANN that shows the row's rules.
+        proven: the source of CANN that shows that no other value is taken.
         contradicted: evidence against the values allowed.
         line: its line in the file.
     """

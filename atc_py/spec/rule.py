@@ -118,8 +118,8 @@ class When(_Struct, frozen=True, kw_only=True):
         return given if isinstance(given, tuple) else (given,)
 
 
-class Sight(_Struct, frozen=True, kw_only=True):
-    """What was seen, in English and Chinese."""
+class Said(_Struct, frozen=True, kw_only=True):
+    """A part of evidence, in English and Chinese."""
 
     en: Text
     zh: Text
@@ -138,10 +138,10 @@ class Contradiction(_Struct, frozen=True, kw_only=True):
         ranks: of a row's rank, those that are taken.
     """
 
-    seen: Sight
+    seen: Said
     soc: Text
     release: Text
-    where: Text
+    where: Said
     families: tuple[Text, ...] = ()
     dtypes: tuple[DType, ...] = ()
     ranks: tuple[int, ...] = ()

@@ -32,7 +32,8 @@ def test_only_the_node_that_was_placed_is_restated() -> None:
     one, other = relu(), relu()
     form = replace(one, opset=13, since_version=13)
     source = restated(
-        model(other, one), [OpsetPlacement(14, other, other, SPEC), OpsetPlacement(13, one, form, SPEC)]
+        model(other, one),
+        [OpsetPlacement(14, other, other, SPEC), OpsetPlacement(13, one, form, SPEC)],
     )
     assert source.nodes == (other, form)
 
@@ -50,7 +51,10 @@ def test_nodes_of_branches_are_restated_in_their_branches() -> None:
 
 def test_model_in_which_nothing_is_restated_stays_the_same() -> None:
     source = model(relu())
-    assert restated(source, [OpsetPlacement(14, source.nodes[0], source.nodes[0], SPEC), None]) is source
+    assert (
+        restated(source, [OpsetPlacement(14, source.nodes[0], source.nodes[0], SPEC), None])
+        is source
+    )
 
 
 @pytest.mark.parametrize(
