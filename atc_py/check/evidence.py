@@ -11,7 +11,7 @@ from atc_py.spec import Level
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
     from atc_py.spec import Rule
-    from atc_py.spec.rules import Contradiction
+    from atc_py.spec.rules import CounterEvidence
 
 __all__ = ["evidence_words", "is_outweighed"]
 
@@ -31,7 +31,7 @@ def is_outweighed(rule: Rule, node: BoundNode) -> bool:
     )
 
 
-def evidence_words(against: Contradiction) -> Words:
+def evidence_words(against: CounterEvidence) -> Words:
     """Return `YOLOv8 exports, ... (Ascend310B, CANN 7.0: fusion_result.json of ...)`."""
     seen, where, facts = against.seen, against.where, f"{against.soc}, {against.release}"
     return Words(f"{seen.en} ({facts}: {where.en})", f"{seen.zh}（{facts}：{where.zh}）")

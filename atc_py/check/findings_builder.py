@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Code
     from atc_py.source import SchemaHistory, SourceModel, SourceNode
     from atc_py.spec import Library, OpSpec, Rule
-    from atc_py.spec.rules import Contradiction
+    from atc_py.spec.rules import CounterEvidence
 
 __all__ = ["Conclusions", "labelled", "operator_label"]
 
@@ -250,7 +250,7 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
     return help_ + _MORE_LEVELS.get(rule.level, Words("", ""))
 
 
-def _evidence_help(against: Contradiction) -> Words:
+def _evidence_help(against: CounterEvidence) -> Words:
     """Return why a node is compiled though a rule of the list forbids it."""
     return Words(
         f"no action is needed: boards take {evidence_words(against).en}; --strict-list refuses it",

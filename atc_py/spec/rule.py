@@ -12,7 +12,7 @@ from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "AttrIs",
-    "Contradiction",
+    "CounterEvidence",
     "DimIs",
     "DimName",
     "Level",
@@ -125,7 +125,7 @@ class Said(_Struct, frozen=True, kw_only=True):
     zh: Text
 
 
-class Contradiction(_Struct, frozen=True, kw_only=True):
+class CounterEvidence(_Struct, frozen=True, kw_only=True):
     """Evidence that boards take what a rule forbids.
 
     Attributes:
@@ -163,7 +163,7 @@ class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
     rewrite: RewriteName | None = None
     when: When | None = None
     proven: Text | None = None
-    contradicted: Contradiction | None = None
+    contradicted: CounterEvidence | None = None
     line: int = msgspec.field(default=0, name="@line")
 
     @property

@@ -15,7 +15,7 @@ import msgspec
 
 from atc_py.spec.rule import (
     AttrIs,
-    Contradiction,
+    CounterEvidence,
     DimIs,
     DimName,
     Level,
@@ -35,7 +35,7 @@ __all__ = [
     "OPERAND_ARGUMENTS",
     "AttrIs",
     "Constraint",
-    "Contradiction",
+    "CounterEvidence",
     "DimIs",
     "Level",
     "Number",

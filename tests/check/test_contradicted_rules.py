@@ -176,7 +176,7 @@ def test_a_node_that_only_evidence_lets_the_first_list_take_needs_no_newer_one(
     assert (check.standing, check.newer, check.findings) == (Standing.SUPPORTED, {}, ())
 
 
-def test_what_no_list_takes_is_told_once_and_points_at_no_other(tmp_path: Path) -> None:
+def test_what_no_list_takes_is_reported_once_and_points_at_no_other(tmp_path: Path) -> None:
     check = checked(BOTH_REFUSE, tmp_path)
     assert rules(check, Standing.ERROR) == {"LRN/attr_odd/size"}
     assert check.other_lists == ()
