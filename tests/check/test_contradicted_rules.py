@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import ModelCheck
 
-KEEP = {"precision_mode": "must_keep_origin_dtype", "soc": "Ascend910B3"}
-BASE = {"operator_list": "base"}
+KEEP: dict[str, Any] = {"precision_mode": "must_keep_origin_dtype", "soc": "Ascend910B3"}
+BASE: dict[str, Any] = {"operator_list": "base"}
 
 
 class Case(NamedTuple):

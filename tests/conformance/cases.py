@@ -93,8 +93,11 @@ def outcome_of(case: Path, mode: str, operator_list: str = FIRST_LIST) -> Outcom
     A list that is named counts to the letter.
     """
     path = case / "model.onnx"
-    by = {"operator_list": operator_list, "strict_list": operator_list != ANY_LIST}
-    (check,) = atc_py.check_models(path, precision_mode=mode, **by).models
+    strict = operator_list != ANY_LIST
+    report = atc_py.check_models(
+        path, precision_mode=mode, operator_list=operator_list, strict_list=strict
+    )
+    (check,) = report.models
     errors = [each for each in check.findings if each.standing is Standing.ERROR]
     listed = [f"{each.rule} [{each.source}]" for each in errors if not _is_of_compiler(each)]
     if listed:
