@@ -42,7 +42,7 @@ def data(tmp_path: Path) -> None:
     np.savez(tmp_path / "data" / "conv.npz", x=values)
 
 
-@pytest.mark.usefixtures("zoo", "data")
+@pytest.mark.usefixtures("zoo", "data", "base_list")
 def test_processes_and_cluster_give_the_table_of_one_process(
     atc: Any, tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
