@@ -90,7 +90,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
         ['supported', 'error']
         >>> finding = report.models[1].findings[0]
         >>> finding.code.id, finding.place.node_name, finding.message.en
-        ('ATC3001', 'norm', 'LayerNormalization is not on the operator list')
+        ('ATC3001', 'mish', 'Mish is not on the operator list')
     """
     from atc_py.pipeline.check import check_files
 
@@ -227,7 +227,7 @@ def fix_model(
         >>> import atc_py
         >>> done = atc_py.fix_model("refused.onnx", "fixed.onnx")
         >>> [rule for each in done.rewrites for rule in each.rules]
-        ['layer-norm-as-steps']
+        ['function-body']
         >>> atc_py.check_models("fixed.onnx").standing.value
         'rewrite'
     """

@@ -64,6 +64,7 @@ def _texts(
     default=[DEFAULT_LIST], show_default=True, show_envvar=True, callback=_texts,
     help="Operator lists that the models must keep to; may be repeated.",
 )  # fmt: skip
+@options.STRICT_LIST
 @options.fix_rules
 @options.semantics
 @click.option(
@@ -211,6 +212,8 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
         "cann": given["cann"],
         "semantics": Semantics(given["semantics"]).value,
     }
+    if given["strict_list"]:
+        compiling["strict_list"] = True
     if given["fix"] is not None:
         compiling["fix"] = given["fix"]
     if specs is not None:

@@ -123,7 +123,7 @@ def checked_file(
         shapes = {name: shape for name, shape in shapes.items() if name in names}
     found = judged(file, shapes, options)
     judge, view = found.judge, found.survey.model
-    check = with_other_lists(found.check, view, judge.conditions, options)
+    check = with_other_lists(found.check, found.survey, judge.conditions, options, found.trial)
     fixable = with_fixes(check, file, judge, shapes, found.known)
     outline = outline_of(file, view) if outlined else None
     return FileCheck(fixable, names, found.unknown, outline)
@@ -138,6 +138,7 @@ class LoneCheck(msgspec.Struct, frozen=True):
         survey: knowledge of the file.
         known: what the check was made from; None where the file does not have the dims given.
         unknown: names in finer controls that the file does not have.
+        trial: what tries the rest of a compilation, by the chosen list.
     """
 
     check: ModelCheck
@@ -145,6 +146,7 @@ class LoneCheck(msgspec.Struct, frozen=True):
     survey: Survey
     known: Judgment | None
     unknown: tuple[Diagnostic, ...]
+    trial: TrialCompilation
 
 
 def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -> LoneCheck:
@@ -167,7 +169,7 @@ def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -
     only_atc = options.precision.only_atc_passes
     trial = TrialCompilation(soc, options.precision_mode, controls, specs, only_atc_passes=only_atc)
     check, known = _apply_rules(trial, file, shapes, judge, survey)
-    return LoneCheck(check, judge, survey, known, tuple(unknown))
+    return LoneCheck(check, judge, survey, known, tuple(unknown), trial)
 
 
 def _controls(

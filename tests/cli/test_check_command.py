@@ -142,10 +142,12 @@ def test_undecided_rules_fail_only_where_asked(atc: Atc, tmp_path: Path) -> None
     proto.graph.input[0].type.tensor_type.shape.dim[3].dim_param = "width"
     onnx.save(proto, path)
     assert atc("check", path).status == 0
-    done = atc("check", path, "--fail-on", "unknown")
+    done = atc("check", path, "--fail-on", "unknown", "--strict-list")
     assert done.status == 1
     assert "not decided: " in done.out
-    fixed = atc("check", path, "--fail-on", "unknown", "--input-shape", "x:1,3,8,8")
+    fixed = atc(
+        "check", path, "--fail-on", "unknown", "--strict-list", "--input-shape", "x:1,3,8,8"
+    )
     assert fixed.status == 0
 
 

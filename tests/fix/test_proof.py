@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Apply = Callable[[Site], Sequence[str]]
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 node = helper.make_node
 
 

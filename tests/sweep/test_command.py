@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Atc = Callable[..., Result]
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ("table.jsonl", "table.csv", "index.html")
 
