@@ -10,6 +10,7 @@ from atc_py.atc.tokens import UnreadableLineError, parse_line
 from atc_py.atc.usage import usage_lines
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OPTION_WITHOUT_EFFECT
+from atc_py.system.input_files import guarded_run
 from atc_py.text import Text
 from atc_py.text.language import spoken
 
@@ -30,6 +31,7 @@ FAILED = 255
 """Exit status of every failure [I]."""
 
 
+@guarded_run()
 def run_atc(words: Sequence[str], console: Console) -> int:
     """Do what a command line of atc says; return the exit status.
 

@@ -23,6 +23,7 @@ _STYLES = {
     Text("warning"): _YELLOW,
     Text("unknown"): _YELLOW,
     Text("parser"): _YELLOW,
+    Text("list"): _YELLOW,
     Text("accuracy"): _YELLOW,
     Text("rewrite"): _CYAN,
     Text("aicpu"): _CYAN,

@@ -9,6 +9,8 @@ import numpy as np
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.ir import DenseConst
+from atc_py.system.memory_limit import require_memory
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 if TYPE_CHECKING:
@@ -38,4 +40,8 @@ def bind_inputs(graph: WorkGraph, values: Mapping[str, float]) -> None:
                 Text("input {name} cannot be bound: its dims are open", name=repr(name)),
                 help=Text("give them with --input-shape {name}:...", name=name),
             )
+        require_memory(
+            element_count(shape) * dtype.itemsize,
+            Text("input {name}, bound to one value,", name=repr(name)),
+        )
         graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))

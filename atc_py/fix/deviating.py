@@ -25,7 +25,7 @@ __all__ = ["bound_node", "deviating_nodes", "is_unknown_to_parser", "nodes_befor
 def bound_node(
     node: SourceNode, library: Library, conditions: Conditions, before: NodesBefore
 ) -> BoundNode | None:
-    """Return a node bound to its specification; None if it stands at no listed opset.
+    """Return a node bound to the first specification by which it stands at an opset, or None.
 
     Args:
         node: the node.
@@ -33,12 +33,12 @@ def bound_node(
         conditions: the generation of CANN, besides precision mode and SoC.
         before: the nodes before each node of the model.
     """
-    spec = library.find(node.op_type, node.domain)
-    placement = None if spec is None else place_node(node, spec, history())
-    if spec is None or not isinstance(placement, OpsetPlacement):
-        return None
-    at, earlier = placement.opset, before(node)
-    return BoundNode(spec, placement.view, at, conditions, node.opset, before=earlier)
+    for spec in library.candidates(node.op_type, node.domain):
+        found = place_node(node, spec, history())
+        if isinstance(found, OpsetPlacement):
+            at, earlier = found.opset, before(node)
+            return BoundNode(spec, found.view, at, conditions, node.opset, before=earlier)
+    return None
 
 
 def nodes_before(nodes: Sequence[SourceNode], library: Library) -> NodesBefore:

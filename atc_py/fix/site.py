@@ -5,10 +5,12 @@ Over 400 lines because every rule holds one object, which has the facts and the 
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.new_node import NewNode
 from atc_py.fix.surroundings import MOST_NODES
 from atc_py.fix.unfit import require
@@ -56,6 +58,7 @@ class Site:
         opset: the version of ONNX's operators at which new nodes are written.
         made: the new nodes, producers first.
         consts: data of new constants by name.
+        made_bytes: bytes of these.
         computes_in: the dtype of new scalars, where it is not that of the first input.
         absorbed: nodes that go along with the node, each reading the one before it; the results
             are then those of the last.
@@ -93,6 +96,7 @@ class Site:
         self.made: list[NewNode] = []
         self.consts: dict[str, ConstData] = {}
         self._fresh = fresh
+        self.made_bytes = 0
 
     # Facts --------------------------------------------------------------------------------------
 
@@ -161,7 +165,9 @@ class Site:
         """
         found = self.input(position)
         require(found.const is not None, f"{found.name} is constant", "该输入为常量")
-        return cast("ConstData", found.const).numpy()
+        const = cast("ConstData", found.const)
+        tables.require_bytes(const.dtype.itemsize * prod(const.shape))
+        return const.numpy()
 
     def integers(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
         """Return an attribute that is a list of integers.
@@ -264,14 +270,28 @@ class Site:
 
     def const(self, array: ArrayLike, dtype: DType | None = None, label: str = "const") -> str:
         """Return the name of a new constant; int64 unless `dtype` says otherwise."""
-        data = np.array(array, (dtype or DType.INT64).numpy, order="C")
+        return self._keep(np.array(array, (dtype or DType.INT64).numpy, order="C"), label)
+
+    def _keep(self, data: NDArray[Any], label: str) -> str:
+        """Return the name of a new constant of this data."""
         name = self._fresh(self._label(label))
         self.consts[name] = DenseConst(data)
+        self.made_bytes += data.nbytes
+        around = self._surroundings
+        tables.require_bytes(self.made_bytes + (0 if around is None else around.made_bytes))
         return name
 
     def scalar(self, value: float, label: str = "scalar") -> str:
         """Return the name of a constant without axes, of the dtype of the first input."""
         return self.const(value, self.element, label)
+
+    def require_opset(self, least: int) -> None:
+        """Require that new nodes are written at an opset, or a newer one.
+
+        Raises:
+            UnfitError: it is older.
+        """
+        require(self.opset >= least, f"the opset is {least} or more", f"opset 不低于 {least}")
 
     def op(self, op_type: str, inputs: Sequence[str], label: str = "", **attributes: Any) -> str:
         """Write a node with one output; return the output's name."""
@@ -373,9 +393,7 @@ class Site:
 
     def _const_of(self, value: NDArray[Any]) -> str:
         """Return the name of a new constant in its own dtype."""
-        name = self._fresh(self._label("const"))
-        self.consts[name] = DenseConst(np.ascontiguousarray(value).reshape(value.shape))
-        return name
+        return self._keep(np.ascontiguousarray(value).reshape(value.shape), "const")
 
     def squeeze(self, x: str, axes: Sequence[int]) -> str:
         """Remove axes of 1."""

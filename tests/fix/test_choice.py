@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Apply = Callable[[Site], Sequence[str]]
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 
 @pytest.fixture
 def add_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Apply], None]:

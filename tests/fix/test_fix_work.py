@@ -18,6 +18,8 @@ from tests.sampling import sampled
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 SIZES = (40, 80, 160)
 SIDE = 4096
 """A weight of this side has 64 MiB."""

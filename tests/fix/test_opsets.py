@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 BROADCAST_AS_NUMPY = 7
 OUTPUTS = {"GRU": 2, "LSTM": 2, "Split": 2, "TopK": 2}
 

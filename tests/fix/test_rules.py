@@ -31,6 +31,7 @@ def fixed(rule: FixRule, path: Path, case: str) -> Fixing:
         approximate=approximate,
         ranges=given.ranges,
         operator_list=given.operator_list,
+        strict_list=True,
         for_cann=rule.purposes == {Purpose.CANN},
         cann=given.cann,
     )

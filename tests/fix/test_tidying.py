@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from atc_py.results.fixing import Fixing
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 node = helper.make_node
 RNG = np.random.default_rng(3)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.cann_form import cann_form
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -46,7 +47,7 @@ def at_pixels(site: Site) -> Sequence[str]:
     away = site.op("Floor", [site.op("Add", [site.op("Abs", [place]), const(0.5)])])
     pixel = site.op("Mul", [site.op("Sign", [place]), away])
     step = 2 / np.maximum(sizes - 1, 1) if corners else 2 / sizes
-    first = np.full(2, -1) if corners else 1 / sizes - 1
+    first = tables.full(2, -1) if corners else 1 / sizes - 1
     found = site.op("Add", [site.op("Mul", [pixel, const(step)]), const(first)])
     if grid is not None and grid.dtype is not None:
         found = site.cast(found, grid.dtype)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from atc_py.fix import tables
 from atc_py.fix.cann_form import cann_form, own_inputs
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -33,7 +32,7 @@ def wrapped(site: Site) -> Sequence[str]:
     shifted = site.op("Add", [indices, size])
     whole = site.op("Mul", [site.op("Div", [shifted, size]), size])
     places = site.unsqueeze(site.op("Sub", [shifted, whole]), [axis])
-    along = np.arange(depth).reshape([-1] + [1] * (rank - axis))
+    along = tables.arange(depth).reshape([-1] + [1] * (rank - axis))
     marked = site.op("Equal", [places, site.const(along, DType.INT32, "places")])
     return [_chosen(site, marked)]
 

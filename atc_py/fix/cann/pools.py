@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from atc_py.fix import tables
 from atc_py.fix.cann_form import cann_form, own_inputs
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -47,7 +46,7 @@ def with_least_padding(site: Site) -> Sequence[str]:
         for count, at in ((end, 1), (begin, 0)):
             if count:
                 around = [*dims[:axis], count, *dims[axis + 1 :]]
-                parts.insert(at, site.const(np.full(around, _LEAST), site.element, "least"))
+                parts.insert(at, site.const(tables.full(around, _LEAST), site.element, "least"))
         dims[axis] += begin + end
         y = site.op("Concat", parts, axis=axis) if len(parts) > 1 else y
     return site.again([y], pads=None, ceil_mode=None)

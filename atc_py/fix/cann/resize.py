@@ -75,7 +75,7 @@ def _nearest(site: Site, halves: Collection[str], *, upper: bool = False) -> Seq
     """Write one element of X for each of the result, axis by axis."""
     y = site.name(0)
     for axis, places in _axes(site, halves, upper=upper):
-        y = take(site, y, axis, places.nearest.tolist(), places.size)
+        y = take(site, y, axis, places.nearest, places.size)
     return [site.op("Identity", [y]) if y == site.name(0) else y]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _BYTE = 8
 def unpacked(packed: NDArray[Any], bits: int) -> NDArray[Any]:
     """Return the integers of the last axis, of which each byte holds `8 / bits`, low bits first."""
     require(bits in (2, 4, 8), "2, 4 or 8 bits", "2、4 或 8 位")
-    shifts = np.arange(_BYTE // bits, dtype=np.uint8) * np.uint8(bits)
+    shifts = tables.arange(_BYTE // bits, dtype=np.uint8) * np.uint8(bits)
     parts: NDArray[Any] = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
     return parts.reshape(*packed.shape[:-1], -1)
 

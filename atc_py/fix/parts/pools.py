@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.parts.windows import ImageAxis
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -83,8 +84,8 @@ class PoolAxis:
             "the windows of an axis have at most 2^24 taps",
             "一条轴的窗口共不超过 2^24 个抽头",
         )
-        starts = np.arange(self.count, dtype=np.int64) * axis.stride - axis.begin
-        return starts[:, None] + np.arange(axis.taps, dtype=np.int64) * axis.dilation
+        starts = tables.arange(self.count) * axis.stride - axis.begin
+        return np.asarray(starts[:, None] + tables.arange(axis.taps) * axis.dilation)
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -97,7 +98,7 @@ class PoolAxis:
         """Positions in which taps outside X are replaced by the nearest tap of the window inside."""
         inside = self.inside
         require(self.meets_x, *_MEETS_X)
-        taps = np.arange(self.axis.taps)
+        taps = tables.arange(self.axis.taps)
         first = inside.argmax(axis=1)[:, None]
         last = self.axis.taps - 1 - inside[:, ::-1].argmax(axis=1)[:, None]
         return np.take_along_axis(self.positions, np.clip(taps, first, last), axis=1)
@@ -186,15 +187,20 @@ def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
     return (less, more) if mode == "SAME_UPPER" else (more, less)
 
 
-def take(site: Site, x: str, axis: int, positions: Sequence[int], size: int) -> str:
+def take(site: Site, x: str, axis: int, positions: Sequence[int] | NDArray[Any], size: int) -> str:
     """Write the elements of `x` at constant positions along an axis of `size` elements."""
-    found = [int(each) for each in positions]
-    if found == list(range(size)):
+    if isinstance(positions, range) and positions.step == 1 and site.element in _SLICED:
+        return (
+            x if positions == range(size) else site.slice(x, axis, positions[0], positions[-1] + 1)
+        )
+    found = tables.of(positions)
+    first, last = int(found[0]), int(found[-1])
+    step = int(found[1]) - first if len(found) > 1 else 1
+    even = step > 0 and bool((np.diff(found) == step).all())
+    if even and (first, last, step) == (0, size - 1, 1):
         return x
-    step = found[1] - found[0] if len(found) > 1 else 1
-    even = found == list(range(found[0], found[-1] + 1, step)) if step > 0 else False
     if even and site.element in _SLICED:
-        return site.slice(x, axis, found[0], found[-1] + 1, step)
+        return site.slice(x, axis, first, last + 1, step)
     return site.op("Gather", [x, site.const(found, label="positions")], axis=axis)
 
 
@@ -205,7 +211,7 @@ def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.floa
         axes: of the pool.
         pads: whether taps in the stated pads count.
     """
-    found = np.ones((1,) * len(axes))
+    found = tables.ones((1,) * len(axes))
     for at, each in enumerate(axes):
         counted = each.axis.taps / each.counted(pads=pads)
         found = found * counted.reshape([-1 if other == at else 1 for other in range(len(axes))])
@@ -218,7 +224,7 @@ def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int)
     It is a convolution of each channel by itself, whose filter has one number.
     """
     taps = [each.axis.taps for each in axes]
-    weight = np.full((channels, 1, *taps), 1 / float(np.prod(taps)))
+    weight = tables.full((channels, 1, *taps), 1 / float(np.prod(taps)))
     attributes: dict[str, Any] = {
         "kernel_shape": taps,
         "strides": [each.axis.stride for each in axes],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.parts.vectors import is_number
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _new_gate(
     (pair,) = pairs
     reset = _of_kind(pair, "Sigmoid")
     rest = next((each for each in pair if each is not reset), None)
-    w = np.zeros((x[1], vector.size))
+    w = tables.zeros((x[1], vector.size))
     for monomial, factor in vector.terms.items():
         if monomial is not pair:
             if monomial[0].kind != x[0]:
@@ -167,7 +168,7 @@ def _gate(atom: Atom | None, x: tuple[str, int], h: tuple[str, int]) -> _Gate | 
     """Return the argument of an atom; None if it has more than the slice and the state."""
     if atom is None or atom.of is None:
         return None
-    known = {kind: np.zeros((size, atom.size)) for kind, size in (x, h)}
+    known = {kind: tables.zeros((size, atom.size)) for kind, size in (x, h)}
     for monomial, factor in atom.of.terms.items():
         if len(monomial) != 1 or monomial[0].kind not in known:
             return None
@@ -178,7 +179,7 @@ def _gate(atom: Atom | None, x: tuple[str, int], h: tuple[str, int]) -> _Gate | 
 
 def _matrix(factor: float | NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Return a factor as a matrix."""
-    return factor * np.eye(size) if isinstance(factor, float) else factor
+    return factor * tables.eye(size) if isinstance(factor, float) else factor
 
 
 def _layer(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import MOST_PLACES, ResizedAxis
@@ -42,15 +43,15 @@ def matrix(axis: ResizedAxis, site: Site, mode: str) -> NDArray[np.float64]:
     places = axis.coordinates(mode)
     reach = int(np.ceil((2 if cubic else 1) / fine))
     base = np.floor(places).astype(np.int64)
-    taps = base[:, None] + np.arange(1 - reach, reach + 1)
+    taps = base[:, None] + tables.arange(1 - reach, reach + 1)
     away = np.abs(places.astype(np.float64)[:, None] - taps) * fine
     weights = _cubic(away, a) if cubic else np.clip(1 - away, 0, None)
     inside = (taps >= 0) & (taps < axis.size)
     if site.integer("exclude_outside", 0):
         weights = np.where(inside, weights, 0)
     weights = weights / weights.sum(axis=1, keepdims=True)
-    found = np.zeros((axis.count, axis.size))
-    rows = np.broadcast_to(np.arange(axis.count)[:, None], taps.shape)
+    found = tables.zeros((axis.count, axis.size))
+    rows = np.broadcast_to(tables.arange(axis.count)[:, None], taps.shape)
     np.add.at(found, (rows, np.clip(taps, 0, axis.size - 1)), weights)
     found[axis.outside(mode)] = 0
     return found
@@ -147,7 +148,7 @@ def with_outside(site: Site, y: str, axes: Sequence[ResizedAxis], mode: str) -> 
         return y
     size = prod(part.size for part in parts.values())
     require(size <= _MOST_OUTSIDE, "at most 2^24 elements are cropped", "裁剪的元素不超过 2^24 个")
-    found = np.zeros((1,) * len(axes), np.bool_)
+    found = tables.zeros((1,) * len(axes), np.bool_)
     for axis, part in parts.items():
         found = found | part.reshape([-1 if at == axis else 1 for at in range(len(axes))])
     outside = site.const(found, DType.BOOL, "outside")

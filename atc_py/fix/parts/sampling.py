@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from atc_py.fix import tables
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def shifted(site: Site, positions: str, by: int) -> str:
 
 def image_numbers(site: Site, count: int) -> str:
     """Write the numbers of `count` images; "" for a single one."""
-    numbers = np.arange(count).reshape(count, 1, 1)
+    numbers = tables.arange(count).reshape(count, 1, 1)
     return site.const(numbers, DType.INT32, "image") if count > 1 else ""
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from atc_py.fix.parts.bodies import body_of
 from atc_py.fix.parts.steps import check_room
+from atc_py.fix.surroundings import MOST_NODES
 from atc_py.fix.unfit import require
 
 if TYPE_CHECKING:
@@ -187,6 +189,7 @@ def _split(site: Site, maker: Maker) -> list[Element]:
     require(-len(dims) <= axis < len(dims) and dims[axis] is not None, en, zh)
     size = dims[axis] or 0
     given = node.inputs[1] if len(node.inputs) > 1 else None
+    require(size <= MOST_NODES, "the new form is not too large", "新形式不过大")
     parts = [1] * size
     if given is not None:
         require(given.const is not None, "the split is constant", "split 为常量")
@@ -198,7 +201,7 @@ def _split(site: Site, maker: Maker) -> list[Element]:
         )
         parts = _parts(given, size)
     require(sum(parts) == size, "the parts have the size of the axis", "各部分之和等于该轴大小")
-    starts = [sum(parts[:at]) for at in range(len(parts))]
+    starts = list(accumulate(parts, initial=0))[:-1]
     without = given is None and not keep
     return [
         partial(_part, site, _name(node, 0), axis % len(dims), (start, start + size), without)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from atc_py.fix import tables
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
@@ -33,7 +32,7 @@ def spread(site: Site, position: int, dtype: DType = DType.FLOAT32) -> str:
         return x if not dims else site.reshape(x, [])
     axis = site.axis(1, len(around))
     if block:
-        places = np.arange(around[axis]) // block
+        places = tables.arange(around[axis]) // block
         require(len(dims) == len(around), "blocks have the rank of x", "分块参数与 x 的秩相同")
         return site.op("Gather", [x, site.const(places, label="places")], axis=axis)
     require(len(dims) == 1, "parameters have one axis", "参数仅有一个轴")

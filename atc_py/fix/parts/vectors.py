@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from atc_py.fix import tables
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -132,7 +134,7 @@ class Space:
                 monomial = tuple(sorted((*left, *right), key=lambda atom: atom.serial))
                 if monomial:
                     part: dict[Monomial, Factor] = {monomial: float(factor) * float(again)}
-                    total = total.plus(_vector(one.size, part, np.zeros(1)))
+                    total = total.plus(_vector(one.size, part, tables.zeros(1)))
         return total
 
     def part(self, vector: Vector, start: int, end: int) -> Vector:
@@ -143,11 +145,11 @@ class Space:
             if not isinstance(factor, float):
                 piece = {monomial: factor[:, start:end]}
             elif len(monomial) == 1 and monomial[0].of is None:
-                piece = {monomial: factor * np.eye(vector.size)[:, start:end]}
+                piece = {monomial: factor * tables.eye(vector.size)[:, start:end]}
             else:
                 atoms = (self._part_of_atom(each, start, end) for each in monomial)
                 piece = {tuple(sorted(atoms, key=lambda atom: atom.serial)): factor}
-            total = total.plus(_vector(end - start, piece, np.zeros(1)))
+            total = total.plus(_vector(end - start, piece, tables.zeros(1)))
         return total
 
     def _part_of_atom(self, atom: Atom, start: int, end: int) -> Atom:
@@ -174,16 +176,16 @@ class Space:
     @staticmethod
     def _as_vector(atom: Atom) -> Vector:
         """Return an atom as a vector."""
-        return _vector(atom.size, {(atom,): 1.0}, np.zeros(1))
+        return _vector(atom.size, {(atom,): 1.0}, tables.zeros(1))
 
 
 def joined(vectors: Sequence[Vector]) -> Vector:
     """Return vectors one after the other."""
     size = sum(each.size for each in vectors)
-    total, start = _vector(size, {}, np.zeros(size)), 0
+    total, start = _vector(size, {}, tables.zeros(size)), 0
     for each in vectors:
-        place = np.zeros((each.size, size))
-        place[:, start : start + each.size] = np.eye(each.size)
+        place = tables.zeros((each.size, size))
+        place[:, start : start + each.size] = tables.eye(each.size)
         total, start = total.plus(each.times(place)), start + each.size
     return total
 
@@ -203,7 +205,7 @@ def _plainest(factor: Factor) -> Factor:
     if not factor.any():
         return 0.0
     rows, columns = factor.shape
-    if rows == columns and np.array_equal(factor, factor[0, 0] * np.eye(rows)):
+    if rows == columns and np.array_equal(factor, factor[0, 0] * tables.eye(rows)):
         return float(factor[0, 0])
     return factor
 
@@ -214,7 +216,7 @@ def _sum(one: Factor, other: Factor, size: int) -> Factor:
         return one + other
     if is_number(one, 0.0) or is_number(other, 0.0):
         return other if is_number(one, 0.0) else one
-    a, b = (each * np.eye(size) if isinstance(each, float) else each for each in (one, other))
+    a, b = (each * tables.eye(size) if isinstance(each, float) else each for each in (one, other))
     return a + b
 
 

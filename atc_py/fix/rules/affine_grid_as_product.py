@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
@@ -53,10 +54,10 @@ def affine_grid_as_product(site: Site) -> Sequence[str]:
     require(apart, "corners are apart", "角点不重合")
     lines = []
     for size in sizes[2:]:
-        at = np.arange(size, dtype=np.float64)
+        at = tables.arange(size, dtype=np.float64)
         lines.append(2 * at / max(size - 1, 1) - 1 if corners else (2 * at + 1) / size - 1)
-    places = np.meshgrid(*lines, indexing="ij")[::-1]
-    points = np.stack([*(each.reshape(-1) for each in places), np.ones(places[0].size)], axis=1)
+    places = tables.grid_of(lines)[::-1]
+    points = np.stack([*(each.reshape(-1) for each in places), tables.ones(places[0].size)], axis=1)
     grid = site.const(points, site.element, "grid")
     moved = site.op("MatMul", [grid, site.transpose(site.name(0), [0, 2, 1])])
     return [site.reshape(moved, [sizes[0], *sizes[2:], len(lines)])]

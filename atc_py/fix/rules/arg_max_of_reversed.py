@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -47,7 +46,7 @@ def arg_max_of_reversed(site: Site) -> Sequence[str]:
     axis = site.axis(0, len(dims))
     size = dims[axis]
     require(size is not None, "the dim of the axis is known", "该轴大小已知")
-    order = site.const(np.arange(int(size or 0))[::-1], label="reversed")
+    order = site.const(tables.arange(int(size or 0))[::-1], label="reversed")
     x = site.op("Gather", [site.name(0), order], axis=axis)
     (found,) = site.again([x], select_last_index=None)
     count = site.cast(found, DType.INT32)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.narrow import require_range
 from atc_py.fix.ranges import INT32, Range
@@ -66,7 +67,7 @@ def bit_shift_as_product(site: Site) -> Sequence[str]:
     if given.const is not None:
         power = site.const(2 ** given.const.numpy().astype(np.int64), DType.INT32, "powers")
     else:
-        table = site.const(2 ** np.arange(_MOST_BITS + 1), DType.INT32, "powers")
+        table = site.const(2 ** tables.arange(_MOST_BITS + 1), DType.INT32, "powers")
         power = site.op("Gather", [table, site.cast(given.name, DType.INT32)])
     y = site.op("Mul" if left else "Div", [site.cast(site.name(0), DType.INT32), power])
     if left and x is not None and shift is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.narrow import require_range
 from atc_py.fix.ranges import Range
@@ -81,7 +82,7 @@ def bitwise_as_arithmetic(site: Site) -> Sequence[str]:
 def _both(site: Site, a: str, b: str, bits: int) -> str:
     """Write a & b of numbers of `bits` bits: the sum of the powers of 2 that both have."""
     width = 1 << max(bits - 1, 0).bit_length()
-    powers = site.const(2 ** np.arange(width), DType.INT32, "powers")
+    powers = site.const(2 ** tables.arange(width), DType.INT32, "powers")
     two = site.const(2, DType.INT32, "two")
     ranks = [len(site.dims(position)) for position in (0, 1)]
     pair = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase, data
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
@@ -84,7 +83,7 @@ def causal_conv_as_conv(site: Site) -> Sequence[str]:
             require(fits, "the state has the taps before X", "状态为 X 之前的各抽头")
             state = site.transpose(site.name(_STATE), order)
         else:
-            state = site.const(np.zeros((batch, channels, held)), site.element, "state")
+            state = site.const(tables.zeros((batch, channels, held)), site.element, "state")
         x = site.op("Concat", [state, x], axis=2)
     weights = [site.name(at) for at in (1, 2) if site.tensor(at) is not None]
     y = site.op("Conv", [x, *weights], group=channels, dilations=[dilation])

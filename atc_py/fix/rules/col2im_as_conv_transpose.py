@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
@@ -69,7 +70,7 @@ def col2im_as_conv_transpose(site: Site) -> Sequence[str]:
     proved = rank == _IMAGE or (rank == 1 and x[1] == taps)
     require(proved, "two axes, or one with one channel", "两条轴，或单通道的一条轴")
     batch = x[0] * (x[1] // taps)
-    weight = site.const(np.eye(taps).reshape(taps, 1, *block), site.element, "weight")
+    weight = site.const(tables.eye(taps).reshape(taps, 1, *block), site.element, "weight")
     attributes: dict[str, Any] = {
         "kernel_shape": block,
         "strides": list(strides),

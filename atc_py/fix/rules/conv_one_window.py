@@ -73,5 +73,6 @@ def conv_one_window(site: Site) -> Sequence[str]:
 
 def _taps_inside(axis: ImageAxis) -> tuple[int, int]:
     """Return the first tap that meets the image, and how many do."""
-    inside = [tap for tap in range(axis.taps) if 0 <= tap * axis.dilation - axis.begin < axis.size]
-    return (inside[0], len(inside)) if inside else (0, 0)
+    first = max(-(-axis.begin // axis.dilation), 0)
+    last = min((axis.begin + axis.size - 1) // axis.dilation, axis.taps - 1)
+    return first, max(last - first + 1, 0)

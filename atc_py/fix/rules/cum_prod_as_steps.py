@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -46,7 +47,7 @@ def cum_prod_as_steps(site: Site) -> Sequence[str]:
     size, back = dims[axis], site.flag("reverse", default=False)
 
     def shifted(x: str, by: int) -> str:
-        ones = site.const(np.ones((*dims[:axis], by, *dims[axis + 1 :])), site.element, "ones")
+        ones = site.const(tables.ones((*dims[:axis], by, *dims[axis + 1 :])), site.element, "ones")
         if by == size:
             return ones
         kept = site.slice(x, axis, by, size) if back else site.slice(x, axis, 0, size - by)

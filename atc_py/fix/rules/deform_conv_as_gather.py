@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase, data
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.sampling import image_numbers, linear_taps, pixel_rows, sampled, zero_frame
@@ -69,8 +70,8 @@ def deform_conv_as_gather(site: Site) -> Sequence[str]:
     along: list[Sequence[PixelTap]] = []
     for at, axis in enumerate(axes):
         part = site.reshape(site.slice(offsets, 2, at, at + 1), [lead, places, 1])
-        starts = np.arange(axis.count) * axis.stride - axis.begin
-        there = np.arange(axis.taps) * axis.dilation
+        starts = tables.arange(axis.count) * axis.stride - axis.begin
+        there = tables.arange(axis.taps) * axis.dilation
         dims = [(1, 1), (1, 1)]
         dims[at] = (axis.taps, axis.count)
         (kh, oh), (kw, ow) = dims

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
@@ -86,7 +87,7 @@ def dft_as_product(site: Site) -> Sequence[str]:
 
 def _matrix(size: int, length: int, count: int, parts: int, *, inverse: bool) -> np.ndarray:
     """Return the matrix from `size` elements of `parts` parts to `count` of two."""
-    angles = 2 * np.pi * np.outer(np.arange(size), np.arange(count)) / length
+    angles = 2 * np.pi * tables.outer(tables.arange(size), tables.arange(count)) / length
     sign = 1 if inverse else -1
     cosines, sines = np.cos(angles), sign * np.sin(angles)
     if inverse:

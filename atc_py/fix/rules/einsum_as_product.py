@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.equations import terms_of
 from atc_py.fix.registry import fix_rule
@@ -93,7 +94,7 @@ def _diagonal(
     others = [at for at in range(len(letters)) if at not in pair]
     x = site.transpose(x, [*others, *pair])
     x = site.reshape(x, [*(sizes[letters[at]] for at in others), size * size])
-    places = site.const(np.arange(size) * (size + 1), label="diagonal")
+    places = site.const(tables.arange(size) * (size + 1), label="diagonal")
     x = site.op("Gather", [x, places], axis=len(others))
     return x, "".join(letters[at] for at in others) + letter
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -48,5 +49,5 @@ def eye_like_as_constant(site: Site) -> Sequence[str]:
     result = site.output(0)
     dtype = None if result is None else result.dtype
     require(dtype is not None, "the dtype is known", "数据类型已知")
-    ones = np.eye(rows, columns, site.integer("k", 0), np.int8)
+    ones = tables.eye(rows, columns, site.integer("k", 0), np.int8)
     return [site.const(ones, dtype or DType.FLOAT32, "eye")]

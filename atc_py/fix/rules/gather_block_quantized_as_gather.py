@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.packed_bits import blocks_as_floats, unpacked
 from atc_py.fix.registry import fix_rule
@@ -73,7 +74,7 @@ def gather_block_quantized_as_gather(site: Site) -> Sequence[str]:
         zeros = unpacked(site.constant(_ZEROS), bits)[..., : scales.shape[-1]]
     blocks, length = scales.shape[-1], values.shape[-1]
     pads = [(0, 0)] * axis + [(0, blocks * size - length)]
-    grouped = np.pad(values, pads).reshape(*values.shape[:-1], blocks, size)
+    grouped = tables.pad(values, pads).reshape(*values.shape[:-1], blocks, size)
     table = blocks_as_floats(grouped, scales, zeros).reshape(*values.shape[:-1], -1)[..., :length]
     element = site.input(_SCALES).dtype
     return [site.op("Gather", [site.const(table, element, "table"), site.name(1)], axis=gather)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -45,6 +46,6 @@ def gather_nd_with_batches(site: Site) -> Sequence[str]:
     meant_for(batches)
     dims = site.shape(1)
     require(batches < len(dims), "batch_dims is below the rank", "batch_dims 小于秩")
-    grid = np.moveaxis(np.indices(dims[:-1], dtype=np.int64)[:batches], 0, -1)
+    grid = np.moveaxis(tables.indices(dims[:-1])[:batches], 0, -1)
     whole = site.op("Concat", [site.const(grid, label="batches"), site.name(1)], axis=len(dims) - 1)
     return site.again([site.name(0), whole], batch_dims=None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.sampling import (
@@ -184,7 +185,7 @@ def _pixel(site: Site, position: str, axis: _Axis, padding: str) -> str:
         ends = [site.const(each, DType.INT32, "end") for each in (low, high)]
         return shifted(site, site.op("Clip", [position, *ends]), -low)
     period = 2 * (axis.size - axis.corners)
-    steps = np.arange(-3, axis.size + 4) % period
+    steps = tables.arange(-3, axis.size + 4) % period
     mirrored = period - steps if axis.corners else period - 1 - steps
     table = np.where(steps < axis.size, steps, mirrored)
     named = site.const(table, DType.INT32, "mirrored")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.heads import HeadDims, attend, merged, split_heads
@@ -156,7 +157,9 @@ def _sink(site: Site, dims: HeadDims) -> str:
     sink = site.tensor(_SINK)
     if sink is None and not smooth:
         return ""
-    zeros = site.const(np.zeros((dims.batch, dims.heads, dims.queries, 1)), site.element, "sink")
+    zeros = site.const(
+        tables.zeros((dims.batch, dims.heads, dims.queries, 1)), site.element, "sink"
+    )
     if sink is None:
         return zeros
     return site.op("Add", [zeros, site.reshape(sink.name, [1, dims.heads, 1, 1])])

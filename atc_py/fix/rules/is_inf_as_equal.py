@@ -45,6 +45,7 @@ __all__: list[str] = []
 def is_inf_as_equal(site: Site) -> Sequence[str]:
     """Write x == inf, |x| == inf or x == -inf."""
     require(site.element.is_float, "x is a float", "x 为浮点类型")
+    site.require_opset(11)  # before it, Equal is of integers alone
     positive, negative = site.integer("detect_positive", 1), site.integer("detect_negative", 1)
     require(positive or negative, "infinities of one sign count", "至少检测一种无穷")
     x = site.op("Abs", [site.name(0)]) if positive and negative else site.name(0)

@@ -34,4 +34,5 @@ __all__: list[str] = []
 def is_nan_as_equal(site: Site) -> Sequence[str]:
     """Write the negation of x == x."""
     require(site.element.is_float, "x is a float", "x 为浮点类型")
+    site.require_opset(11)  # before it, Equal is of integers alone
     return [site.op("Not", [site.op("Equal", [site.name(0), site.name(0)])])]

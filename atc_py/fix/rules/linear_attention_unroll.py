@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.steps import MOST_STEPS
@@ -101,7 +100,7 @@ def linear_attention_unroll(site: Site) -> Sequence[str]:
     size, value_size = site.shape(0)[2] // heads, site.shape(2)[2] // groups
     state = site.name(_STATE)
     if not state:
-        state = site.const(np.zeros((batch, groups, size, value_size)), site.element, "state")
+        state = site.const(tables.zeros((batch, groups, size, value_size)), site.element, "state")
     results = []
     for step in range(steps):
         state = _next(site, parts, state, step)

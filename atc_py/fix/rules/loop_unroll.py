@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import CaseGraph, ConstInput, Fed, RuleCase
 from atc_py.fix.parts.bodies import body_of
 from atc_py.fix.parts.steps import FIRST_STATE, MOST_STEPS, check_room, loop_steps, stack
@@ -79,7 +80,7 @@ def loop_unroll(site: Site) -> Sequence[str]:
     states = [site.name(FIRST_STATE + at) for at in range(count)]
     if not total:
         return [*states, *(_nothing(site, body, at) for at in range(count, len(site.node.outputs)))]
-    true = site.const(np.ones((), np.bool_), DType.BOOL, "going")
+    true = site.const(tables.ones((), np.bool_), DType.BOOL, "going")
     stacked: list[list[str]] = []
     for step in range(total):
         results = site.inline(body, [site.const(step, label="step"), true, *states])
@@ -97,4 +98,4 @@ def _nothing(site: Site, body: GraphBody, position: int) -> str:
     dims = None if stated is None else stated.shape
     known = dtype is not None and dims is not None
     require(known, "the body states the dims of what is scanned", "循环体给出扫描输出的形状")
-    return site.const(np.zeros((0, *(dims or ()))), dtype, "nothing")
+    return site.const(tables.zeros((0, *(dims or ()))), dtype, "nothing")

@@ -41,6 +41,7 @@ _NORMS = {1: "ReduceL1", 2: "ReduceL2"}
 def lp_normalization_as_quotient(site: Site) -> Sequence[str]:
     """Write the quotients."""
     require(site.element in FLOATS, "X is float16 or float32", "X 为 float16 或 float32")
+    site.require_opset(11)  # before it, Equal is of integers alone
     norm = _NORMS[site.integer("p", 2)]
     size = site.reduce(norm, site.name(0), [site.axis(-1, len(site.dims(0)))])
     empty = site.op("Equal", [size, site.scalar(0.0, "zero")])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -76,6 +77,6 @@ def mat_mul_bnb4_as_product(site: Site) -> Sequence[str]:
     # The high bits of a byte come first.
     codes = np.stack([packed >> 4, packed & 15], axis=-1).reshape(-1)[: rows * count]
     values = np.asarray(_VALUES[kind], np.float32)[codes]
-    scales = np.repeat(site.constant(2).reshape(-1).astype(np.float32), size)[: rows * count]
+    scales = tables.repeat(site.constant(2).reshape(-1).astype(np.float32), size)[: rows * count]
     weights = (values * scales).reshape(count, rows).T
     return [site.op("MatMul", [site.name(0), site.const(weights, site.element, "weights")])]

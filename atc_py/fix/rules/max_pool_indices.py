@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.pools import pool_axes, take
@@ -85,11 +86,11 @@ def max_pool_indices(site: Site) -> Sequence[str]:
     if site.element not in FLOATS:
         parts = site.cast(parts, DType.FLOAT32)
     tap = site.op("ArgMax", [parts], axis=3, keepdims=0)
-    first = site.const(np.arange(prod(counts)) * window, label="first")
+    first = site.const(tables.arange(prod(counts)) * window, label="first")
     table = site.const(_table(site, axes).reshape(-1), label="table")
     found = site.op("Gather", [table, site.op("Add", [tap, first])], axis=0)
     if x[0] * x[1] > 1:
-        base = np.arange(x[0] * x[1]).reshape(x[0], x[1], 1) * prod(x[2:])
+        base = tables.arange(x[0] * x[1]).reshape(x[0], x[1], 1) * prod(x[2:])
         found = site.op("Add", [found, site.const(base, label="base")])
     return [largest, site.reshape(found, [x[0], x[1], *counts])]
 
@@ -99,7 +100,7 @@ def _table(site: Site, axes: Sequence[PoolAxis]) -> NDArray[np.int64]:
     sizes = [each.axis.size for each in axes]
     columns = site.integer("storage_order", 0)
     rank = len(axes)
-    table = np.zeros((1,) * (2 * rank), np.int64)
+    table = tables.zeros((1,) * (2 * rank), np.int64)
     for at, each in enumerate(axes):
         step = prod(sizes[:at]) if columns else prod(sizes[at + 1 :])
         dims = [1] * (2 * rank)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
@@ -71,7 +72,7 @@ def max_unpool_as_scatter(site: Site) -> Sequence[str]:
             dims.append((size - 1) * strides[at] + taps[at] - pads[at] - pads[rank + at])
     require(min(dims) > 0, "the result has elements", "结果非空")
     require(prod(dims) <= _MOST_ELEMENTS, "the result is small enough", "结果不太大")
-    zeros = site.const(np.zeros(prod(dims)), site.element, "zeros")
+    zeros = site.const(tables.zeros(prod(dims)), site.element, "zeros")
     values = site.reshape(site.name(0), [-1])
     positions = site.reshape(site.name(1), [-1, 1])
     return [site.reshape(site.op("ScatterND", [zeros, positions, values]), dims)]

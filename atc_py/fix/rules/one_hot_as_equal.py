@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -57,7 +58,7 @@ def one_hot_as_equal(site: Site) -> Sequence[str]:
     depth = int(site.constant(1).reshape(-1)[0])
     rank = len(site.dims(0)) + 1
     axis = site.axis(-1, rank)
-    places = np.arange(depth).reshape([-1 if each == axis else 1 for each in range(rank)])
+    places = tables.arange(depth).reshape([-1 if each == axis else 1 for each in range(rank)])
     index = site.unsqueeze(site.name(0), [axis])
     marks = [
         site.op("Equal", [index, site.const(each, site.element, "places")])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.padding import LISTED, pads_of
 from atc_py.fix.parts.pools import take
@@ -89,9 +90,9 @@ def _constants(site: Site, dims: Sequence[int], axis: int, count: int, pads: Pad
         return ""
     shape = [*dims[:axis], count, *dims[axis + 1 :]]
     if pads.value is not None and np.prod(shape) <= _MOST:
-        return site.const(np.full(shape, pads.value), site.element, "pads")
+        return site.const(tables.full(shape, pads.value), site.element, "pads")
     if pads.value is not None:
-        one = site.const(np.full([1] * len(shape), pads.value), site.element, "value")
+        one = site.const(tables.full([1] * len(shape), pads.value), site.element, "value")
     else:
         one = site.reshape(site.name(2), [1] * len(shape))
     return site.op("Tile", [one, site.const(shape, label="repeats")])

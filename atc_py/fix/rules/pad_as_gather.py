@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.padding import pads_of
 from atc_py.fix.parts.pools import take
@@ -53,12 +54,12 @@ def pad_as_gather(site: Site) -> Sequence[str]:
     y = site.name(0)
     for axis, size in enumerate(dims):
         begin, end = found.begins[axis], found.ends[axis]
-        there = np.arange(max(-begin, 0), size + min(end, 0))
+        there = tables.arange(max(-begin, 0), size + min(end, 0))
         require(there.size, "elements of X are left", "X 有元素保留")
         most = max(begin, end)
         small = found.mode != "reflect" or most < there.size
         require(small, "the pads of reflect are smaller than the axis", "reflect 的填充小于轴长")
         mode: Any = _NAMES[found.mode]
-        positions = np.pad(there, (max(begin, 0), max(end, 0)), mode=mode)
-        y = take(site, y, axis, positions.tolist(), size)
+        positions = tables.pad(there, [(max(begin, 0), max(end, 0))], mode)
+        y = take(site, y, axis, positions, size)
     return [site.op("Identity", [y]) if y == site.name(0) else y]

@@ -24,7 +24,7 @@ __all__: list[str] = []
 
 def _case(*, one_step: bool) -> RuleCase:
     """Return a case; `one_step` is whether X has one step."""
-    step = ConstInput(np.full(() if one_step else 3, 0.1, np.float32))
+    step = ConstInput(np.array(0.1 if one_step else [0.1] * 3, np.float32))
     zero = ConstInput(np.array(3, np.uint8))
     codes = Fed((2, 3), DType.UINT8)
     numbers = (codes, step, zero, codes, ConstInput(np.array(0.2, np.float32)), zero)

@@ -79,6 +79,6 @@ def resize_as_gather(site: Site) -> Sequence[str]:
     for each in axes:
         if each.is_kept:
             continue
-        y = take(site, y, each.axis, each.nearest(mode, rounding).tolist(), each.size)
+        y = take(site, y, each.axis, each.nearest(mode, rounding), each.size)
     y = with_outside(site, y, axes, mode)
     return [site.op("Identity", [y]) if y == site.name(0) else y]

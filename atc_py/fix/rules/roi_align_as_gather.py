@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.sampling import PixelTap, pixel_rows, sampled, shifted
@@ -90,8 +91,8 @@ def roi_align_as_gather(site: Site) -> Sequence[str]:
     )
     taps = [_taps(site, at, cells[at], samples, x[2 + at]) for at in (0, 1)]
     dims = [(regions[0], count[0], 1), (regions[0], 1, count[1])]
-    ones = site.const(np.ones((1, *count)), site.element, "ones")
-    zeros = site.const(np.zeros((1, *count)), DType.INT32, "zeros")
+    ones = site.const(tables.ones((1, *count)), site.element, "ones")
+    zeros = site.const(tables.zeros((1, *count)), DType.INT32, "zeros")
     places = [regions[0], prod(count), 1]
     spread = [
         [
@@ -131,7 +132,7 @@ def _taps(site: Site, at: int, cells: int, samples: int, size: int) -> list[Pixe
     half = _has_half_pixels(site)
     if half:
         first, last = (site.op("Sub", [each, number(0.5)]) for each in (first, last))
-    bins = (np.arange(cells * samples) + 0.5) / (cells * samples)
+    bins = (tables.arange(cells * samples) + 0.5) / (cells * samples)
     length = site.op("Sub", [last, first])
     length = length if half else site.op("Max", [length, number(1)])
     span = site.op("Mul", [length, site.const(bins[None], site.element)])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.rotary import rotated
@@ -88,7 +89,7 @@ def _angles(site: Site, at: int, ids_at: int, positions: int) -> str:
         return table
     if len(site.dims(ids_at)) > 1:
         return site.op("Gather", [table, ids.name], axis=0)
-    steps = np.arange(positions)[None]
+    steps = tables.arange(positions)[None]
     if ids.const is not None:
         return site.op("Gather", [table, site.const(site.constant(ids_at) + steps)], axis=0)
     first = site.cast(ids.name, DType.INT32)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.positions import from_front
@@ -73,7 +74,7 @@ def scatter_elements_as_nd(site: Site) -> Sequence[str]:
         require(size is not None, "the axis has a known dim", "轴的大小已知")
         small = site.cast(indices, DType.INT32)
         indices = site.cast(from_front(site, small, int(size or 0), found), DType.INT64)
-    grid = np.indices(shape, dtype=np.int64)
+    grid = tables.indices(shape)
     column = site.unsqueeze(indices, [rank])
     columns = [
         column if each == axis else site.const(grid[each][..., None], label="grid")

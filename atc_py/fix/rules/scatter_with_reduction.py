@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.parts.positions import from_front
@@ -115,7 +116,7 @@ def _reduced(site: Site, reduction: str, data: str, given: tuple[str, str], oute
     over, join = _REDUCTIONS[reduction]
     indices, updates = (site.unsqueeze(each, [outer + 1]) for each in given)
     size = _row(site)
-    places = site.const(np.arange(size), DType.INT32, "places")
+    places = site.const(tables.arange(size), DType.INT32, "places")
     mask = site.op("Equal", [indices, places])
     neutral = {"add": 0.0, "mul": 1.0}.get(reduction)
     rest = (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
@@ -73,7 +74,7 @@ def stft_as_convolution(site: Site) -> Sequence[str]:
         length = 0 if window is None else len(window)
     require(0 < length <= dims[1] and step > 0, "the signal has a frame", "信号至少含一帧")
     count = length // 2 + 1 if site.integer("onesided", 1) else length
-    angles = 2 * np.pi * np.outer(np.arange(count), np.arange(length)) / length
+    angles = 2 * np.pi * tables.outer(tables.arange(count), tables.arange(length)) / length
     waves = np.concatenate([np.cos(angles), -np.sin(angles)])
     if window is not None:
         require(len(window) == length, "the window has the length of a frame", "窗长等于帧长")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.parts.floats import FLOATS
 from atc_py.fix.registry import fix_rule
@@ -52,8 +53,8 @@ def tensor_scatter_as_nd(site: Site) -> Sequence[str]:
     axis = site.axis(-2, len(dims))
     require(axis > 0, "the axis is not that of the batch", "该轴不是批次轴")
     batch, count, size = new[0], new[axis], dims[axis]
-    steps = site.const(np.arange(count)[None], DType.INT32, "steps")
-    places = site.const(np.zeros((batch, count)), DType.INT32, "start")
+    steps = site.const(tables.arange(count)[None], DType.INT32, "steps")
+    places = site.const(tables.zeros((batch, count)), DType.INT32, "start")
     places = site.op("Add", [places, steps])
     if site.tensor(2) is not None:
         start = site.unsqueeze(site.cast(site.name(2), DType.INT32), [1])
@@ -61,7 +62,7 @@ def tensor_scatter_as_nd(site: Site) -> Sequence[str]:
     if site.text("mode", "linear") == "circular":
         places = site.op("Mod", [places, site.const(size, DType.INT32, "size")])
     places = site.unsqueeze(site.cast(places, DType.INT64), [2])
-    rows = site.const(np.arange(batch)[:, None, None].repeat(count, 1), label="rows")
+    rows = site.const(tables.repeat(tables.arange(batch)[:, None, None], count, 1), label="rows")
     whole = site.op("Concat", [rows, places], axis=2)
     order = [0, axis, *(each for each in range(1, len(dims)) if each != axis)]
     given = [site.transpose(site.name(at), order) for at in (0, 1)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.fix.parts.narrow import require_range
 from atc_py.fix.ranges import INT32
@@ -57,7 +58,7 @@ def trilu_as_where(site: Site) -> Sequence[str]:
     if given is not None and given.const is None:
         return [site.op("Where", [_computed_mask(site, rows, columns), site.name(0), zero])]
     k = int(site.constant(1).reshape(-1)[0]) if given is not None else 0
-    ones = np.ones((rows, columns), np.bool_)
+    ones = tables.ones((rows, columns), np.bool_)
     mask = np.triu(ones, k) if site.integer("upper", 1) else np.tril(ones, k)
     return [site.op("Where", [site.const(mask, DType.BOOL, "mask"), site.name(0), zero])]
 
@@ -65,7 +66,7 @@ def trilu_as_where(site: Site) -> Sequence[str]:
 def _computed_mask(site: Site, rows: int, columns: int) -> str:
     """Write column - row >= k, or <= k, for a diagonal that is known at run time."""
     require_range(site, 1, INT32)
-    steps = site.const(np.arange(columns) - np.arange(rows)[:, None], DType.INT32, "steps")
+    steps = site.const(tables.arange(columns) - tables.arange(rows)[:, None], DType.INT32, "steps")
     k = site.cast(site.name(1), DType.INT32)
     compare = "Less" if site.integer("upper", 1) else "Greater"
     return site.op("Not", [site.op(compare, [steps, k])])

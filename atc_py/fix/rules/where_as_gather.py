@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag import Words
+from atc_py.fix import tables
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.registry import fix_rule
 from atc_py.fix.rule import Exactness, RuleText
@@ -69,7 +70,8 @@ def where_as_gather(site: Site) -> Sequence[str]:
     require(0 < sizes[1] <= _MOST_ELEMENTS, "the result is small enough", "结果不太大")
     starts = (0, sizes[0])
     places = [
-        np.broadcast_to(np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape), dims) + start
+        np.broadcast_to(tables.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape), dims)
+        + start
         for start, shape in zip(starts, shapes[1:], strict=True)
     ]
     chosen = site.op("Where", [condition, *(site.const(each, DType.INT32) for each in places)])

@@ -14,7 +14,7 @@ from atc_py.spec.deviations import Certainty
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, all_of, plural, verbatim
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from atc_py.report.check.document import Candidates, CheckDocument, CheckedModel, Found
 
@@ -28,6 +28,7 @@ __all__ = [
     "fix_hint",
     "kept_text",
     "lists_text",
+    "newer_text",
     "node_text",
     "observed_text",
     "shape_option",
@@ -38,6 +39,7 @@ LEVELS = {
     Standing.ERROR: Text("error", context="level"),
     Standing.UNKNOWN: Text("unknown"),
     Standing.PARSER: Text("parser"),
+    Standing.LIST: Text("list"),
     Standing.REWRITE: Text("rewrite"),
     Standing.AICPU: Text("aicpu"),
     Standing.ACCURACY: Text("accuracy"),
@@ -50,13 +52,14 @@ COLUMNS = {
     Standing.ACCURACY: Text("accuracy"),
     Standing.AICPU: Text("AI CPU"),
     Standing.REWRITE: Text("rewritten"),
+    Standing.LIST: Text("off the list"),
     Standing.PARSER: Text("parser"),
     Standing.UNKNOWN: Text("unknown"),
     Standing.ERROR: Text("unsupported"),
 }
 """Headings of counts of nodes, the best first."""
 
-_BUSY = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
+_BUSY = (Standing.LIST, Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
 """Levels that a verdict mentions in addition to errors."""
 
 HEADINGS = {
@@ -103,6 +106,7 @@ CERTAINTIES = {
 """Grounds of what is said of CANN."""
 
 _TAILS = {
+    Standing.LIST: Text("{n} taken against the list"),
     Standing.REWRITE: Text("{n} rewritten"),
     Standing.AICPU: Text("{n} on the AI CPU"),
     Standing.ACCURACY: Text("{n} with other accuracy"),
@@ -233,6 +237,20 @@ def kept_text(operators: Sequence[str], list_name: str) -> Text:
         "listed before, because quantizers and exporters still write them",
         names=all_of(operators),
         list_name=list_name,
+    )
+
+
+def newer_text(list_name: str, release: str, operators: Mapping[str, int]) -> Text:
+    """Return `3 nodes (GridSample, Mish) are on the list cann-9.0 alone: CANN 9.0 takes them, ...`."""
+    return plural(
+        sum(operators.values()),
+        "{n} node ({operators}) is taken by the list {name} alone: {release} takes it, "
+        "earlier releases may not",
+        "{n} nodes ({operators}) are taken by the list {name} alone: {release} takes them, "
+        "earlier releases may not",
+        operators=COMMA.join(sorted(operators)),
+        name=list_name,
+        release=release,
     )
 
 

@@ -115,6 +115,7 @@ def verdict_texts(done: Fixing, language: str) -> tuple[str, str]:
 
 _ACCEPTED = {
     Standing.UNKNOWN: Text("not decided"),
+    Standing.LIST: Text("supported, nodes are taken against the list"),
     Standing.REWRITE: Text("supported, nodes are rewritten on the way"),
     Standing.AICPU: Text("supported, nodes run on the AI CPU"),
     Standing.ACCURACY: Text("supported, nodes have other accuracy"),

@@ -19,6 +19,7 @@ _WARNED = {
     Standing.ERROR: "{n} unsupported",
     Standing.UNKNOWN: "{n} not decided",
     Standing.PARSER: "{n} that CANN's parser refuses",
+    Standing.LIST: "{n} taken against the list",
     Standing.ACCURACY: "{n} with other accuracy",
 }
 """Levels of findings that may need action; the others are for information."""
@@ -83,6 +84,8 @@ def _warnings(done: Conversion) -> Text:
     informed = [
         text.with_values(n=counts[level]) for level, text in _INFORMED.items() if level in counts
     ]
+    for name, operators in done.check.newer.items():
+        informed.append(Text("{n} taken by {name} alone", n=sum(operators.values()), name=name))
     parts = [COMMA.join(warned) if warned else Text("none")]
     if informed:
         parts.append(Text("for information: {listed}", listed=COMMA.join(informed)))

@@ -33,6 +33,7 @@ _TITLES = {
     "versions": Text("Versions of ONNX"),
     "notes": Text("Notes"),
     "file": Text("Specification: "),
+    "also": Text("Nodes may be taken by another list, too: "),
     "opsets": Text("Opsets: "),
     "unpublished": Text("Not published (it does not compile)"),
     "restated": Text("Restated at a listed opset from opset "),
@@ -41,13 +42,16 @@ _TITLES = {
 }
 
 
-def operator_lines(spec: OpSpec, history: SchemaHistory, language: str = "en") -> list[str]:
+def operator_lines(
+    spec: OpSpec, history: SchemaHistory, language: str = "en", also: Sequence[str] = ()
+) -> list[str]:
     """Return everything about an operator, in at most 100 columns.
 
     Args:
         spec: the operator.
         history: ONNX's operators through their versions.
         language: of the text, one of LANGUAGES.
+        also: further lists that may take its nodes.
     """
 
     def said(words: Text) -> str:
@@ -58,6 +62,9 @@ def operator_lines(spec: OpSpec, history: SchemaHistory, language: str = "en") -
     lines = [f"{spec.op} ({spec.group})", *_paragraph(said(summary))]
     lines += ["", f"{said(_TITLES['opsets'])}{opsets}"]
     lines.append(f"{said(_TITLES['file'])}{spec.file_name}")
+    if also:
+        names = ", ".join(also)
+        lines.append(f"{said(_TITLES['also'])}{names} (--list)")
     if spec.listed_as is not None:
         lines.append(f"{said(_TITLES['listed_as'])}{spec.listed_as}")
     if spec.restated_since > 1:

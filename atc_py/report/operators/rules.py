@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py.check.condition_words import when_words, with_condition
+from atc_py.check.evidence import evidence_words
 from atc_py.check.findings import Standing
 from atc_py.check.sentences import sentence
 from atc_py.report.check.words import LEVELS
@@ -43,7 +44,7 @@ def operand_words(spec: OpSpec, operand: OperandSpec) -> Text:
         facts.append(Text("optional"))
     if operand.variadic:
         facts.append(Text("variadic"))
-    return SEMICOLON.join([*facts, *_standing(operand)])
+    return SEMICOLON.join([*facts, *_standing(operand), *_sureness(operand)])
 
 
 def attribute_words(row: AttributeSpec) -> Text:
@@ -58,7 +59,7 @@ def attribute_words(row: AttributeSpec) -> Text:
     facts += [*_defaults(row), *_attribute_bounds(row)]
     if row.otherwise is not Level.ERROR and row.supported:
         facts.append(Text("otherwise ") + _consequence(row.otherwise, row.rewrite))
-    return SEMICOLON.join([*facts, *_standing(row)])
+    return SEMICOLON.join([*facts, *_standing(row), *_sureness(row)])
 
 
 def rule_words(spec: OpSpec, rule: Rule) -> Text:
@@ -68,7 +69,18 @@ def rule_words(spec: OpSpec, rule: Rule) -> Text:
         text = with_condition(text, when_words(rule.when))
     follows = _consequence(rule.level, rule.rewrite)
     text += Text("; else ") + follows
+    text = SEMICOLON.join([text, *_sureness(rule)])
     return text + verbatim(f" [{spec.place_of(rule.line)}]")
+
+
+def _sureness(row: AttributeSpec | OperandSpec | Rule) -> list[Text]:
+    """Return the words on a rule that is more or less sure than that the list states it."""
+    facts: list[Text] = []
+    if row.proven is not None:
+        facts.append(Text("proven ({proven})", proven=row.proven))
+    if row.contradicted is not None:
+        facts.append(Text("contradicted: boards take ") + evidence_words(row.contradicted))
+    return facts
 
 
 def _consequence(level: Level, rewrite: str | None) -> Text:
@@ -98,6 +110,10 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
     }
     if rule.when is not None:
         found["when"] = when_words(rule.when).as_json()
+    if rule.proven is not None:
+        found["proven"] = rule.proven
+    if rule.contradicted is not None:
+        found["contradicted"] = evidence_words(rule.contradicted).as_json()
     if rule.rewrite is not None:
         words = REWRITES.get(rule.rewrite, Text(""))
         found["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}

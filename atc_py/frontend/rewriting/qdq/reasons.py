@@ -16,6 +16,7 @@ __all__ = [
     "COMPUTED_WEIGHTS",
     "DATA_NOT_QUANTIZED",
     "DATA_PER_CHANNEL",
+    "EMPTY_RESULT",
     "IN_BLOCKS",
     "NOT_REWRITTEN",
     "NO_WORD",
@@ -23,9 +24,12 @@ __all__ = [
     "ODD_GROUPS",
     "ODD_WEIGHTS",
     "OPEN_LENGTH",
+    "OPEN_RESULT",
     "OPERAND_NOT_QUANTIZED",
+    "STACKED_WEIGHTS",
     "SUMS_NOT_CONSTANT",
     "UNKNOWN_KIND",
+    "UNKNOWN_RANK",
     "VECTOR",
     "VOLUMES",
     "WEIGHTS_NOT_QUANTIZED",
@@ -69,7 +73,13 @@ ODD_WEIGHTS = Text("its weights have too few axes")
 ODD_GROUPS = Text("its groups do not divide its channels")
 ODD_BIAS = Text("its bias does not fit its channels")
 OPERAND_NOT_QUANTIZED = Text("one of its operands is not quantized as a whole")
-OPEN_LENGTH = Text("the zero points of both operands are summed up over a dim that is open")
+OPEN_LENGTH = Text("its zero points are summed up over a dim that is open")
+UNKNOWN_RANK = Text("it is not known how many axes its operands have")
+OPEN_RESULT = Text(
+    "its weights have a scale per channel, and more than one dim of its result is open"
+)
+EMPTY_RESULT = Text("its result has no elements")
+STACKED_WEIGHTS = Text("its weights have a scale per channel and are no matrix")
 
 
 def other_kind(kind: DType | str) -> Text:
