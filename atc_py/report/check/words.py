@@ -248,7 +248,7 @@ def newer_text(list_name: str, release: str, operators: Mapping[str, int]) -> Te
         "earlier releases may not",
         "{n} nodes ({operators}) are taken by the list {name} alone: {release} takes them, "
         "earlier releases may not",
-        operators=COMMA.join(sorted(operators)),
+        operators=Text(", ", context="and").join(sorted(operators)),
         name=list_name,
         release=release,
     )
