@@ -4,41 +4,32 @@ Every node that meets a deviation of the generation is replaced by nodes of ONNX
 CANN's parser and kernels compute of it; the rest of the file stays as it is, to the byte.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from atc_py.check.answers import State
-from atc_py.check.deviations import deviation_findings, met_deviations
-from atc_py.diag import AtcError
+from atc_py.check.bound_node import BoundNode, Conditions
+from atc_py.check.deviations import Met, deviation_findings, met_deviations
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
-from atc_py.fix.cann_form import load_forms
+from atc_py.fix.cann import FORMS
 from atc_py.fix.deviating import bound_node, nodes_before
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.folding.if_branches import fold_with_branches
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.source import SourceModel, SourceNode
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.spec import Library
 from atc_py.spec.deviations import Certainty
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from atc_py.check.bound_node import BoundNode, Conditions
-    from atc_py.check.deviations import Met
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.source import SourceModel, SourceNode
-    from atc_py.spec import Library
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["WrittenOut", "file_as_cann"]
+from atc_py.tensor.shapes import Shape
 
 _MOST_ROUNDS = 8
 """Deviations that one node meets one after another; a GRU has six."""
@@ -165,7 +156,7 @@ class _Rewriter:
 
     def _replace(self, writer: Writer, work: WorkNode, node: SourceNode, met: Met) -> None:
         """Write what CANN computes of a node."""
-        form = load_forms().get((node.op_type, met.row.name))
+        form = FORMS.get((node.op_type, met.row.name))
         site = Site(
             node,
             writer.graph.opsets.get("", 0),

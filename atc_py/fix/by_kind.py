@@ -15,41 +15,31 @@ whole one would be. What it says holds for the whole model because
 Where one of these is not so, the whole model is to be fixed.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
 from atc_py.check.alike import likeness
-from atc_py.check.evaluate import check_view
-from atc_py.check.findings import Standing
+from atc_py.check.bound_node import Conditions
+from atc_py.check.evaluate import Checked, check_view
+from atc_py.check.findings import Finding, Standing
 from atc_py.check.nodes_before import depends_on_nodes_before
 from atc_py.fix.deviating import is_unknown_to_parser
 from atc_py.fix.engine import Fixer
+from atc_py.fix.fixed import Fixed
 from atc_py.fix.lineage import MOST_NEW_NODES
 from atc_py.fix.start import Start
+from atc_py.frontend.folding.folded import FoldedModel
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.folding.if_branches import FoldedGraph
 from atc_py.frontend.reading.history import history
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.options.fix_rules import FixRules
+from atc_py.source import SourceModel, SourceNode
+from atc_py.spec import Library
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from atc_py.check.bound_node import Conditions
-    from atc_py.check.evaluate import Checked
-    from atc_py.check.findings import Finding
-    from atc_py.fix.fixed import Fixed
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.fix_rules import FixRules
-    from atc_py.source import SourceModel, SourceNode
-    from atc_py.spec import Library
-
-__all__ = ["FixedKinds", "fixed_by_kind"]
 
 
 class FixedKinds(msgspec.Struct, frozen=True):
@@ -106,7 +96,7 @@ def fixed_by_kind(
 def _is_refused(
     model: SourceModel, checked: Checked, conditions: Conditions, library: Library
 ) -> bool:
-    """Return True if rules may replace other nodes of a model than deviating ones."""
+    """True if rules may replace other nodes of a model than deviating ones."""
     if any(row.standing is Standing.ERROR for row in checked.check.rows):
         return True
     one_of_each = {(node.domain, node.op_type): node for node in model.nodes}.values()
@@ -114,18 +104,18 @@ def _is_refused(
 
 
 def _is_open(model: SourceModel) -> bool:
-    """Return True if more may become known of a model, or nodes of it stand in branches."""
+    """True if more may become known of a model, or nodes of it stand in branches."""
     found = model.faults or model.doubts or model.branch_faults or model.quantized
     return bool(found) or any(each.is_open for each in model.inputs) or _has_branches(model)
 
 
 def _has_branches(model: SourceModel) -> bool:
-    """Return True if a node has graphs of its own."""
+    """True if a node has graphs of its own."""
     return any(node.branches for node in model.nodes)
 
 
 def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
-    """Return the positions of the deviating nodes, alike ones together.
+    """The positions of the deviating nodes, alike ones together.
 
     None where a node has no position in the file to itself, or takes values into graphs of its own.
     """
@@ -145,14 +135,14 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
 
 
 def _further(work: WorkNode) -> tuple[Hashable, ...]:
-    """Return what alike nodes share besides if rules that look at nothing else write the same."""
+    """What alike nodes share besides if rules that look at nothing else write the same."""
     names: dict[str, int] = {}
     pattern = tuple([names.setdefault(name, len(names)) for name in work.inputs])
     return pattern, len(work.outputs), work.replaces
 
 
 def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> FoldedModel:
-    """Return the nodes at `positions` as a model of their own, with what is known of them."""
+    """The nodes at `positions` as a model of their own, with what is known of them."""
     graph, source = model.graph, model.source
     nodes = [graph.nodes[position] for position in positions]
     asked = (each for at in positions for each in source.nodes[at].outputs if each is not None)
@@ -179,7 +169,7 @@ def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> F
 def _is_sampled(
     model: FoldedModel, checked: Checked, nodes: Sequence[SourceNode], whole: Checked
 ) -> bool:
-    """Return True if the model of some nodes has the same of them as the whole model."""
+    """True if the model of some nodes has the same of them as the whole model."""
     if model.source.faults or model.graph.unsound or model.graph.kinds or model.graph.foreign:
         return False
     pairs = zip(model.source.nodes, nodes, strict=True)
@@ -192,7 +182,6 @@ def _is_sampled(
 
 
 def _deviations(findings: Sequence[Finding]) -> Mapping[int | None, list[Finding]]:
-    """Return the findings on deviations by the node."""
     found: dict[int | None, list[Finding]] = defaultdict(list)
     for each in findings:
         if each.certainty:
@@ -203,7 +192,7 @@ def _deviations(findings: Sequence[Finding]) -> Mapping[int | None, list[Finding
 def _tells_of_all(
     found: Fixed, nodes: Sequence[SourceNode], counts: Mapping[int, int], library: Library
 ) -> bool:
-    """Return True if the new form of some nodes is that of all nodes of their kinds.
+    """True if the new form of some nodes is that of all nodes of their kinds.
 
     Args:
         found: their model after fixing.
@@ -230,12 +219,12 @@ def _tells_of_all(
 
 
 def _is_refused_after(found: Fixed) -> bool:
-    """Return True if the list refuses a node of the new form."""
+    """True if the list refuses a node of the new form."""
     return any(row.standing is Standing.ERROR for row in found.after.check.rows)
 
 
 def _fits_in(graph: WorkGraph, model: SourceModel, nodes: Sequence[SourceNode]) -> bool:
-    """Return True if each node's new form reads what it read and has results of the same types."""
+    """True if each node's new form reads what it read and has results of the same types."""
     reads: dict[int, set[str]] = defaultdict(set)
     for work in graph.nodes:
         reads[work.index].update(work.reads)

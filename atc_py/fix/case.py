@@ -1,30 +1,14 @@
 """Cases of rules: one node with its inputs, small enough to be built, fixed and run at once."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = [
-    "CaseGraph",
-    "CaseNode",
-    "ConstInput",
-    "Fed",
-    "MadeInput",
-    "RuleCase",
-    "case_after",
-    "data",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +100,43 @@ class RuleCase:
             for position, each in enumerate(self.inputs)
             if isinstance(each, Fed) and each.bounds is not None
         }
+
+
+CaseInput: TypeAlias = "Sequence[int] | Fed | ConstInput | MadeInput | NDArray[Any] | None"
+
+
+def case(  # noqa: PLR0913  (a node is its parts)
+    op_type: str,
+    *inputs: CaseInput,
+    opset: int = 13,
+    outputs: int = 1,
+    domain: str = "",
+    operator_list: str = "base",
+    before: CaseGraph | None = None,
+    cann: int = NEWEST_CANN,
+    **attributes: Any,
+) -> RuleCase:
+    """Return a case of one node; see `RuleCase`.
+
+    Args:
+        op_type: its operator.
+        *inputs: by position; dims are those of a float32 input of the model, an array is a constant.
+        opset: version of ONNX's operators, or of `domain`'s.
+        outputs: how many it has.
+        domain: of the operator.
+        operator_list: the list that refuses it.
+        before: nodes before it.
+        cann: the generation of CANN.
+        **attributes: of the node.
+    """
+    known = tuple(_case_input(value) for value in inputs)
+    return RuleCase(op_type, known, attributes, opset, outputs, domain, operator_list, before, cann)
+
+
+def _case_input(value: CaseInput) -> Fed | ConstInput | MadeInput | None:
+    if value is None or isinstance(value, Fed | ConstInput | MadeInput):
+        return value
+    return ConstInput(value) if isinstance(value, np.ndarray) else Fed(tuple(value))
 
 
 def data(*dims: int, seed: int = 0, scale: float = 1.0) -> ConstInput:

@@ -1,25 +1,15 @@
 """Nodes that mean another thing on a generation of CANN than in ONNX, or that its parser does not have."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.check.bound_node import BoundNode
+from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.deviations import met_deviations, parser_opsets
 from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.frontend.reading.history import history
-from atc_py.spec import ONNX_DOMAINS
+from atc_py.source import SourceModel, SourceNode
+from atc_py.spec import ONNX_DOMAINS, Library
 from atc_py.spec.generations import find_generation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.check.bound_node import Conditions
-    from atc_py.source import SourceModel, SourceNode
-    from atc_py.spec import Library
-
-__all__ = ["bound_node", "deviating_nodes", "is_unknown_to_parser", "nodes_before"]
 
 
 def bound_node(

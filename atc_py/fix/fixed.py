@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from atc_py.check.evaluate import Checked
+from atc_py.diag import Words
 from atc_py.diag.codes import FIX_NOT_SETTLED
+from atc_py.fix.new_node import NewNode
+from atc_py.fix.rule import FixRule
+from atc_py.fix.step import RuleStep
 from atc_py.fix.tidy.tidying import Tidied
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from atc_py.check.evaluate import Checked
-    from atc_py.diag import Words
-    from atc_py.fix.new_node import NewNode
-    from atc_py.fix.rule import FixRule
-    from atc_py.fix.step import RuleStep
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.source import SourceModel, SourceNode
-
-__all__ = ["Applied", "Fixed", "Unfit"]
+from atc_py.frontend.folding.folded import FoldedModel
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.reading.onnx_file import OnnxFile
+from atc_py.source import SourceModel, SourceNode
 
 
 @dataclass(frozen=True, slots=True)

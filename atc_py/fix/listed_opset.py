@@ -1,17 +1,9 @@
 """A fixed model stated at the opset that suits the operator list."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.check.findings import Standing
+from atc_py.fix.fixed import Fixed
 from atc_py.fix.restate import PREFERRED, best_opset, restate_graph
-
-if TYPE_CHECKING:
-    from atc_py.fix.fixed import Fixed
-    from atc_py.spec import Library
-
-__all__ = ["PREFERRED", "state_at_listed_opset"]
+from atc_py.spec import Library
 
 
 def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = None) -> int:
@@ -45,5 +37,4 @@ def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = Non
 
 
 def _errors(fixed: Fixed) -> int:
-    """Return the number of errors in the new form."""
     return fixed.after.check.counts.get(Standing.ERROR, 0)

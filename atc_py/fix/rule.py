@@ -1,20 +1,14 @@
 """A rule: an operator that the list refuses, float16 harms or CANN reads otherwise, and the form that replaces it."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from atc_py.diag import Words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.fix.case import RuleCase
-    from atc_py.fix.site import Site
-
-__all__ = ["Exactness", "FixRule", "Purpose", "RuleText"]
+from atc_py.fix.case import RuleCase
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import words
 
 
 class Exactness(Enum):
@@ -34,16 +28,19 @@ class Exactness(Enum):
 
     @property
     def words(self) -> Words:
-        """Return the class in words."""
-        return _EXACTNESS[self]
+        """The class in words."""
+        return words(_EXACTNESS[self])
 
 
 _EXACTNESS = {
-    Exactness.EQUAL: Words("bit-equal", "逐位相同"),
-    Exactness.REORDERED: Words("sums in another order", "求和次序不同"),
-    Exactness.BOUNDED: Words("bounded", "误差有界"),
-    Exactness.APPROXIMATE: Words("approximate", "近似"),
+    Exactness.EQUAL: "bit-equal",
+    Exactness.REORDERED: "sums in another order",
+    Exactness.BOUNDED: "bounded",
+    Exactness.APPROXIMATE: "approximate",
 }
+
+# Differences that the classes allow.
+_LIMITS = {Exactness.EQUAL: 0.0, Exactness.REORDERED: 1e-5, Exactness.APPROXIMATE: float("inf")}
 
 
 class Purpose(Enum):
@@ -73,10 +70,13 @@ class RuleText:
     before: Words
     after: Words
     condition: Words
-    float16: Words = field(default=Words("", ""))
+    float16: Words
 
 
-Apply: TypeAlias = "Callable[[Site], Sequence[str]]"
+# Words with which a form may begin in the middle of a sentence: the docstring has them with a capital.
+_LOWERED = frozenset({"A", "An", "Cubic", "Random", "The"})
+
+Apply: TypeAlias = Callable[[Site], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +87,22 @@ class FixRule:
         name: as options and reports spell it.
         operators: operators of its nodes; `domain::Op` outside of ONNX's own domain.
         exactness: the difference that it makes in float32, on one engine.
-        text: its words.
+        words: its docstring: `before -> after, if condition.`, and then what is not shown to users.
         example: a case that the rule fits, and that the list `base` refuses, float16 harms or CANN
             reads otherwise.
         near_miss: a case of the same operator that the rule does not fit; None if it fits all.
-        apply: writes the new form and returns the names of its results, one for each output of the node.
+        apply: writes the new form and returns the name of its result, or one for each output of the node.
         last: whether the rules that are not are tried before it.
         bound: of a rule of class BOUNDED, its bound; see `limit`.
         purposes: the nodes that it replaces.
         deviations: of purpose CANN, the deviations that it removes: `GRU/clip-ignored`.
+        float16: the effect of float16 on the new form, in words.
     """
 
     name: str
     operators: frozenset[str]
     exactness: Exactness
-    text: RuleText
+    words: str
     example: RuleCase
     near_miss: RuleCase | None
     apply: Apply
@@ -109,16 +110,28 @@ class FixRule:
     bound: float = 0.0
     purposes: frozenset[Purpose] = frozenset({Purpose.LISTS})
     deviations: frozenset[str] = frozenset()
+    float16: str = ""
 
     @property
     def limit(self) -> float:
         """Largest difference in float32, as a part of the largest magnitude of a result."""
         return self.bound if self.exactness is Exactness.BOUNDED else _LIMITS[self.exactness]
 
+    @property
+    def text(self) -> RuleText:
+        """Its words in both languages."""
+        sentence = " ".join(self.words.partition("\n\n")[0].split()).removesuffix(".")
+        before, _, rest = sentence.partition(" -> ")
+        after, _, condition = rest.rpartition(", if ") if ", if " in rest else (rest, "", "none")
+        if before.partition(" ")[0] in _LOWERED:
+            before = before[0].lower() + before[1:]
+        return RuleText(words(before), words(after), words(condition), words(self.float16))
 
-_LIMITS = {
-    Exactness.EQUAL: 0.0,
-    Exactness.REORDERED: 1e-5,
-    Exactness.APPROXIMATE: float("inf"),
-}
-"""Differences that the classes allow."""
+    def write(self, site: Site) -> tuple[str, ...]:
+        """Write the new form; return the names of its results, one for each output of the node.
+
+        Raises:
+            UnfitError: the rule does not fit the node.
+        """
+        results = self.apply(site)
+        return (results,) if isinstance(results, str) else tuple(results)

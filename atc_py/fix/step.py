@@ -1,25 +1,17 @@
 """One application of a rule, kept so that both sides of it can be run: the node and what replaced it."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from atc_py.fix.ranges import Range, Ranges
+from atc_py.fix.surroundings import Maker
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.ir import ConstData
+from atc_py.source import SourceNode
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from atc_py.fix.ranges import Range, Ranges
-    from atc_py.fix.surroundings import Maker
-    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-    from atc_py.ir import ConstData
-    from atc_py.source import SourceNode
-
-__all__ = ["RuleStep", "nodes_looked_through", "step_of"]
-
+# Nodes before a node that a rule may look through; patterns have fewer.
 _MOST_LOOKED_THROUGH = 16
-"""Nodes before a node that a rule may look through; patterns have fewer."""
 
 
 @dataclass(frozen=True, slots=True)

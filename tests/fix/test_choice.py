@@ -51,15 +51,15 @@ def model_of(operator: str, path: Path, *dims: int, **attributes: Any) -> Path:
 def repeated(site: Site) -> Sequence[str]:
     """Write |x| in three launches, whose work grows with the square of the width."""
     size = site.shape(0)[-1]
-    wide = site.op("Tile", [site.name(0), site.const([1, size])])
-    return [site.slice(site.op("Abs", [wide]), 1, 0, size)]
+    wide = site.op("Tile", site.name(0), site.const([1, size]))
+    return [site.slice(site.op("Abs", wide), 1, 0, size)]
 
 
 def row_by_row(site: Site) -> Sequence[str]:
     """Write |x| in four parts, which takes nine launches."""
     size = site.shape(0)[-1] // 4
     parts = [site.slice(site.name(0), 1, at * size, (at + 1) * size) for at in range(4)]
-    return [site.op("Concat", [site.op("Abs", [each]) for each in parts], axis=1)]
+    return [site.op("Concat", *(site.op("Abs", each) for each in parts), axis=1)]
 
 
 @pytest.mark.parametrize(("width", "wanted"), [(16, "a-repeated"), (32768, "b-parts")])
@@ -76,7 +76,7 @@ def test_another_form_is_tried_where_the_first_is_refused(
     tmp_path: Path, add_rule: Callable[[str, str, Apply], None]
 ) -> None:
     def short(site: Site) -> Sequence[str]:
-        return [site.op("RandomNormalLike", [site.name(0)])]
+        return [site.op("RandomNormalLike", site.name(0))]
 
     add_rule("a-short", "Mish", short)
     add_rule("b-parts", "Mish", row_by_row)
@@ -87,7 +87,7 @@ def test_another_form_is_tried_where_the_first_is_refused(
 
 def undo(other: str) -> Apply:
     """Return a rule that writes another operator that the list does not have."""
-    return lambda site: [site.op(other, [site.name(0)])]
+    return lambda site: [site.op(other, site.name(0))]
 
 
 def test_rules_that_undo_each_other_end_and_nothing_is_written(
@@ -120,7 +120,7 @@ def test_a_rule_that_doubles_the_model_is_stopped_early(
     def double(site: Site) -> Sequence[str]:
         nonlocal written
         written += 1
-        return [site.op("Add", [site.op("Mish", [site.name(0)]) for _ in range(2)])]
+        return [site.op("Add", *(site.op("Mish", site.name(0)) for _ in range(2)))]
 
     monkeypatch.setattr(lineage, "MOST_NEW_NODES", most)
     add_rule("double", "Mish", double)

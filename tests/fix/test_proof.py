@@ -94,15 +94,15 @@ def wrong_at(value: float) -> Apply:
 
     def apply(site: Site) -> Sequence[str]:
         (right,) = site.body()
-        there = site.op("Equal", [site.name(0), site.scalar(value)])
-        return [site.op("Where", [there, site.scalar(7.0), right])]
+        there = site.op("Equal", site.name(0), site.scalar(value))
+        return [site.op("Where", there, site.scalar(7.0), right)]
 
     return apply
 
 
 def wrong_everywhere(site: Site) -> Sequence[str]:
     """Return another function of the input."""
-    return [site.op("Relu", [site.name(0)])]
+    return [site.op("Relu", site.name(0))]
 
 
 def right(site: Site) -> Sequence[str]:
@@ -140,10 +140,10 @@ def test_a_rule_that_loses_large_values_is_caught(monkeypatch: pytest.MonkeyPatc
 
     def apply(site: Site) -> Sequence[str]:
         one = site.scalar(1.0)
-        sum_ = site.op("Add", [site.op("Exp", [site.name(0)]), one])
-        square = site.op("Mul", [sum_, sum_])
-        parts = [site.op("Sub", [square, one]), site.op("Add", [square, one])]
-        return [site.op("Mul", [site.name(0), site.op("Div", parts)])]
+        sum_ = site.op("Add", site.op("Exp", site.name(0)), one)
+        square = site.op("Mul", sum_, sum_)
+        parts = [site.op("Sub", square, one), site.op("Add", square, one)]
+        return [site.op("Mul", site.name(0), site.op("Div", *parts))]
 
     use_rule(monkeypatch, apply, Exactness.REORDERED)
     (found,) = refusal(save(MISH)).diagnostics
@@ -187,12 +187,12 @@ def test_each_step_of_a_chain_is_judged_by_its_own_class(monkeypatch: pytest.Mon
 
     def first(site: Site) -> Sequence[str]:
         (result,) = site.body()
-        other = site.op("HardSwish", [site.name(0)])
-        return [site.op("Add", [result, site.op("Sub", [other, other])])]
+        other = site.op("HardSwish", site.name(0))
+        return [site.op("Add", result, site.op("Sub", other, other))]
 
     def second(site: Site) -> Sequence[str]:
         (result,) = site.body()
-        return [site.op("Mul", [result, site.scalar(1 + 1e-6)])]
+        return [site.op("Mul", result, site.scalar(1 + 1e-6))]
 
     use_rule(monkeypatch, second, Exactness.EQUAL, "HardSwish", "second")
     use_rule(monkeypatch, first, Exactness.REORDERED)
