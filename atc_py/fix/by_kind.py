@@ -135,7 +135,7 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
 
 
 def _further(work: WorkNode) -> tuple[Hashable, ...]:
-    """What alike nodes share besides if rules that look at nothing else write the same."""
+    """The rest of a key: alike nodes share it if rules that look at nothing else write the same."""
     names: dict[str, int] = {}
     pattern = tuple([names.setdefault(name, len(names)) for name in work.inputs])
     return pattern, len(work.outputs), work.replaces

@@ -28,17 +28,9 @@ def rule(  # noqa: PLR0913  (a rule is its parts)
 ) -> Callable[[Apply], Apply]:
     """Register a function as a rule: its name with dashes is the rule's, its docstring are the words.
 
-    Args:
-        operators: its operators, with blanks between them.
-        exactness: the difference that it makes.
-        example: a case that it fits.
-        miss: a case that it nearly fits; None if it fits all.
-        last: whether other rules are tried first.
-        bound: of class BOUNDED, the bound.
-        precision: whether it replaces listed nodes that float16 harms.
-        deviations: the deviations of CANN that it removes.
-        lists: whether it replaces refused nodes; by default where it has no other purpose.
-        float16: the effect of float16 on the new form.
+    Operators and deviations have blanks between them; `miss` is the near miss, and None where the
+    rule fits all. The rule replaces refused nodes where `lists` says so, or where it has no other
+    purpose. For the others see `FixRule`.
 
     Raises:
         ValueError: another rule has the name.

@@ -30,9 +30,9 @@ def add_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Apply], Non
     """Return a function that registers a rule for one test."""
 
     def add(name: str, operator: str, apply: Apply) -> None:
-        text = registry.load_rules()["window-1d"].text
+        words = registry.load_rules()["window-1d"].words
         case = all_draws()["window-1d"](np.random.default_rng(0))
-        rule = FixRule(name, frozenset({operator}), Exactness.EQUAL, text, case, None, apply)
+        rule = FixRule(name, frozenset({operator}), Exactness.EQUAL, words, case, None, apply)
         monkeypatch.setitem(registry.load_rules(), name, rule)
 
     return add

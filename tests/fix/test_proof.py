@@ -49,11 +49,11 @@ def use_rule(
 ) -> None:
     """Make `apply` the one rule for an operator."""
     known = registry.load_rules()
-    text, case = known["window-1d"].text, known["window-1d"].example
+    words, case = known["window-1d"].words, known["window-1d"].example
     for name, rule in [*known.items()]:
         if operator in rule.operators:
             monkeypatch.delitem(known, name)
-    rule = FixRule(called, frozenset({operator}), exactness, text, case, None, apply)
+    rule = FixRule(called, frozenset({operator}), exactness, words, case, None, apply)
     monkeypatch.setitem(known, called, rule)
 
 

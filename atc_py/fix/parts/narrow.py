@@ -45,7 +45,7 @@ def require_result(site: Site, target: Range, position: int = 0) -> None:
 
 
 def _beyond(site: Site, tensor: SourceTensor, target: Range) -> UnfitError:
-    """Why values are not known to be within `target`."""
+    # The words name what leaves the values open: inputs whose bounds can be given, or other nodes.
     inputs, others = site.unbounded(tensor, target)
     values = {"tensor": tensor.name, "within": _NAMES.get(target, str(target.high))}
     if inputs:

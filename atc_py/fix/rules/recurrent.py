@@ -245,11 +245,7 @@ def lstm_unroll(site: Site) -> Sequence[str]:
         peeps = part_of(site, _PEEPHOLES, way)
 
         def seen(gate: str, at: int, cell: str) -> str:
-            """Add what a gate sees of the cell."""
-            if not peeps or not cell:
-                return gate
-            weight = site.slice(peeps, 0, at * size, (at + 1) * size)
-            return site.op("Add", gate, site.op("Mul", weight, cell))
+            return _with_peephole(site, gate, peeps, at * size, size, cell) if cell else gate
 
         def step(x: str, states: States) -> Sequence[str]:
             h, cell = states
@@ -270,6 +266,13 @@ def lstm_unroll(site: Site) -> Sequence[str]:
         return step
 
     return unrolled(site, UnrolledLayer([_FIRST, _CELL], open_cell, driven))
+
+
+def _with_peephole(site: Site, gate: str, peeps: str, at: int, size: int, cell: str) -> str:
+    if not peeps:
+        return gate
+    weight = site.slice(peeps, 0, at, at + size)
+    return site.op("Add", gate, site.op("Mul", weight, cell))
 
 
 # Bound: onnxruntime's RNN takes functions with errors of 5e-8, which later steps may multiply.
