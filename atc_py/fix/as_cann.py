@@ -117,7 +117,7 @@ class _Rewriter:
     def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
         met = {node: found for node in model.all_nodes if (found := self._first(node))}
-        problems = [each for node in model.all_nodes for each in self._refusals(node)]
+        problems = [refusal for node in model.all_nodes for refusal in self._refusals(node)]
         undefined = (node for node, found in met.items() if found.row.undefined)
         problems += [_no_form(node, met[node], str(model.path)) for node in undefined]
         within = [node for node in met if node not in set(model.nodes)]
@@ -138,7 +138,9 @@ class _Rewriter:
         bound = self._bound(node)
         if bound is None:
             return None
-        settled = {row for each in node.outputs if each for row in self._settled.get(each.name, ())}
+        settled = {
+            row for tensor in node.outputs if tensor for row in self._settled.get(tensor.name, ())
+        }
         found = (met for met in met_deviations(bound) if met.row.name not in settled)
         return next((met for met in found if not _may_be_followed_as_is(met)), None)
 

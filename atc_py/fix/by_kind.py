@@ -85,7 +85,7 @@ def fixed_by_kind(
     start = Start.of(one_of_each, before)
     fixer = Fixer(file, conditions, library, rules, start)
     found = fixer.fix({}, tidy=False)
-    counts = {node.index: len(each) for node, each in zip(nodes, kinds, strict=True)}
+    counts = {node.index: len(kind) for node, kind in zip(nodes, kinds, strict=True)}
     if fixer.looked_around or not _tells_of_all(found, nodes, counts, library):
         return None
     indices = [node.index for node in model.source.nodes]
@@ -106,7 +106,7 @@ def _is_refused(
 def _is_open(model: SourceModel) -> bool:
     """True if more may become known of a model, or nodes of it stand in branches."""
     found = model.faults or model.doubts or model.branch_faults or model.quantized
-    return bool(found) or any(each.is_open for each in model.inputs) or _has_branches(model)
+    return bool(found) or any(tensor.is_open for tensor in model.inputs) or _has_branches(model)
 
 
 def _has_branches(model: SourceModel) -> bool:
@@ -120,7 +120,7 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
     None where a node has no position in the file to itself, or takes values into graphs of its own.
     """
     found: dict[Hashable, list[int]] = {}
-    deviating = {each.place.node for each in checked.check.findings if each.certainty}
+    deviating = {finding.place.node for finding in checked.check.findings if finding.certainty}
     graph, nodes = model.graph, model.source.nodes
     if len({node.index for node in nodes}) < len(nodes):
         return None
@@ -145,7 +145,9 @@ def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> F
     """The nodes at `positions` as a model of their own, with what is known of them."""
     graph, source = model.graph, model.source
     nodes = [graph.nodes[position] for position in positions]
-    asked = (each for at in positions for each in source.nodes[at].outputs if each is not None)
+    asked = (
+        tensor for at in positions for tensor in source.nodes[at].outputs if tensor is not None
+    )
     written = {name for node in nodes for name in node.writes}
     read = [name for node in nodes for name in node.reads]
     names = {*read, *written}
@@ -177,16 +179,16 @@ def _is_sampled(
         likeness(one, weights=True) == likeness(other, weights=True) for one, other in pairs
     )
     firsts = {node.index for node in nodes}
-    said = [each for each in whole.check.findings if each.place.node in firsts]
+    said = [finding for finding in whole.check.findings if finding.place.node in firsts]
     return alike and _deviations(said) == _deviations(checked.check.findings)
 
 
 def _deviations(findings: Sequence[Finding]) -> Mapping[int | None, list[Finding]]:
-    found: dict[int | None, list[Finding]] = defaultdict(list)
-    for each in findings:
-        if each.certainty:
-            found[each.place.node].append(each)
-    return found
+    result: dict[int | None, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        if finding.certainty:
+            result[finding.place.node].append(finding)
+    return result
 
 
 def _tells_of_all(
@@ -203,18 +205,21 @@ def _tells_of_all(
     model = found.model
     if not found.settled or model is None or _is_refused_after(found) or model.faults:
         return False
-    times = Counter(each.node.index for each in found.applied)
+    times = Counter(applied_rule.node.index for applied_rule in found.applied)
     if max(times.values(), default=0) > 1:
         return False
     written = sum(
-        counts[each.node.index] * (len(each.node.outputs) + sum(len(n.outputs) for n in each.made))
-        for each in found.applied
+        counts[applied_rule.node.index]
+        * (len(applied_rule.node.outputs) + sum(len(n.outputs) for n in applied_rule.made))
+        for applied_rule in found.applied
     )
     specs = (library.find(node.op_type, node.domain) for node in (*nodes, *model.nodes))
     if written > MOST_NEW_NODES or any(map(depends_on_nodes_before, specs)):
         return False
     there = {name for node in found.graph.nodes for name in node.writes}
-    made = {name for each in found.applied for new in each.made for name in new.outputs}
+    made = {
+        name for applied_rule in found.applied for new in applied_rule.made for name in new.outputs
+    }
     return made <= there and _fits_in(found.graph, model, nodes)
 
 
@@ -228,14 +233,16 @@ def _fits_in(graph: WorkGraph, model: SourceModel, nodes: Sequence[SourceNode]) 
     reads: dict[int, set[str]] = defaultdict(set)
     for work in graph.nodes:
         reads[work.index].update(work.reads)
-    results = {each.name: each for node in model.nodes for each in node.outputs if each is not None}
+    results = {
+        tensor.name: tensor for node in model.nodes for tensor in node.outputs if tensor is not None
+    }
     for node in nodes:
-        if any(each.const is None and each.name not in reads[node.index] for each in node.reads):
+        if any(read.const is None and read.name not in reads[node.index] for read in node.reads):
             return False
-        for each in filter(None, node.outputs):
-            new = results.get(each.name)
+        for tensor in filter(None, node.outputs):
+            new = results.get(tensor.name)
             if new is None or new.const is not None:
                 return False
-            if (new.element, new.dims, new.is_open) != (each.element, each.dims, False):
+            if (new.element, new.dims, new.is_open) != (tensor.element, tensor.dims, False):
                 return False
     return True

@@ -49,8 +49,8 @@ def cann_form(operator: str, *deviations: str) -> Callable[[Form], Form]:
 @cann_form("ArgMin", "kept-axis-at-1")
 def kept_at_1(site: Site) -> Sequence[str]:
     """Write the positions without the axis, and an axis of 1 after the first one."""
-    found = site.again(keepdims=0)
-    return [site.unsqueeze(found[0], [1])]
+    results = site.again(keepdims=0)
+    return [site.unsqueeze(results[0], [1])]
 
 
 _INT8 = 3
@@ -144,10 +144,10 @@ def at_pixels(site: Site) -> Sequence[str]:
     pixel = site.op("Mul", site.op("Sign", place), away)
     step = 2 / np.maximum(sizes - 1, 1) if corners else 2 / sizes
     first = np.full(2, -1) if corners else 1 / sizes - 1
-    found = site.op("Add", site.op("Mul", pixel, const(step)), const(first))
+    y = site.op("Add", site.op("Mul", pixel, const(step)), const(first))
     if grid is not None and grid.dtype is not None:
-        found = site.cast(found, grid.dtype)
-    return site.again(site.name(0), found)
+        y = site.cast(y, grid.dtype)
+    return site.again(site.name(0), y)
 
 
 @cann_form("OneHot", "indices-wrap")
@@ -176,8 +176,8 @@ def _chosen(site: Site, marked: str) -> str:
     narrow = kind is DType.INT64
     values = site.cast(site.name(2), DType.INT32) if narrow else site.name(2)
     off, on = site.slice(values, 0, 0, 1), site.slice(values, 0, 1, 2)
-    found = site.op("Where", marked, on, off)
-    return site.cast(found, DType.INT64) if narrow else found
+    y = site.op("Where", marked, on, off)
+    return site.cast(y, DType.INT64) if narrow else y
 
 
 @cann_form("GatherND", "batch-dims-ignored")
@@ -208,8 +208,8 @@ def over_one_axis(site: Site) -> Sequence[str]:
     """Write the node over one axis, which is put last: there ONNX takes that axis alone, too."""
     rank = len(site.dims(0))
     axis = site.axis(-1, rank)
-    order = [*(each for each in range(rank) if each != axis), axis]
-    back = [order.index(each) for each in range(rank)]
+    order = [*(at for at in range(rank) if at != axis), axis]
+    back = [order.index(at) for at in range(rank)]
     moved = site.transpose(site.name(0), order)
     return [site.transpose(site.op(site.node.op_type, moved, axis=rank - 1), back)]
 
@@ -352,8 +352,8 @@ def linear_as_asymmetric(site: Site) -> Sequence[str]:
         dims = [places.count, *(1 for _ in range(axis + 1, 4))]
         share = (found - first).astype(np.float32).reshape(dims)
         low, high = (
-            site.op("Gather", y, site.const(each, label="positions"), axis=axis)
-            for each in (first, last)
+            site.op("Gather", y, site.const(value, label="positions"), axis=axis)
+            for value in (first, last)
         )
         rest = site.const(1 - share, site.element, "shares")
         parts = (

@@ -96,9 +96,9 @@ class RuleCase:
     def ranges(self) -> dict[str, tuple[int, int]]:
         """Bounds by the names that inputs have in a model of the case: `x0`, `x1` ..."""
         return {
-            f"x{position}": each.bounds
-            for position, each in enumerate(self.inputs)
-            if isinstance(each, Fed) and each.bounds is not None
+            f"x{position}": tensor.bounds
+            for position, tensor in enumerate(self.inputs)
+            if isinstance(tensor, Fed) and tensor.bounds is not None
         }
 
 
@@ -163,11 +163,11 @@ def case_after(
         opset: version of ONNX's operators.
         attributes: of the node.
     """
-    fed = {name: each for name, each in inputs.items() if isinstance(each, Fed)}
+    fed = {name: tensor for name, tensor in inputs.items() if isinstance(tensor, Fed)}
     constants: tuple[CaseNode, ...] = tuple(
-        ("Constant", (), (name,), {"value": each})
-        for name, each in inputs.items()
-        if not isinstance(each, Fed)
+        ("Constant", (), (name,), {"value": tensor})
+        for name, tensor in inputs.items()
+        if not isinstance(tensor, Fed)
     )
     before = CaseGraph(fed, (), (*constants, *nodes))
     made = tuple(MadeInput(name) for name in reads)

@@ -89,9 +89,9 @@ def _graph_of(site: Site, origin: WorkNode, graph: WorkGraph) -> WorkGraph:
     around = [name for name in read if name not in made and name not in site.consts]
     inputs = {name: graph.types.get(name) or graph.inputs.get(name) for name in around}
     inputs.update(
-        (each.name, ValueType(element_of_dtype(each.dtype), each.dims))
-        for each in site.node.inputs
-        if each is not None and each.dtype is not None and each.name in inputs
+        (tensor.name, ValueType(element_of_dtype(tensor.dtype), tensor.dims))
+        for tensor in site.node.inputs
+        if tensor is not None and tensor.dtype is not None and tensor.name in inputs
     )
     consts = {name: graph.consts[name] for name in around if name in graph.consts}
     form = WorkGraph(
@@ -197,13 +197,13 @@ def fitting_forms(
     if not has_defined_dtypes(node):
         misfits += [(rule, _NO_SUCH_DTYPES) for rule in rules]
         return []
-    found: list[FittingForm] = []
+    results: list[FittingForm] = []
     for rule in rules:
-        if rule.last and found:
+        if rule.last and results:
             break
         site = open_site()
         try:
-            found.append(FittingForm(rule, site, rule.write(site)))
+            results.append(FittingForm(rule, site, rule.write(site)))
         except UnfitError as error:
             misfits.append((rule, error.reason))
         except (ArithmeticError, LookupError, TypeError, ValueError):
@@ -213,7 +213,7 @@ def fitting_forms(
         else:
             if rule.last:
                 break
-    return found
+    return results
 
 
 def cheapest(

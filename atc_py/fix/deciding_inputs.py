@@ -55,7 +55,7 @@ def _decisions(
         if node.op_type in _STEPS:
             yield from _compared(node, makers, inputs)
         elif node.op_type in _COMBINING:
-            names = {each.name for each in node.inputs if each is not None} - seen
+            names = {tensor.name for tensor in node.inputs if tensor is not None} - seen
             seen |= names
             todo += sorted(names)
 

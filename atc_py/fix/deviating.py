@@ -41,13 +41,13 @@ def deviating_nodes(
 ) -> Mapping[SourceNode, frozenset[str]]:
     """Return the deviations, as `GRU/clip-ignored`, of the nodes that meet any, or may meet them."""
     before = nodes_before(model.all_nodes, library)
-    found = {}
+    results = {}
     for node in model.nodes:
         bound = bound_node(node, library, conditions, before)
         met = () if bound is None else tuple(met_deviations(bound))
         if bound is not None and met:
-            found[node] = frozenset(f"{bound.spec.op}/{each.row.name}" for each in met)
-    return found
+            results[node] = frozenset(f"{bound.spec.op}/{each.row.name}" for each in met)
+    return results
 
 
 def is_unknown_to_parser(node: SourceNode, library: Library, conditions: Conditions) -> bool:

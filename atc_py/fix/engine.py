@@ -108,19 +108,19 @@ class Fixer:
         """
         choices = 0
         while True:
-            found = self._fix(shapes)
-            refused = self._still_refused(found)
+            result = self._fix(shapes)
+            refused = self._still_refused(result)
             if not refused:
                 if tidy:
-                    self._tidy(found)
-                return found
+                    self._tidy(result)
+                return result
             choices += 1
             for index in refused:
                 if index in self._chosen and choices <= _MOST_CHOICES:
                     self._barred.add(self._chosen[index])
                 else:
                     self._hopeless[index] = [
-                        each for each in found.unfit if each.node.index == index
+                        each for each in result.unfit if each.node.index == index
                     ]
             self._applied.clear()
 
@@ -128,7 +128,7 @@ class Fixer:
         if found.model is None:
             return set()
         refused = {node.index for node in self._refused(found.model, found.after)}
-        return refused & {each.node.index for each in found.applied}
+        return refused & {applied_rule.node.index for applied_rule in found.applied}
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
@@ -207,7 +207,9 @@ class Fixer:
             new = {node.index for node in self._refused(folded.source, after)} - refused
             if not new:
                 found.folded, found.after, found.tidied = folded, after, tidied
-                found.applied = tuple(each.with_moved(tidied.moved) for each in found.applied)
+                found.applied = tuple(
+                    applied_rule.with_moved(tidied.moved) for applied_rule in found.applied
+                )
                 return
             barred |= new
             graph.nodes, graph.consts = nodes, dict(consts)
@@ -320,7 +322,7 @@ class Fixer:
 
         misfits: list[Misfit] = []
         forms = fitting_forms(node, rules, open_site, misfits)
-        self.looked_around = self.looked_around or any(each.looked_around for each in sites)
+        self.looked_around = self.looked_around or any(site.looked_around for site in sites)
         unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
         if not forms:
             return False

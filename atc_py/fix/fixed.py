@@ -90,7 +90,9 @@ class Fixed:
         """
         if self.settled:
             return
-        rules = ", ".join(dict.fromkeys(each.rule.name for each in self.applied[-8:]))
+        rules = ", ".join(
+            dict.fromkeys(applied_rule.rule.name for applied_rule in self.applied[-8:])
+        )
         raise FIX_NOT_SETTLED.error(
             f"rules undo each other, or never end: {rules}",
             help="leave one of them out with --skip",

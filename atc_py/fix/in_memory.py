@@ -45,7 +45,7 @@ def fixed_file(
     fixed = replace(
         file,
         nodes=tuple(graph.nodes),
-        inputs=tuple(each for each in file.inputs if each.name not in rules.bind),
+        inputs=tuple(tensor for tensor in file.inputs if tensor.name not in rules.bind),
         contents=replace(file.contents, weights=dict(graph.consts)),
         opsets=graph.opsets,
     )

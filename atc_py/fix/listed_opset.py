@@ -29,9 +29,9 @@ def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = Non
     if _errors(fixed) <= errors:
         return opset
     graph.nodes, graph.opsets = nodes, opsets
-    for each in nodes:
-        if not each.domain:
-            each.opset = own
+    for node in nodes:
+        if not node.domain:
+            node.opset = own
     fixed.folded, fixed.after = fixed.look()
     return own
 

@@ -60,7 +60,7 @@ def _first(_node: SourceNode, known: Known) -> Range | None:
 
 def _all(node: SourceNode, known: Known) -> list[Range]:
     """The ranges of the inputs that there are; empty if one is not known."""
-    there = [each for each, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
+    there = [row for row, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
     found = [each for each in there if each is not None]
     return found if len(found) == len(there) else []
 
@@ -140,10 +140,10 @@ def _remainder(node: SourceNode, known: Known) -> Range | None:
             return Range(-most, most)
         most = min(most, x.magnitude)
         return Range(-most if x.low < 0 else 0, most if x.high > 0 else 0)
-    found = Range(-most if y.low < 0 else 0, most if y.high > 0 else 0)
+    result = Range(-most if y.low < 0 else 0, most if y.high > 0 else 0)
     if x is not None and x.low >= 0 and y.low > 0:
-        return Range(0, min(found.high, x.high))
-    return found
+        return Range(0, min(result.high, x.high))
+    return result
 
 
 def _negative(_node: SourceNode, known: Known) -> Range | None:
@@ -170,10 +170,10 @@ def _count(data: SourceTensor | None, axes: object = None) -> int | None:
         return None
     dims = list(data.dims)
     if isinstance(axes, tuple) and axes:
-        if any(not isinstance(each, int) or not -len(dims) <= each < len(dims) for each in axes):
+        if any(not isinstance(axis, int) or not -len(dims) <= axis < len(dims) for axis in axes):
             return None
-        dims = [dims[each] for each in axes]
-    return None if None in dims else math.prod(each or 0 for each in dims)
+        dims = [dims[axis] for axis in axes]
+    return None if None in dims else math.prod(dim or 0 for dim in dims)
 
 
 def _reduced(element: Callable[[Range], Range] = lambda found: found) -> Rule:
@@ -228,7 +228,7 @@ def _general(node: SourceNode, known: Known) -> Range | None:
     factors = (node.attributes.get(name, 1.0) for name in ("alpha", "beta"))
     pair = _corners(lambda a, b: a * b)(node, known) if len(known) == 2 else None  # noqa: PLR2004
     count = _count(node.inputs[0], (0 if node.attributes.get("transA") else -1,))
-    if pair is None or count is None or any(each != 1 for each in factors):
+    if pair is None or count is None or any(factor != 1 for factor in factors):
         return None
     return _times(pair, count)
 
@@ -258,7 +258,9 @@ def _axis_of(default: int) -> Rule:
 
 
 def _places(node: SourceNode, _known: Known) -> Range | None:
-    dims = [dim for each in node.inputs[:2] if each is not None for dim in each.dims or (None,)]
+    dims = [
+        dim for tensor in node.inputs[:2] if tensor is not None for dim in tensor.dims or (None,)
+    ]
     most = _LONGEST if None in dims else max((dim or 0 for dim in dims), default=1)
     return Range(0, max(most - 1, 0))
 
@@ -272,7 +274,7 @@ def _clip(node: SourceNode, known: Known) -> Range | None:
     """The range of a clipped tensor; where the limits cross, the upper one counts."""
     found = known[0]
     if found is None or any(
-        each is None and tensor is not None for each, tensor in zip(known, node.inputs, strict=True)
+        row is None and tensor is not None for row, tensor in zip(known, node.inputs, strict=True)
     ):
         return None
     low, high = found

@@ -172,9 +172,9 @@ def restate_graph(
         return restating.failed
     graph.nodes, graph.opsets = stated.nodes, {**graph.opsets, "": opset}
     graph.consts.update(stated.consts)
-    for each in graph.nodes:
-        if not each.domain:
-            each.opset = opset
+    for node in graph.nodes:
+        if not node.domain:
+            node.opset = opset
     return []
 
 
@@ -225,7 +225,7 @@ class _Restating:
         self, writer: Writer, work: WorkNode, node: SourceNode, branches: Sequence[Branch]
     ) -> Words | None:
         opset = self._opset
-        before, after = (history().at(node.op_type, each) for each in (node.opset, opset))
+        before, after = (history().at(node.op_type, value) for value in (node.opset, opset))
         if before is None or after is None or after.deprecated:
             return words(
                 "ONNX does not define {op_type} at opset {opset}",
@@ -256,11 +256,11 @@ class _Restating:
             results = _along_last_axis(site, before)
         else:
             moved = _attributes_as_inputs(site, after)
-            found = restated_at(node, spec, history(), opset, moved)
-            if isinstance(found, Words):
-                return found
-            attributes: dict[str, Any] = {**found.attributes}
-            names = [tensor.name if tensor is not None else "" for tensor in found.inputs]
+            result = restated_at(node, spec, history(), opset, moved)
+            if isinstance(result, Words):
+                return result
+            attributes: dict[str, Any] = {**result.attributes}
+            names = [tensor.name if tensor is not None else "" for tensor in result.inputs]
             names += [""] * (max(moved, default=-1) + 1 - len(names))
             for position, name in moved.items():
                 names[position] = name
@@ -278,21 +278,23 @@ class _Restating:
         spec: OpSpec,
     ) -> Words | None:
         """Write an If whose branches have their new forms."""
-        found = restated_at(node, spec, history(), self._opset, {})
-        if isinstance(found, Words):
-            return found
+        result = restated_at(node, spec, history(), self._opset, {})
+        if isinstance(result, Words):
+            return result
         graphs = {each.name: each.g for each in work.proto.attribute if each.HasField("g")}
-        if graphs.keys() != {each.name for each in branches}:
+        if graphs.keys() != {branche.name for branche in branches}:
             return words("its branches cannot be read")
-        if any(each.folded.quantized for each in branches):
+        if any(branche.folded.quantized for branche in branches):
             return words("its branches have quantized layers")
         stated = {
-            each.name: branch_message(
-                graphs[each.name],
-                self.graph(each.folded.graph, node.branches[each.name].nodes, each.folded.branches),
+            branche.name: branch_message(
+                graphs[branche.name],
+                self.graph(
+                    branche.folded.graph, node.branches[branche.name].nodes, branche.folded.branches
+                ),
                 work.captured,
             )
-            for each in branches
+            for branche in branches
         }
         writer.keep(with_branches(work, stated))
         return None
@@ -303,14 +305,14 @@ def _along_last_axis(site: Site, before: OperatorSchema) -> Sequence[str]:
     rank = len(site.dims(0))
     default = before.attributes["axis"].default
     axis = site.axis(default if isinstance(default, int) else -1, rank)
-    order = [*(each for each in range(rank) if each != axis), axis]
+    order = [*(at for at in range(rank) if at != axis), axis]
     x = site.transpose(site.name(0), order)
     y = site.op(site.node.op_type, x, axis=rank - 1)
     return [site.transpose(y, [int(each) for each in np.argsort(order)])]
 
 
 def _attributes_as_inputs(site: Site, after: OperatorSchema) -> Mapping[int, str]:
-    names = [each.name for each in after.inputs]
+    names = [tensor.name for tensor in after.inputs]
     moved: dict[int, str] = {}
     value: Any
     for name, value in site.node.attributes.items():

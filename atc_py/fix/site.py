@@ -125,20 +125,26 @@ class Site(SiteFacts):
             UnfitError: ONNX defines no body, or the body has operators with graphs inside.
         """
         node = self.node
-        known = all(each is None or (each.dtype and each.dims is not None) for each in node.inputs)
+        known = all(
+            tensor is None or (tensor.dtype and tensor.dims is not None) for tensor in node.inputs
+        )
         require(known, "dtypes and ranks of the inputs are known")
         schema = history().at(node.op_type, node.opset)
         defaults = {} if schema is None else schema.attributes
         attributes = {
-            name: each.default for name, each in defaults.items() if each.default is not None
+            name: default.default
+            for name, default in defaults.items()
+            if default.default is not None
         }
         nodes = function_body(node, {**attributes, **node.attributes})
         require(nodes is not None, "ONNX defines the operator as a function")
-        names: dict[str, str] = {each.name: each.name for each in node.inputs if each is not None}
+        names: dict[str, str] = {
+            tensor.name: tensor.name for tensor in node.inputs if tensor is not None
+        }
         self._write(nodes or (), names)
         return tuple(
-            names.get(each.name if each is not None else f"{node.op_type}:absent:{at}", "")
-            for at, each in enumerate(node.outputs)
+            names.get(tensor.name if tensor is not None else f"{node.op_type}:absent:{at}", "")
+            for at, tensor in enumerate(node.outputs)
         )
 
     def inline(self, body: GraphBody, inputs: Sequence[str]) -> tuple[str, ...]:
@@ -161,15 +167,15 @@ class Site(SiteFacts):
             names: names in the model by those in the nodes.
             around: whether other names are those of the model; else they are absent inputs.
         """
-        for each in nodes:
-            require(not each.domain, "all operators are ONNX's own")
-            if each.value is not None:
-                names[each.outputs[0]] = self._const_of(each.value)
+        for node in nodes:
+            require(not node.domain, "all operators are ONNX's own")
+            if node.value is not None:
+                names[node.outputs[0]] = self._const_of(node.value)
                 continue
-            inputs = [names.get(name, name if around else "") for name in each.inputs]
-            attributes = renamed_attributes(each.attributes, names, self._fresh)
-            made = self.ops(each.op_type, *inputs, count=len(each.outputs), **attributes)
-            names.update((name, new) for name, new in zip(each.outputs, made, strict=True) if name)
+            inputs = [names.get(name, name if around else "") for name in node.inputs]
+            attributes = renamed_attributes(node.attributes, names, self._fresh)
+            made = self.ops(node.op_type, *inputs, count=len(node.outputs), **attributes)
+            names.update((name, new) for name, new in zip(node.outputs, made, strict=True) if name)
 
     def _const_of(self, value: NDArray[Any]) -> str:
         name = self._fresh(self._label("const"))
@@ -207,7 +213,7 @@ class Site(SiteFacts):
         if self.opset < _SLICE_AS_INPUT:
             require(step == 1, "the opset is 10 or more")
             return self.op("Slice", x, axes=[axis], starts=[start], ends=[end])
-        parts = [self.const([each]) for each in (start, end, axis, step)]
+        parts = [self.const([value]) for value in (start, end, axis, step)]
         return self.op("Slice", x, *parts)
 
     def pad(self, x: str, pads: Sequence[int]) -> str:

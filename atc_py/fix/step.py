@@ -73,11 +73,11 @@ def step_of(
         ranges: of the model as it was before.
         given: nodes before the node that the rule looked through, producers first.
     """
-    reads = dict.fromkeys(name for each in (*given, *nodes, *written) for name in each.reads)
+    reads = dict.fromkeys(name for value in (*given, *nodes, *written) for name in value.reads)
     names = (*reads, *(name for each in nodes for name in each.writes))
     types = {name: known for name in names if (known := known_type(graph, name)) is not None}
-    tensors = (each for each in (*node.inputs, *node.outputs) if each is not None)
-    bounds = {each.name: found for each in tensors if (found := ranges.of(each)) is not None}
+    tensors = (value for value in (*node.inputs, *node.outputs) if value is not None)
+    bounds = {tensor.name: found for tensor in tensors if (found := ranges.of(tensor)) is not None}
     consts = {name: graph.consts[name] for name in reads if name in graph.consts}
     opsets = dict(graph.opsets)
     return RuleStep(

@@ -33,7 +33,7 @@ class Readers:
     def __init__(self, graph: WorkGraph, model: SourceModel) -> None:
         self.taken: set[SourceNode] = set()
         self._readers: dict[str, list[ValueReader]] = {}
-        self._results = {each.name for each in model.outputs}
+        self._results = {tensor.name for tensor in model.outputs}
         for work, node in zip(graph.nodes, model.nodes, strict=True):
             for read in node.reads:
                 self._readers.setdefault(read.name, []).append(ValueReader(node, work))

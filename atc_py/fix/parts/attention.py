@@ -208,7 +208,7 @@ def _key_mask_term(site: Site, at: int, dims: HeadDims, filter_value: float) -> 
     else:
         zero = site.const(0, DType.FLOAT32, "zero")
         kept_name = site.op("Greater", site.unsqueeze(given, [1, 2][: 4 - rank]), zero)
-    values = [site.scalar(each, "mask") for each in (0, filter_value)]
+    values = [site.scalar(part, "mask") for part in (0, filter_value)]
     return site.op("Where", kept_name, *values)
 
 

@@ -64,8 +64,8 @@ def trace(
     if site.work is None or site.around is None:
         return None
     states = [
-        None if each is None or each.const is None else each.const.numpy()
-        for each in site.node.inputs[first:]
+        None if tensor is None or tensor.const is None else tensor.const.numpy()
+        for tensor in site.node.inputs[first:]
     ]
     known = {name: site.around.known(name) for name in site.work.captured}
     constants = {name: value for name, value in known.items() if value is not None}

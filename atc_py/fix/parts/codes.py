@@ -84,8 +84,8 @@ def centered_codes(site: Site, position: int, zero: int, share: float, axis: int
         around = _along(number.astype(np.float32), axis)
 
         def center(codes: NDArray[Any]) -> NDArray[Any]:
-            found: NDArray[Any] = (codes.astype(np.float32) - around) * np.float32(share)
-            return found
+            result: NDArray[Any] = (codes.astype(np.float32) - around) * np.float32(share)
+            return result
 
         return site.derived(position, center, label="centered")
     codes = site.cast(data.name, DType.FLOAT32)

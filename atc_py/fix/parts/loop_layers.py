@@ -93,7 +93,7 @@ def lstm_of(
     if tanh is None or tanh.of is None or tanh.of.key != updates[c].key:
         return None
     atoms = (gate, shown, forget, new)
-    gates = [_gate(each, x, (names[h], updates[h].size)) for each in atoms]
+    gates = [_gate(atom, x, (names[h], updates[h].size)) for atom in atoms]
     return _layer("LSTM", gates, (h, c), {})
 
 
@@ -156,7 +156,7 @@ def _new_gate(
 def _products(vector: Vector) -> list[tuple[Atom, ...]] | None:
     """The products of two atoms that a vector is the sum of; None if it is another sum."""
     plain = all(
-        len(each) == _PAIR and is_number(factor, 1.0) for each, factor in vector.terms.items()
+        len(term) == _PAIR and is_number(factor, 1.0) for term, factor in vector.terms.items()
     )
     return list(vector.terms) if plain and not vector.constant.any() else None
 
@@ -194,15 +194,15 @@ def _layer(
     attributes: Mapping[str, Any],
 ) -> CellLayer | None:
     """A layer, given its gates in ONNX's order; None if one is missing."""
-    known = [each for each in gates if each is not None]
+    known = [gate for gate in gates if gate is not None]
     if len(known) < len(gates):
         return None
     size = known[0].r.shape[0]
-    if any(each.r.shape != (size, size) for each in known):
+    if any(row.r.shape != (size, size) for row in known):
         return None
-    w = np.concatenate([each.w.T for each in known])[None]
-    r = np.concatenate([each.r.T for each in known])[None]
-    biases = [each.wb for each in known] + [each.rb for each in known]
+    w = np.concatenate([row.w.T for row in known])[None]
+    r = np.concatenate([row.r.T for row in known])[None]
+    biases = [row.wb for row in known] + [row.rb for row in known]
     return CellLayer(op_type, size, w, r, np.concatenate(biases)[None], states, attributes)
 
 
@@ -243,9 +243,9 @@ class Recurrence:
     def slices(self) -> list[tuple[str, int]]:
         """Kinds of the atoms of slices, with their number of elements."""
         sizes = {
-            each.vector.single.kind: each.vector.size
-            for each in self.reader.rows.values()
-            if each.vector.single is not None
+            row.vector.single.kind: row.vector.size
+            for row in self.reader.rows.values()
+            if row.vector.single is not None
         }
         return [(kind, sizes[kind]) for kind in self.reader.taken if kind in sizes]
 
@@ -373,14 +373,14 @@ def write_layer(site: Site, loop: Recurrence, layer: CellLayer, x: str) -> list[
         site.reshape(site.name(loop.first + at), [1, rows, layer.size]) for at in layer.states
     ]
     sequence = _sequence(site, loop, x, rows)
-    weights = [site.const(each, element, "weights") for each in (layer.w, layer.r, layer.b)]
-    found = site.ops(
+    weights = [site.const(value, element, "weights") for value in (layer.w, layer.r, layer.b)]
+    results = site.ops(
         layer.op_type, sequence, *weights, "", *starts, count=1 + len(starts),
         hidden_size=layer.size, **layer.attributes,
     )  # fmt: skip
-    outputs = [_last(site, loop, layer, found, at) for at in range(loop.count)]
+    outputs = [_last(site, loop, layer, results, at) for at in range(loop.count)]
     scanned = range(loop.count, len(loop.body.outputs) - loop.before)
-    return [*outputs, *(_stacked(site, loop, layer, found[0], at) for at in scanned)]
+    return [*outputs, *(_stacked(site, loop, layer, results[0], at) for at in scanned)]
 
 
 def _sequence(site: Site, loop: Recurrence, x: str, rows: int) -> str:
@@ -423,7 +423,7 @@ def _last(site: Site, loop: Recurrence, layer: CellLayer, found: Sequence[str], 
 def _gathered(site: Site, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
     """A sequence to which each step appends the state of the layer."""
     own, name = loop.body.inputs[loop.first + at], loop.body.outputs[loop.before + at]
-    maker = next((each for each in loop.body.nodes if name in each.outputs), None)
+    maker = next((node for node in loop.body.nodes if name in node.outputs), None)
     inserts = maker is not None and maker.op_type == "SequenceInsert"
     appended = "what is appended is the state of the layer"
     require(inserts and not elements_of(site, site.name(loop.first + at)), appended)

@@ -25,8 +25,8 @@ def require_range(site: Site, position: int, target: Range) -> None:
     Raises:
         UnfitError: they may be beyond; the reason names what leaves them open.
     """
-    found = site.range(position)
-    if found is None or not found.within(target):
+    bounds = site.range(position)
+    if bounds is None or not bounds.within(target):
         raise _beyond(site, site.input(position), target)
 
 
@@ -39,8 +39,8 @@ def require_result(site: Site, target: Range, position: int = 0) -> None:
     result = site.output(position)
     if result is None or result.dtype not in INTEGERS:
         return
-    found = site.result_range(position)
-    if found is None or not found.within(target) or site.may_wrap(position):
+    bounds = site.result_range(position)
+    if bounds is None or not bounds.within(target) or site.may_wrap(position):
         raise _beyond(site, result, target)
 
 

@@ -81,8 +81,8 @@ class Vector:
     def times(self, matrix: NDArray[np.float64]) -> Vector:
         """Return the product with a matrix from the right."""
         terms: dict[Monomial, Factor] = {
-            each: factor * matrix if isinstance(factor, float) else factor @ matrix
-            for each, factor in self.terms.items()
+            term: factor * matrix if isinstance(factor, float) else factor @ matrix
+            for term, factor in self.terms.items()
         }
         return _vector(matrix.shape[1], terms, self.whole_constant @ matrix)
 
@@ -97,7 +97,7 @@ class Vector:
         """Return the product with one number, or with one for each element."""
         if by.size == 1:
             number = float(by.reshape(-1)[0])
-            terms = {each: factor * number for each, factor in self.terms.items()}
+            terms = {term: factor * number for term, factor in self.terms.items()}
             return _vector(self.size, terms, self.constant * number)
         return self.times(np.diag(np.broadcast_to(by.reshape(-1), (self.size,))))
 
@@ -160,7 +160,7 @@ class Space:
 
     def _polynomial(self, vector: Vector) -> Vector:
         """A vector whose factors are numbers, and whose constant is one number."""
-        plain = all(isinstance(each, float) for each in vector.terms.values())
+        plain = all(isinstance(term, float) for term in vector.terms.values())
         if plain and np.unique(vector.constant).size == 1:
             return _vector(vector.size, vector.terms, vector.constant[:1])
         return self._as_vector(self._atom("linear", vector.size, vector))
@@ -178,17 +178,17 @@ class Space:
 
 def joined(vectors: Sequence[Vector]) -> Vector:
     """Return vectors one after the other."""
-    size = sum(each.size for each in vectors)
+    size = sum(vector.size for vector in vectors)
     total, start = _vector(size, {}, np.zeros(size)), 0
-    for each in vectors:
-        place = np.zeros((each.size, size))
-        place[:, start : start + each.size] = np.eye(each.size)
-        total, start = total.plus(each.times(place)), start + each.size
+    for vector in vectors:
+        place = np.zeros((vector.size, size))
+        place[:, start : start + vector.size] = np.eye(vector.size)
+        total, start = total.plus(vector.times(place)), start + vector.size
     return total
 
 
 def _vector(size: int, terms: dict[Monomial, Factor], constant: NDArray[np.float64]) -> Vector:
-    plain = {each: _plainest(factor) for each, factor in terms.items()}
+    plain = {term: _plainest(factor) for term, factor in terms.items()}
     return Vector(
         size, {each: factor for each, factor in plain.items() if not is_number(factor, 0)}, constant
     )
@@ -210,7 +210,7 @@ def _sum(one: Factor, other: Factor, size: int) -> Factor:
         return one + other
     if is_number(one, 0.0) or is_number(other, 0.0):
         return other if is_number(one, 0.0) else one
-    a, b = (each * np.eye(size) if isinstance(each, float) else each for each in (one, other))
+    a, b = (value * np.eye(size) if isinstance(value, float) else value for value in (one, other))
     return a + b
 
 
@@ -355,7 +355,7 @@ class Reader:
         if dims is None or places[0].size != 1:
             raise _UnreadError
         axis %= len(dims)
-        numbers = tuple(int(each.reshape(-1)[0]) % dims[axis] for each in places)
+        numbers = tuple(int(place.reshape(-1)[0]) % dims[axis] for place in places)
         taken = Taken(name, axis, numbers)
         kind = f"slice of {name} along {axis} at {numbers}"
         self.taken[kind] = taken
@@ -399,7 +399,7 @@ def _common(one: Rows, other: Rows) -> Shape:
     Raises:
         ValueError: rows that are not constant are repeated.
     """
-    dims = tuple(int(each) for each in np.broadcast_shapes(one.dims, other.dims))
+    dims = tuple(int(shape) for shape in np.broadcast_shapes(one.dims, other.dims))
     rows = int(np.prod(dims[:-1], dtype=np.int64))
     for each in (one, other):
         if each.vector.terms and (each.rows, each.dims[-1]) != (rows, dims[-1]):
@@ -465,11 +465,11 @@ def _slice(reader: Reader, node: BodyNode) -> list[Rows]:
 
 def _concat(reader: Reader, node: BodyNode) -> list[Rows]:
     parts = [reader.rows[name] for name in node.inputs]
-    if not all(_is_last(node.attributes["axis"], each) for each in parts):
+    if not all(_is_last(node.attributes["axis"], part) for part in parts):
         raise _UnreadError
-    if len({each.dims[:-1] for each in parts}) != 1:
+    if len({part.dims[:-1] for part in parts}) != 1:
         raise _UnreadError
-    return [parts[0].of(joined([each.vector for each in parts]))]
+    return [parts[0].of(joined([part.vector for part in parts]))]
 
 
 def _view(reader: Reader, node: BodyNode) -> list[Rows]:

@@ -41,11 +41,11 @@ def matrix(axis: ResizedAxis, site: Site, mode: str) -> NDArray[np.float64]:
     if site.integer("exclude_outside", 0):
         weights = np.where(inside, weights, 0)
     weights = weights / weights.sum(axis=1, keepdims=True)
-    found = np.zeros((axis.count, axis.size))
+    values = np.zeros((axis.count, axis.size))
     rows = np.broadcast_to(np.arange(axis.count)[:, None], taps.shape)
-    np.add.at(found, (rows, np.clip(taps, 0, axis.size - 1)), weights)
-    found[axis.outside(mode)] = 0
-    return found
+    np.add.at(values, (rows, np.clip(taps, 0, axis.size - 1)), weights)
+    values[axis.outside(mode)] = 0
+    return values
 
 
 def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
@@ -109,8 +109,8 @@ def _check_change(
 
 def _given(site: Site, position: int) -> bool:
     """True if an input is there and not empty."""
-    found = site.tensor(position)
-    return found is not None and found.dims != (0,)
+    tensor = site.tensor(position)
+    return tensor is not None and tensor.dims != (0,)
 
 
 def _by_sizes(
@@ -138,9 +138,9 @@ def with_outside(site: Site, y: str, axes: Sequence[ResizedAxis], mode: str) -> 
         return y
     size = prod(part.size for part in parts.values())
     require(size <= _MOST_OUTSIDE, "at most 2^24 elements are cropped")
-    found = np.zeros((1,) * len(axes), np.bool_)
+    values = np.zeros((1,) * len(axes), np.bool_)
     for axis, part in parts.items():
-        found = found | part.reshape([-1 if at == axis else 1 for at in range(len(axes))])
-    outside = site.const(found, DType.BOOL, "outside")
+        values = values | part.reshape([-1 if at == axis else 1 for at in range(len(axes))])
+    outside = site.const(values, DType.BOOL, "outside")
     value = site.scalar(site.number("extrapolation_value", 0.0))
     return site.op("Where", outside, value, y)

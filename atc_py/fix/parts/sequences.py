@@ -196,7 +196,7 @@ def _parts(given: SourceTensor, size: int) -> list[int]:
         return []
     numbers = given.const.numpy()
     if given.dims:
-        return [int(each) for each in numbers]
+        return [int(number) for number in numbers]
     part = int(numbers)
     require(part > 0, "the parts have elements")
     return [min(part, size - start) for start in range(0, size, part)]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from atc_py.fix.facts import FLOATS
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
@@ -61,13 +60,13 @@ class Activation:
     def write(self, site: Site, x: str) -> str:
         """Write the function of `x`."""
         if self.clip:
-            bounds = [site.scalar(each, "clip") for each in (-self.clip, self.clip)]
+            bounds = [site.scalar(value, "clip") for value in (-self.clip, self.clip)]
             x = site.op("Min", site.op("Max", x, bounds[0]), bounds[1])
         if self.name in _OPERATORS:
             names = ("alpha", "beta")[: len(self.values)]
             given: dict[str, Any] = dict(zip(names, self.values, strict=True))
             return site.op(_OPERATORS[self.name], x, **given)
-        alpha, beta = (site.scalar(each, "factor") for each in self.values)
+        alpha, beta = (site.scalar(value, "factor") for value in self.values)
         if self.name == "affine":
             return site.op("Add", site.op("Mul", x, alpha), beta)
         return site.op("Mul", site.op("Tanh", site.op("Mul", x, beta)), alpha)
@@ -87,10 +86,10 @@ def activations_of(site: Site, defaults: Sequence[str]) -> list[Activation]:
             value is missing that engines complete differently.
     """
     given = site.node.attributes.get("activations") or tuple(defaults)
-    names = [str(each).lower() for each in given] if isinstance(given, tuple) else []
+    names = [str(value).lower() for value in given] if isinstance(given, tuple) else []
     known = len(names) == len(defaults) and all(each in _DEFAULTS for each in names)
     require(known, "the activations are ONNX's")
-    lists = [list(_floats(site, f"activation_{each}")) for each in ("alpha", "beta")]
+    lists = [list(_floats(site, f"activation_{attribute}")) for attribute in ("alpha", "beta")]
     clip = site.number("clip", 0.0)
     return [Activation(name, tuple(_values(name, lists)), clip) for name in names]
 
@@ -135,7 +134,7 @@ def unrolled(site: Site, layer: UnrolledLayer) -> list[str]:
         UnfitError: the layer is not float, its sequence is not the first axis or too long, or dims
             are open.
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     require(not site.integer("layout", 0), "the sequence is the first axis")
     steps = site.shape(0)[0]
     require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps")
@@ -165,8 +164,8 @@ def require_finite_weights(site: Site) -> None:
         UnfitError: there is such a weight.
     """
     given = (site.tensor(position) for position in _WEIGHTS)
-    known = [each.const for each in given if each is not None and each.const is not None]
-    finite = all(np.isfinite(each.numpy()).all() for each in known)
+    known = [value.const for value in given if value is not None and value.const is not None]
+    finite = all(np.isfinite(row.numpy()).all() for row in known)
     require(finite, "constant weights are finite")
 
 

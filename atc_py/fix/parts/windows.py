@@ -78,11 +78,11 @@ class Images:
         """Attributes of a Conv node of this geometry."""
         return {
             "auto_pad": None,
-            "dilations": [each.dilation for each in self.axes],
+            "dilations": [axis.dilation for axis in self.axes],
             "group": self.group,
-            "kernel_shape": [each.taps for each in self.axes],
-            "pads": [*(each.begin for each in self.axes), *(each.end for each in self.axes)],
-            "strides": [each.stride for each in self.axes],
+            "kernel_shape": [axis.taps for axis in self.axes],
+            "pads": [*(axis.begin for axis in self.axes), *(axis.end for axis in self.axes)],
+            "strides": [axis.stride for axis in self.axes],
         }
 
 
@@ -208,7 +208,7 @@ def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
     size = site.shape(0)[_FIRST:]
     rank = len(size)
     taps = site.integers("kernel_shape")
-    strides, dilations = (site.integers(each) or (1,) * rank for each in ("strides", "dilations"))
+    strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))
     pads = site.integers("pads") or (0,) * (2 * rank)
     mode = site.text("auto_pad", "NOTSET")
     # onnxruntime's kernels and ONNX disagree on other SAME pads: no form suits all.
@@ -262,7 +262,7 @@ def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
 
 def take(site: Site, x: str, axis: int, positions: Sequence[int], size: int) -> str:
     """Write the elements of `x` at constant positions along an axis of `size` elements."""
-    found = [int(each) for each in positions]
+    found = [int(position) for position in positions]
     if found == list(range(size)):
         return x
     step = found[1] - found[0] if len(found) > 1 else 1
@@ -279,11 +279,11 @@ def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.floa
         axes: of the pool.
         pads: whether taps in the stated pads count.
     """
-    found = np.ones((1,) * len(axes))
-    for at, each in enumerate(axes):
-        counted = each.axis.taps / each.counted(pads=pads)
-        found = found * counted.reshape([-1 if other == at else 1 for other in range(len(axes))])
-    return found
+    values = np.ones((1,) * len(axes))
+    for at, axis in enumerate(axes):
+        counted = axis.axis.taps / axis.counted(pads=pads)
+        values = values * counted.reshape([-1 if other == at else 1 for other in range(len(axes))])
+    return values
 
 
 def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int) -> str:
@@ -291,13 +291,13 @@ def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int)
 
     It is a convolution of each channel by itself, whose filter has one number.
     """
-    taps = [each.axis.taps for each in axes]
+    taps = [axis.axis.taps for axis in axes]
     weight = np.full((channels, 1, *taps), 1 / float(np.prod(taps)))
     attributes: dict[str, Any] = {
         "kernel_shape": taps,
-        "strides": [each.axis.stride for each in axes],
-        "dilations": [each.axis.dilation for each in axes],
-        "pads": [*(each.axis.begin for each in axes), *(each.reach for each in axes)],
+        "strides": [axis.axis.stride for axis in axes],
+        "dilations": [axis.axis.dilation for axis in axes],
+        "pads": [*(axis.axis.begin for axis in axes), *(axis.reach for axis in axes)],
         "group": channels,
     }
     return site.op("Conv", x, site.const(weight, site.element, "weight"), **attributes)

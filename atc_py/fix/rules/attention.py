@@ -58,8 +58,8 @@ def attention_as_products(site: Site) -> Sequence[str]:
 
     Softmax(cap(q k' * scale) + mask) v for every head (Attention-23 to -25 of ONNX).
     """
-    inputs = [each for each in site.node.inputs[:3] if each is not None]
-    same = site.element in FLOATS and all(each.dtype is site.element for each in inputs)
+    inputs = [tensor for tensor in site.node.inputs[:3] if tensor is not None]
+    same = site.element in FLOATS and all(tensor.dtype is site.element for tensor in inputs)
     require(same, "the dtype is float16 or float32")
     apart = len(site.shape(0)) == _HEADS_APART
     counts = [site.integer("q_num_heads", 0), *[site.integer("kv_num_heads", 0)] * 2]
@@ -75,7 +75,7 @@ def attention_as_products(site: Site) -> Sequence[str]:
         )
     dims = _dims(site, counts, past, apart=apart)
     allowed, bias, keep = _mask(site, dims, past)
-    found = attend(
+    attended = attend(
         site, q, k, v, dims,
         scale=site.number("scale", 0.0) or dims.size**-0.5,
         softcap=site.number("softcap", 0.0),
@@ -83,8 +83,8 @@ def attention_as_products(site: Site) -> Sequence[str]:
         keep=keep,
         wide=site.element is DType.FLOAT16 and site.integer("softmax_precision", 0) == _FLOAT,
     )  # fmt: skip
-    y = found.y if apart else merged(site, found.y)
-    return [y, k, v, _products(site, found, allowed) if site.output(3) is not None else ""]
+    y = attended.y if apart else merged(site, attended.y)
+    return [y, k, v, _products(site, attended, allowed) if site.output(3) is not None else ""]
 
 
 def _dims(site: Site, counts: Sequence[int], past: int, *, apart: bool) -> HeadDims:
@@ -204,7 +204,7 @@ def fused_attention_as_products(site: Site) -> Sequence[str]:
 
     Attention of the heads of x W + b (onnxruntime's Attention).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     require(not site.integer("do_rotary", 0), "no rotary embedding")
     shared = site.integer("past_present_share_buffer", 0)
     require(not shared, "past and present share no buffer")
@@ -226,15 +226,15 @@ def fused_attention_as_products(site: Site) -> Sequence[str]:
     keys = past + positions
     dims = HeadDims(batch, heads, heads, positions, keys, widths[0] // heads, widths[2] // heads)
     terms = [] if site.tensor(_FUSED_SCORE_BIAS) is None else [site.name(_FUSED_SCORE_BIAS)]
-    found = attend(
+    attended = attend(
         site, q, k, v, dims,
         scale=site.number("scale", 0.0) or dims.size**-0.5,
         biases=[*terms, *mask_term(site, _FUSED_KEY_MASK, dims)],
     )  # fmt: skip
     present = ""
     if site.output(1) is not None:
-        present = site.op("Concat", *(site.unsqueeze(each, [0]) for each in (k, v)), axis=0)
-    return [merged(site, found.y), present]
+        present = site.op("Concat", *(site.unsqueeze(value, [0]) for value in (k, v)), axis=0)
+    return [merged(site, attended.y), present]
 
 
 def _state(site: Site, at: int) -> str:
@@ -268,7 +268,7 @@ def multi_head_attention_as_products(site: Site) -> Sequence[str]:
 
     Softmax(q k' * scale + masks) v for every head (onnxruntime's MultiHeadAttention).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     alone = site.tensor(_SHARED) is None and site.tensor(_SHARED + 1) is None
     require(alone, "past and present share no buffer")
     require(site.output(3) is None, "the products are not an output")
@@ -287,12 +287,12 @@ def multi_head_attention_as_products(site: Site) -> Sequence[str]:
     keys = past + (k[2] if apart else k[1])
     width = v[3] if apart else v[2] // heads
     dims = HeadDims(q[0], heads, heads, q[1], keys, q[2] // heads, width)
-    found = attend(
+    attended = attend(
         site, query, key, value, dims,
         scale=site.number("scale", 0.0) or dims.size**-0.5,
         biases=_multi_head_terms(site, dims),
     )  # fmt: skip
-    return [merged(site, found.y), key, value]
+    return [merged(site, attended.y), key, value]
 
 
 def _projected(site: Site, heads: int, *, apart: bool) -> list[str]:
@@ -324,7 +324,7 @@ _CODED_BIAS, _STEP, _WEIGHT_STEP, _CODED_KEY_MASK, _ZERO, _WEIGHT_ZERO, _CODED_P
 def _case(**attributes: int) -> RuleCase:
     """An attention over 3 positions of 8 elements."""
     weights = np.random.default_rng(5).integers(-99, 99, (8, 24)).astype(np.int8)
-    steps = [ConstInput(np.array(each, np.float32)) for each in (0.01, 0.002)]
+    steps = [ConstInput(np.array(number, np.float32)) for number in (0.01, 0.002)]
     zeros = [ConstInput(np.array(120, np.uint8)), ConstInput(np.array(0, np.int8))]
     inputs = (Fed((1, 3, 8), DType.UINT8), ConstInput(weights), data(24), *steps, None, *zeros)
     return RuleCase("QAttention", inputs, attributes, opset=1, domain="com.microsoft")
@@ -364,5 +364,7 @@ def q_attention_as_products(site: Site) -> str:
     size = width // heads
     dims = HeadDims(batch, heads, heads, positions, positions, size, size)
     scale = site.number("scale", 0.0) or size**-0.5
-    found = attend(site, q, k, v, dims, scale=scale, biases=mask_term(site, _CODED_KEY_MASK, dims))
-    return merged(site, found.y)
+    attended = attend(
+        site, q, k, v, dims, scale=scale, biases=mask_term(site, _CODED_KEY_MASK, dims)
+    )
+    return merged(site, attended.y)

@@ -61,7 +61,7 @@ def if_as_where(site: Site) -> Sequence[str]:
     bodies = [body_of(site, name) for name in _BRANCHES]
     known = site.node.branches
     require(set(known) >= set(_BRANCHES), "both branches can be read")
-    inner = [each for name in _BRANCHES for each in known[name].nodes]
+    inner = [node for name in _BRANCHES for node in known[name].nodes]
     constants = site.around.graph.consts if site.around is not None else {}
     repeated = site.work is not None and may_repeat_always(site.work.proto, constants)
     require(
@@ -116,7 +116,7 @@ def _choice(
         first = site.op("And", condition, then)
         second = site.op("And", site.op("Not", condition), other)
         return site.op("Or", first, second)
-    rows = [site.reshape(each, [1, *shape]) for each in (other, then)]
+    rows = [site.reshape(value, [1, *shape]) for value in (other, then)]
     place = site.cast(condition, DType.INT32)
     return site.op("Gather", site.op("Concat", *rows, axis=0), place, axis=0)
 

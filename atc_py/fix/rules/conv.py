@@ -22,7 +22,7 @@ from atc_py.fix.parts.windows import (
     require_known_windows,
     same_pads,
 )
-from atc_py.fix.writing import FLOATS, REORDERED, Site, case, data, require, rule
+from atc_py.fix.writing import REORDERED, Site, case, data, require, rule
 
 
 @rule(
@@ -38,11 +38,11 @@ def conv_attributes(site: Site) -> Sequence[str]:
     """
     size, taps = site.shape(0)[2:], site.shape(1)[2:]
     ones = (1,) * len(taps)
-    strides, dilations = (site.integers(each) or ones for each in ("strides", "dilations"))
+    strides, dilations = (site.integers(name) or ones for name in ("strides", "dilations"))
     pads = site.integers("pads") or (0,) * (2 * len(taps))
     mode = site.text("auto_pad", "NOTSET")
     if mode in SAME:
-        spans = [(tap - 1) * each + 1 for tap, each in zip(taps, dilations, strict=True)]
+        spans = [(tap - 1) * dilation + 1 for tap, dilation in zip(taps, dilations, strict=True)]
         pairs = [
             same_pads(dim, span, stride, mode)
             for dim, span, stride in zip(size, spans, strides, strict=True)
@@ -347,7 +347,7 @@ def conv_3d_as_slices(site: Site) -> str:
     """
     x, w = site.shape(0), site.shape(1)
     require(len(x) == _VOLUMES, "X has rank 5")
-    strides, dilations = (site.integers(each, (1, 1, 1)) for each in ("strides", "dilations"))
+    strides, dilations = (site.integers(name, (1, 1, 1)) for name in ("strides", "dilations"))
     pads = _pads(site, strides, dilations)
     depth = (x[2] + pads[0] + pads[3] - (w[2] - 1) * dilations[0] - 1) // strides[0] + 1
     require(depth > 0, "Y has slices")
@@ -477,7 +477,7 @@ def causal_conv_as_conv(site: Site) -> Sequence[str]:
     a convolution of each channel over the past and x (CausalConvWithState-27 of ONNX and that of
     onnxruntime).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     plain = not any(site.integer(name, 0) for name in _OTHER_LAYOUTS)
     require(plain, "the state has no window")
     dims = site.shape(0)

@@ -9,7 +9,6 @@ import numpy as np
 from atc_py.fix.parts.attention import HeadDims, attend, causal_term, merged, split_heads
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.writing import (
-    FLOATS,
     REORDERED,
     ConstInput,
     DType,
@@ -52,7 +51,7 @@ def rotated(  # noqa: PLR0913  (what is rotated, by what, and how)
     real = site.op("Sub", site.op("Mul", a, cos), site.op("Mul", b, sin))
     imaginary = site.op("Add", site.op("Mul", a, sin), site.op("Mul", b, cos))
     if interleaved:
-        parts = [site.reshape(each, [*dims[:last], half, 1]) for each in (real, imaginary)]
+        parts = [site.reshape(value, [*dims[:last], half, 1]) for value in (real, imaginary)]
         y = site.reshape(site.op("Concat", *parts, axis=last + 1), [*dims[:last], width])
     else:
         y = site.op("Concat", real, imaginary, axis=last)
@@ -132,18 +131,18 @@ def group_query_attention_as_products(site: Site) -> Sequence[str]:
     if past:
         k, v = (_joined(site, _GROUPED_PAST + at, new, past) for at, new in enumerate((k, v)))
     dims = HeadDims(batch, heads, groups, queries, total, size, size)
-    found = attend(
+    attended = attend(
         site, q, k, v, dims,
         scale=site.number("scale", 0.0) or size**-0.5,
         softcap=site.number("softcap", 0.0),
         biases=_terms(site, dims),
         sink=_sink(site, dims),
     )  # fmt: skip
-    return [merged(site, found.y), k, v]
+    return [merged(site, attended.y), k, v]
 
 
 def _require_plain(site: Site) -> None:
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     others = [site.tensor(at) for at in (_POSITIONS, *range(_OTHERS, len(site.node.inputs)))]
     require(not any(others), "there are no positions, scales or norms")
     require(not site.integer("sliding_window_cache", 0), "the cache does not slide")
@@ -171,7 +170,7 @@ def _rotated(site: Site, x: str, dims: tuple[int, ...], past: int) -> str:
 
 def _joined(site: Site, at: int, new: str, past: int) -> str:
     require(site.input(at).dtype is site.element, "the cache is not quantized")
-    used = any(site.output(each) is not None for each in (1, 2))
+    used = any(site.output(number) is not None for number in (1, 2))
     length = site.shape(at)[2]
     exact = length == past or (length > past and not used)
     require(exact, "the cache holds no more than the past")
@@ -233,7 +232,7 @@ def rotary_as_products(site: Site) -> str:
     Pairs of elements turned by the angle of their position (RotaryEmbedding-23 of ONNX and that of
     onnxruntime).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     require(not site.integer("is_packed_batching", 0), "sequences are not packed")
     require(site.number("scale", 1.0) == 1, "the scale is 1")
     cos_at, ids_at = (2, 1) if site.node.domain else (1, 3)
@@ -337,7 +336,7 @@ def linear_attention_unroll(site: Site) -> Sequence[str]:
     S' = exp(g) S + k (b (v - k' exp(g) S)), o = scale q' S' of every step (LinearAttention-27 of
     ONNX and that of onnxruntime).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     require(not site.integer("state_window", 0), "the state has no window")
     batch, steps, _ = site.shape(0)
     require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps")

@@ -71,7 +71,7 @@ def cast_to_int8_wrapped(site: Site) -> str:
     require(site.opset >= _WITH_MOD, "opset 10 or more")
     size = site.const(_SIZE, DType.INT32, "size")
     rest = site.cast(site.op("Mod", site.name(0), size, fmod=1), DType.FLOAT32)
-    size, half = (site.const(each, DType.FLOAT32) for each in (_SIZE, _HALF))
+    size, half = (site.const(value, DType.FLOAT32) for value in (_SIZE, _HALF))
     turns = site.op("Floor", site.op("Div", site.op("Add", rest, half), size))
     low = site.op("Sub", rest, site.op("Mul", turns, size))
     return site.cast(low, DType.INT8)
@@ -364,7 +364,7 @@ def bitwise_as_arithmetic(site: Site) -> str:
     signed = found.low < 0
     size = site.const(2 ** (bits + 1), DType.INT32, "size")
     if signed:
-        a, b = (site.op("Mod", each, size) for each in (a, b))
+        a, b = (site.op("Mod", part, size) for part in (a, b))
     both = _both(site, a, b, bits + signed)
     y = both
     if site.node.op_type != "BitwiseAnd":

@@ -7,7 +7,6 @@ import numpy as np
 from atc_py.fix.ranges import Range
 from atc_py.fix.writing import (
     EQUAL,
-    FLOATS,
     REORDERED,
     DType,
     Fed,
@@ -32,8 +31,8 @@ def tan_as_quotient(site: Site) -> str:
 
     Tan x = sin x / cos x.
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
-    sine, cosine = (site.op(each, site.name(0)) for each in ("Sin", "Cos"))
+    site.floats(0)
+    sine, cosine = (site.op(op, site.name(0)) for op in ("Sin", "Cos"))
     return site.op("Div", sine, cosine)
 
 
@@ -107,7 +106,7 @@ _ALPHA, _GAMMA = 1.6732632423543772, 1.0507009873554805
 )
 def selu_as_elu(site: Site) -> str:
     """Selu with factors of its own -> Elu with alpha, Mul by gamma, if X is float16 or float32."""
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     y = site.op("Elu", site.name(0), alpha=site.number("alpha", _ALPHA))
     return site.op("Mul", y, site.scalar(site.number("gamma", _GAMMA), "gamma"))
 
@@ -182,7 +181,7 @@ def p_relu_as_relus(site: Site) -> str:
 
     Slope * min(x, 0) + max(x, 0) = Relu(x) - slope * Relu(-x).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     x, slope = site.name(0), site.input(1).const
     if slope is None or not np.isfinite(slope.numpy()).all():
         below = site.op("Mul", x, site.name(1))
@@ -204,7 +203,7 @@ def thresholded_relu_as_where(site: Site) -> str:
 
     Elements up to alpha are chosen to be 0, not multiplied by it.
     """
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     alpha = site.scalar(site.number("alpha", 1.0), "alpha")
     above = site.op("Greater", site.name(0), alpha)
     return site.op("Where", above, site.name(0), site.scalar(0.0, "zero"))
@@ -276,8 +275,8 @@ def pow_with_cast(site: Site) -> str:
         exact = (value.astype(site.element.numpy).astype(value.dtype) == value).all()
         require(exact, "the exponent is exact in the dtype of the base")
     else:
-        found = site.range(1)
-        fits = found is not None and max(-found.low, found.high) <= 2**11
+        bounds = site.range(1)
+        fits = bounds is not None and max(-bounds.low, bounds.high) <= 2**11
         require(fits, "the exponent is at most 2048 in magnitude")
     return site.op("Pow", site.name(0), site.cast(exponent.name, site.element))
 
@@ -301,7 +300,7 @@ def mod_with_sign(site: Site) -> str:
     skip_unless(not site.integer("fmod", 0) and site.element in {*_NARROW, *_HALF})
     a, b = site.name(0), site.name(1)
     if site.element in _NARROW:
-        a, b = (site.cast(each, DType.INT32) for each in (a, b))
+        a, b = (site.cast(value, DType.INT32) for value in (a, b))
         y = _added_always(site, a, b)
         return site.cast(y, site.element)
     half = _HALF[site.element]
@@ -322,7 +321,7 @@ def _added_where_signs_differ(site: Site, a: str, b: str) -> str:
     """Write a sum of numbers of opposite signs, which does not overflow."""
     zero = site.const(0, DType.INT32, "zero")
     rest = site.op("Mod", a, b, fmod=1)
-    negative = [site.op("Less", each, zero) for each in (rest, b)]
+    negative = [site.op("Less", value, zero) for value in (rest, b)]
     same = site.op("Or", site.op("Equal", *negative), site.op("Equal", rest, zero))
     return site.op("Add", rest, site.op("Where", same, zero, b))
 
@@ -357,15 +356,15 @@ def where_as_gather(site: Site) -> str:
     require(dtype in _UNCHOSEN, "the dtype is bool or an integer")
     shapes = [site.shape(position) for position in range(3)]
     dims = np.broadcast_shapes(*shapes)
-    sizes = [int(np.prod(each, dtype=np.int64)) for each in (shapes[1], dims)]
+    sizes = [int(np.prod(value, dtype=np.int64)) for value in (shapes[1], dims)]
     require(0 < sizes[1] <= _MOST_ELEMENTS, "the result is small enough")
     starts = (0, sizes[0])
     places = [
         np.broadcast_to(np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape), dims) + start
         for start, shape in zip(starts, shapes[1:], strict=True)
     ]
-    chosen = site.op("Where", condition, *(site.const(each, DType.INT32) for each in places))
-    row = site.op("Concat", *(site.reshape(each, [-1]) for each in (x, y)), axis=0)
+    chosen = site.op("Where", condition, *(site.const(place, DType.INT32) for place in places))
+    row = site.op("Concat", *(site.reshape(value, [-1]) for value in (x, y)), axis=0)
     return site.op("Gather", row, chosen, axis=0)
 
 

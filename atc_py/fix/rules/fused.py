@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from atc_py.fix.writing import FLOATS, REORDERED, DType, Fed, Site, case, data, require, rule
+from atc_py.fix.writing import REORDERED, DType, Fed, Site, case, data, require, rule
 
 # Activations that are operators, and the attributes that their values become.
 _NAMES: dict[str, tuple[str, ...]] = {
@@ -43,7 +43,7 @@ def fused_activation(site: Site, x: str, name: str, values: Sequence[float]) -> 
         return site.op("Mul", x, gate)
     known = name in {"Clip", "ParametricSoftplus", "ScaledTanh"} and len(values) >= _PAIR
     require(known, "the activation is known")
-    first, second = (site.scalar(each, "factor") for each in values[:_PAIR])
+    first, second = (site.scalar(value, "factor") for value in values[:_PAIR])
     if name == "Clip":
         return site.op("Min", site.op("Max", x, first), second)
     inner = "Tanh" if name == "ScaledTanh" else "Softplus"
@@ -87,14 +87,14 @@ def fused_conv_as_steps(site: Site) -> str:
     Activation(Conv(X, W, B) + Z) (onnxruntime's FusedConv).
     """
     given: dict[str, Any] = {
-        name: each for name, each in site.node.attributes.items() if name not in _OWN
+        name: attribute for name, attribute in site.node.attributes.items() if name not in _OWN
     }
     inputs = [site.name(at) for at in range(3)]
     y = site.op("Conv", *(inputs if inputs[-1] else inputs[:-1]), **given)
     if site.tensor(_ADDED) is not None:
         y = site.op("Add", y, site.name(_ADDED))
     values = site.node.attributes.get("activation_params", ())
-    numbers = tuple(float(each) for each in values) if isinstance(values, tuple) else ()
+    numbers = tuple(float(value) for value in values) if isinstance(values, tuple) else ()
     return fused_activation(site, y, site.text("activation", ""), numbers)
 
 
@@ -115,11 +115,13 @@ def fused_gemm_as_steps(site: Site) -> str:
     Activation(alpha A' B' + beta C) (onnxruntime's FusedGemm).
     """
     given: dict[str, Any] = {
-        name: each
-        for name, each in site.node.attributes.items()
+        name: attribute
+        for name, attribute in site.node.attributes.items()
         if not name.startswith(("activation", "leaky_relu"))
     }
-    y = site.op("Gemm", *(each.name for each in site.node.inputs if each is not None), **given)
+    y = site.op(
+        "Gemm", *(tensor.name for tensor in site.node.inputs if tensor is not None), **given
+    )
     numbers = [site.number(name, 0.0) for name in _VALUES if name in site.node.attributes]
     return fused_activation(site, y, site.text("activation", ""), numbers)
 
@@ -141,7 +143,7 @@ def fused_mat_mul_as_steps(site: Site) -> str:
 
     Alpha * A' B' with either operand transposed in its last two axes (onnxruntime's FusedMatMul).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     operands = [_operand(site, at, letter) for at, letter in enumerate("AB")]
     alpha = site.number("alpha", 1.0)
     product = site.op("MatMul", *operands)

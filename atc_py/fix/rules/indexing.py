@@ -89,7 +89,7 @@ def compress_as_gather(site: Site) -> str:
         size = dims[axis]
     else:
         x = site.reshape(x, [-1])
-        known = [each for each in dims if isinstance(each, int)]
+        known = [dim for dim in dims if isinstance(dim, int)]
         size = prod(known) if len(known) == len(dims) else None
     if isinstance(size, int):
         chosen = chosen[chosen < size]  # a condition that is too long is cut off
@@ -115,9 +115,9 @@ def gather_from_start(site: Site) -> Sequence[str]:
         first = site.integer("batch_dims", 0)
         sizes = list(dims[first : first + indices.shape[-1]])
     require(None not in sizes, "dims along indices are known")
-    found = np.where(indices < 0, indices + np.array(sizes, indices.dtype), indices)
+    values = np.where(indices < 0, indices + np.array(sizes, indices.dtype), indices)
     dtype = DType.INT32 if indices.dtype == np.int32 else DType.INT64
-    return site.again(site.name(0), site.const(found, dtype, "indices"))
+    return site.again(site.name(0), site.const(values, dtype, "indices"))
 
 
 @rule(
@@ -160,11 +160,11 @@ def one_hot_as_equal(site: Site) -> str:
     depth = int(site.constant(1).reshape(-1)[0])
     rank = len(site.dims(0)) + 1
     axis = site.axis(-1, rank)
-    places = np.arange(depth).reshape([-1 if each == axis else 1 for each in range(rank)])
+    places = np.arange(depth).reshape([-1 if place == axis else 1 for place in range(rank)])
     index = site.unsqueeze(site.name(0), [axis])
     marks = [
-        site.op("Equal", index, site.const(each, site.element, "places"))
-        for each in (places, places - depth)
+        site.op("Equal", index, site.const(value, site.element, "places"))
+        for value in (places, places - depth)
     ]
     off, on = (site.reshape(site.slice(site.name(2), 0, at, at + 1), []) for at in (0, 1))
     return site.op("Where", site.op("Or", *marks), on, off)
@@ -210,8 +210,8 @@ def scatter_elements_as_nd(site: Site) -> str:
     grid = np.indices(shape, dtype=np.int64)
     column = site.unsqueeze(indices, [rank])
     columns = [
-        column if each == axis else site.const(grid[each][..., None], label="grid")
-        for each in range(rank)
+        column if at == axis else site.const(grid[at][..., None], label="grid")
+        for at in range(rank)
     ]
     whole = column if rank == 1 else site.op("Concat", *columns, axis=rank)
     if site.element in FLOATS:
@@ -220,7 +220,7 @@ def scatter_elements_as_nd(site: Site) -> str:
         bounds = site.range(position)
         fits = bounds is not None and max(-bounds.low, bounds.high) <= _EXACT_FLOAT
         require(fits, "integers are below 2^24")
-    given, updates = (site.cast(site.name(each), DType.FLOAT32) for each in (0, 2))
+    given, updates = (site.cast(site.name(number), DType.FLOAT32) for number in (0, 2))
     return site.cast(site.op("ScatterND", given, whole, updates), site.element)
 
 
@@ -273,15 +273,15 @@ def _scatter_along(site: Site, reduction: str) -> str:
     rank = len(dims)
     axis = site.axis(0, rank)
     size, count = dims[axis], shape[axis]
-    others = [each for each in range(rank) if each != axis]
-    outer = [shape[each] for each in others]
+    others = [at for at in range(rank) if at != axis]
+    outer = [shape[other] for other in others]
     require(int(np.prod(outer, dtype=np.int64)) * size * count <= _MOST_ELEMENTS, _TOO_MANY)
     order = [*others, axis]
     data = site.transpose(site.name(0), order)
     part = data
-    for place, each in enumerate(others):
-        if shape[each] < dims[each]:
-            part = site.slice(part, place, 0, shape[each])
+    for place, other in enumerate(others):
+        if shape[other] < dims[other]:
+            part = site.slice(part, place, 0, shape[other])
     indices, updates = (
         site.transpose(name, order) for name in (_indices(site, size), site.name(2))
     )
@@ -302,7 +302,7 @@ def _scatter_along(site: Site, reduction: str) -> str:
 def _reduced(site: Site, reduction: str, data: str, given: tuple[str, str], outer: int) -> str:
     """Write the reduction of rows: data [..., n], indices and updates [..., m]."""
     over, join = _REDUCTIONS[reduction]
-    indices, updates = (site.unsqueeze(each, [outer + 1]) for each in given)
+    indices, updates = (site.unsqueeze(value, [outer + 1]) for value in given)
     size = _row(site)
     places = site.const(np.arange(size), DType.INT32, "places")
     mask = site.op("Equal", indices, places)
@@ -312,8 +312,8 @@ def _reduced(site: Site, reduction: str, data: str, given: tuple[str, str], oute
         if neutral is None
         else site.const(neutral, site.element, "neutral")
     )
-    found = site.reduce(over, site.op("Where", mask, updates, rest), [outer], keepdims=False)
-    return site.op(join, data, found)
+    y = site.reduce(over, site.op("Where", mask, updates, rest), [outer], keepdims=False)
+    return site.op(join, data, y)
 
 
 def _row(site: Site) -> int:
@@ -382,7 +382,7 @@ def tensor_scatter_as_nd(site: Site) -> str:
     places = site.unsqueeze(site.cast(places, DType.INT64), [2])
     rows = site.const(np.arange(batch)[:, None, None].repeat(count, 1), label="rows")
     whole = site.op("Concat", rows, places, axis=2)
-    order = [0, axis, *(each for each in range(1, len(dims)) if each != axis)]
+    order = [0, axis, *(index for index in range(1, len(dims)) if index != axis)]
     given = [site.transpose(site.name(at), order) for at in (0, 1)]
     y = site.op("ScatterND", given[0], whole, given[1])
     return site.transpose(y, [int(each) for each in np.argsort(order)])

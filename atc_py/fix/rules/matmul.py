@@ -19,7 +19,7 @@ def gemm_factors(site: Site) -> Sequence[str]:
     """Gemm with alpha or beta -> Gemm without factors; constant B and C are multiplied, others by
     Mul, if A is float16 or float32.
     """
-    require(site.element in FLOATS, "A is float16 or float32")
+    site.floats(0, "A")
     left, right = site.name(0), site.name(1)
     alpha = site.number("alpha", 1.0)
     if site.input(1).const is None and site.input(0).const is not None:
@@ -73,7 +73,7 @@ def terms_of(equation: str, ranks: Sequence[int]) -> tuple[list[str], str, froze
     fits = all(len(term) == rank for term, rank in zip(terms, ranks, strict=True))
     require(fits and "." not in "".join(terms), "there is a letter for each axis")
     letters = left.replace(_ELLIPSIS, "").replace(",", "")
-    once = sorted(each for each in set(letters) if letters.count(each) == 1)
+    once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
     result = right.replace(_ELLIPSIS, free) if arrow else free + "".join(once)
     known = set(result) <= set("".join(terms)) and len(set(result)) == len(result)
     require(known, "the result has letters of the operands, each once")
@@ -155,11 +155,11 @@ def _summed(site: Site, x: _Operand, needed: set[str]) -> _Operand:
 def _product(
     site: Site, a: _Operand, b: _Operand, later: set[str], sizes: Mapping[str, int]
 ) -> _Operand:
-    both = [each for each in a.letters if each in b.letters]
+    both = [letter for letter in a.letters if letter in b.letters]
     batch = [each for each in both if each in later]
     inner = [each for each in both if each not in later]
-    rows = [each for each in a.letters if each not in b.letters]
-    columns = [each for each in b.letters if each not in a.letters]
+    rows = [letter for letter in a.letters if letter not in b.letters]
+    columns = [letter for letter in b.letters if letter not in a.letters]
     product = site.op(
         "MatMul",
         _matrices(site, a, [batch, rows, inner], sizes),
@@ -216,7 +216,7 @@ def dft_as_product(site: Site) -> str:
     require(not (inverse and onesided), "an inverse has both sides")
     count = length // 2 + 1 if onesided else length
     matrix = _matrix(min(size, length), length, count, parts, inverse=bool(inverse))
-    order = [*(each for each in range(rank - 1) if each != axis), axis, rank - 1]
+    order = [*(at for at in range(rank - 1) if at != axis), axis, rank - 1]
     x = site.transpose(site.name(0), order)
     if length < size:
         x = site.slice(x, rank - 2, 0, length)

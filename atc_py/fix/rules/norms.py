@@ -10,7 +10,6 @@ import numpy as np
 
 from atc_py.fix.writing import (
     EQUAL,
-    FLOATS,
     REORDERED,
     ConstInput,
     DType,
@@ -102,9 +101,9 @@ def batch_norm_as_scale(site: Site) -> str:
     require(not trains, "it does not train")
     require(site.integer("spatial", 1) == 1, "it is of channels")
     require(site.element.is_float, "the dtype is one of floats")
-    require(all(each is None for each in site.node.outputs[1:]), "Y alone is used")
+    require(all(tensor is None for tensor in site.node.outputs[1:]), "Y alone is used")
     rank = len(site.dims(0))
-    scale, bias, mean, var = (site.constant(each).astype(np.float64) for each in range(1, 5))
+    scale, bias, mean, var = (site.constant(at).astype(np.float64) for at in range(1, 5))
     factor = scale / np.sqrt(var + site.number("epsilon", 1e-5))
     dims = [-1, *[1] * (rank - _PIXELS)]
     factors = site.const(factor.reshape(dims), site.element, "scale")
@@ -183,7 +182,7 @@ def group_norm_as_steps(site: Site) -> str:
 
     ONNX's own body takes the variance as mean(x^2) - mean(x)^2, which loses the digits of float16.
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     dims = site.shape(0)
     groups = site.integer("num_groups", 1)
     inner = (dims[1] // groups, int(np.prod(dims[2:])))
@@ -213,11 +212,11 @@ def instance_norm_as_steps(site: Site) -> str:
 
     a normalization of each channel over its pixels (InstanceNormalization-6 of ONNX).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     rank = len(site.dims(0))
     require(rank > 2, "the input has axes after its channels")  # noqa: PLR2004
     x, _, deviation = centered(site, site.name(0), range(2, rank), site.number("epsilon", 1e-5))
-    scale, bias = (site.reshape(site.name(each), [1, -1, *[1] * (rank - 2)]) for each in (1, 2))
+    scale, bias = (site.reshape(site.name(number), [1, -1, *[1] * (rank - 2)]) for number in (1, 2))
     return site.op("Add", site.op("Mul", site.op("Div", x, deviation), scale), bias)
 
 
@@ -234,8 +233,8 @@ def layer_norm_as_steps(site: Site) -> Sequence[str]:
 
     y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * scale + B (LayerNormalization-17 of ONNX).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
-    y_dtype = None if (found := site.output(0)) is None else found.dtype
+    site.floats(0)
+    y_dtype = None if (result := site.output(0)) is None else result.dtype
     require(y_dtype in {None, site.element}, "Y has the dtype of X")
     rank = len(site.dims(0))
     axes = range(site.axis(-1, rank), rank)
@@ -272,7 +271,7 @@ def simple_norm_as_steps(site: Site) -> Sequence[str]:
     x / sqrt(mean(x^2) + epsilon) * scale (SimplifiedLayerNormalization of onnxruntime,
     RMSNormalization-23).
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     skip = site.node.op_type.startswith("Skip")
     require(not skip or site.output(1) is None, "Mean is not used")
     rank = len(site.dims(0))
@@ -341,7 +340,7 @@ def lp_normalization_as_quotient(site: Site) -> str:
 
     Elements divided by their norm, or by 1 where that is 0.
     """
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     norm = _NORMS[site.integer("p", 2)]
     size = site.reduce(norm, site.name(0), [site.axis(-1, len(site.dims(0)))])
     empty = site.op("Equal", size, site.scalar(0.0, "zero"))
@@ -383,7 +382,7 @@ def hardmax_as_one_hot(site: Site) -> str:
 
     a Hardmax is 1 at the first largest element, and 0 elsewhere.
     """
-    require(site.element in FLOATS, "x is float16 or float32")
+    site.floats(0, "x")
     dims = site.shape(0)
     require(0 not in dims, "x has elements")
     old = site.node.opset < _ALONG_ONE_AXIS
@@ -449,7 +448,7 @@ def sum_of_squares(site: Site) -> str:
     if site.tensor(1) is not None:
         axes = tuple(int(each) for each in site.constant(1).reshape(-1))
     rank = len(site.dims(0))
-    over = sorted(each % rank for each in axes) or list(range(rank))
+    over = sorted(axis % rank for axis in axes) or list(range(rank))
     squares = site.op("Mul", site.name(0), site.name(0))
     keepdims = site.flag("keepdims", default=True)
     return site.reduce("ReduceSum", squares, over, keepdims=keepdims)

@@ -78,14 +78,14 @@ def average_dilated_as_conv(site: Site) -> str:
     """
     x, axes = site.shape(0), pool_axes(site)
     require(len(x) == _IMAGES, "X is images")
-    require(site.element in FLOATS, "X is float16 or float32")
-    dilated = any(each.axis.dilation > 1 for each in axes)
+    site.floats(0, "X")
+    dilated = any(axis.axis.dilation > 1 for axis in axes)
     require(dilated, "the window is dilated")
     pads = site.flag("count_include_pad", default=False)
-    counts = [each.counted(pads=pads) for each in axes]
-    require(min(each.min() for each in counts) > 0, "each window meets X")
+    counts = [axis.counted(pads=pads) for axis in axes]
+    require(min(count.min() for count in counts) > 0, "each window meets X")
     mean = mean_of_windows(site, site.name(0), axes, x[1])
-    taps = float(np.prod([each.axis.taps for each in axes]))
+    taps = float(np.prod([axis.axis.taps for axis in axes]))
     share = taps / np.multiply.outer(*counts)
     if (share == 1).all():
         return mean
@@ -132,15 +132,15 @@ def lp_pool_as_average(site: Site) -> str:
     """
     x, axes = site.shape(0), pool_axes(site)
     require(len(x) == _IMAGES, "X is images")
-    p, window = site.integer("p", 2), [each.axis.taps for each in axes]
+    p, window = site.integer("p", 2), [axis.axis.taps for axis in axes]
     power = site.op("Pow", site.op("Abs", site.name(0)), site.scalar(p))
-    if any(each.axis.dilation > 1 for each in axes):
+    if any(axis.axis.dilation > 1 for axis in axes):
         mean = mean_of_windows(site, power, axes, x[1])
     else:
         attributes: dict[str, Any] = {
             "kernel_shape": window,
-            "strides": [each.axis.stride for each in axes],
-            "pads": [*(each.axis.begin for each in axes), *(each.reach for each in axes)],
+            "strides": [axis.axis.stride for axis in axes],
+            "pads": [*(axis.axis.begin for axis in axes), *(axis.reach for axis in axes)],
             "count_include_pad": 1,
         }
         mean = site.op("AveragePool", power, **attributes)
@@ -175,14 +175,14 @@ def max_pool_as_maxima(site: Site) -> str:
     A tap outside X counts as the nearest one of its window inside, which leaves the largest value as it is.
     """
     require(site.output(1) is None, "Indices are not used")
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     axes = pool_axes(site)
-    most = max(each.axis.taps for each in axes)
+    most = max(axis.axis.taps for axis in axes)
     require(most <= _MOST_TAPS, "an axis has at most 512 taps")
     y = site.name(0)
-    for at, each in enumerate(axes, 2):
-        taps = each.clamped.T
-        parts = [take(site, y, at, tap, each.axis.size) for tap in taps]
+    for at, axis in enumerate(axes, 2):
+        taps = axis.clamped.T
+        parts = [take(site, y, at, tap, axis.axis.size) for tap in taps]
         y = parts[0] if len(parts) == 1 else site.op("Max", *parts)
     return site.op("Identity", y) if y == site.name(0) else y
 
@@ -218,15 +218,15 @@ def max_pool_indices(site: Site) -> Sequence[str]:
     """
     require(site.output(1) is not None, "Indices are used")
     x, axes = site.shape(0), pool_axes(site)
-    counts, taps = ([getattr(each, name) for each in axes] for name in ("count", "clamped"))
-    window = prod(each.axis.taps for each in axes)
+    counts, taps = ([getattr(axis, name) for axis in axes] for name in ("count", "clamped"))
+    window = prod(axis.axis.taps for axis in axes)
     require(prod(counts) * window <= _MOST, "the table is below 2^24")
     (largest,) = site.again(site.name(0), storage_order=None)
     parts = site.name(0)
     for at, (each, positions) in enumerate(zip(axes, taps, strict=True), 2):
         parts = take(site, parts, at, positions.reshape(-1), each.axis.size)
     rank = len(axes)
-    split = [part for each in axes for part in (each.count, each.axis.taps)]
+    split = [part for axis in axes for part in (axis.count, axis.axis.taps)]
     parts = site.reshape(parts, [x[0] * x[1], *split])
     order = [0, *range(1, 2 * rank, 2), *range(2, 2 * rank + 1, 2)]
     parts = site.reshape(site.transpose(parts, order), [x[0], x[1], prod(counts), window])
@@ -235,23 +235,23 @@ def max_pool_indices(site: Site) -> Sequence[str]:
     tap = site.op("ArgMax", parts, axis=3, keepdims=0)
     first = site.const(np.arange(prod(counts)) * window, label="first")
     table = site.const(_table(site, axes).reshape(-1), label="table")
-    found = site.op("Gather", table, site.op("Add", tap, first), axis=0)
+    y = site.op("Gather", table, site.op("Add", tap, first), axis=0)
     if x[0] * x[1] > 1:
         base = np.arange(x[0] * x[1]).reshape(x[0], x[1], 1) * prod(x[2:])
-        found = site.op("Add", found, site.const(base, label="base"))
-    return [largest, site.reshape(found, [x[0], x[1], *counts])]
+        y = site.op("Add", y, site.const(base, label="base"))
+    return [largest, site.reshape(y, [x[0], x[1], *counts])]
 
 
 def _table(site: Site, axes: Sequence[PoolAxis]) -> NDArray[np.int64]:
-    sizes = [each.axis.size for each in axes]
+    sizes = [axis.axis.size for axis in axes]
     columns = site.integer("storage_order", 0)
     rank = len(axes)
     table = np.zeros((1,) * (2 * rank), np.int64)
-    for at, each in enumerate(axes):
+    for at, axis in enumerate(axes):
         step = prod(sizes[:at]) if columns else prod(sizes[at + 1 :])
         dims = [1] * (2 * rank)
-        dims[at], dims[rank + at] = each.count, each.axis.taps
-        table = table + each.clamped.reshape(dims) * step
+        dims[at], dims[rank + at] = axis.count, axis.axis.taps
+        table = table + axis.clamped.reshape(dims) * step
     return np.asarray(table)
 
 
@@ -299,7 +299,7 @@ def max_unpool_as_scatter(site: Site) -> str:
     onnxruntime.
     """
     x = site.shape(0)
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     if site.tensor(_OUTPUT_SHAPE) is not None:
         dims = [int(each) for each in site.constant(_OUTPUT_SHAPE)]
     else:
@@ -343,9 +343,9 @@ def pool_after_pad(site: Site) -> Sequence[str]:
     """
     require(site.opset >= _PADS_AS_INPUT, "opset 11 or more")
     require(site.output(1) is None, "Indices are not used")
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     axes = pool_axes(site)
-    begins, ends = [each.axis.begin for each in axes], [each.reach for each in axes]
+    begins, ends = [axis.axis.begin for axis in axes], [axis.reach for axis in axes]
     skip_unless(any(begins) or any(ends))
     pads: Any = [0, 0, *begins, 0, 0, *ends]
     bare: dict[str, Any] = dict.fromkeys(("auto_pad", "ceil_mode", "pads", "count_include_pad"))
@@ -433,7 +433,7 @@ def pool_of_volumes(site: Site) -> str:
     x = site.shape(0)
     require(len(x) == _VOLUMES, "X has rank 5")
     require(site.output(1) is None, "Indices are not used")
-    depth, height, width = (each.count for each in pool_axes(site))
+    depth, height, width = (axis.count for axis in pool_axes(site))
     slices = site.reshape(site.name(0), [x[0], x[1] * x[2], *x[3:]])
     (y,) = site.again(slices, **_of_axes(site, (1, 2)))
     y = site.reshape(y, [*x[:3], height * width])
@@ -442,16 +442,16 @@ def pool_of_volumes(site: Site) -> str:
 
 
 def _of_axes(site: Site, axes: Sequence[int]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     fill = 2 - len(axes)
     for name in _OF_AXES:
         if site.integers(name):
-            found[name] = [*(site.integers(name)[axis] for axis in axes), *([1] * fill)]
+            results[name] = [*(site.integers(name)[axis] for axis in axes), *([1] * fill)]
     pads = site.integers("pads")
     if pads:
         ends = [[pads[3 * end + axis] for axis in axes] + [0] * fill for end in (0, 1)]
-        found["pads"] = [*ends[0], *ends[1]]
-    return found
+        results["pads"] = [*ends[0], *ends[1]]
+    return results
 
 
 @rule(
@@ -481,8 +481,8 @@ def pool_pads_explicit(site: Site) -> Sequence[str]:
     ceil = site.integer("ceil_mode", 0)
     skip_unless(ceil or site.text("auto_pad", "NOTSET") != "NOTSET")
     axes = pool_axes(site)
-    begins = [each.axis.begin for each in axes]
-    pads: Any = [*begins, *(each.reach for each in axes)]
+    begins = [axis.axis.begin for axis in axes]
+    pads: Any = [*begins, *(axis.reach for axis in axes)]
     (found, *more) = site.again(
         site.name(0), count=len(site.node.outputs), auto_pad=None, ceil_mode=None, pads=pads
     )

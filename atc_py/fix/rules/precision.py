@@ -188,18 +188,18 @@ def _bounded(node: SourceNode | None) -> tuple[SourceTensor, float]:
     Raises:
         UnfitError: the node gives it none, or an upper one, too.
     """
-    found = None
+    result = None
     if node is not None and node.op_type == "Max":
-        found = beside_number(node)
+        result = beside_number(node)
     elif node is not None and node.op_type == "Clip" and node.inputs[0] is not None:
         inputs = (*node.inputs, None, None)
         stated = node.attributes.get("min")
         least = stated if isinstance(stated, float) else number_of(inputs[1])
         if least is not None and inputs[2] is None and "max" not in node.attributes:
-            found = (node.inputs[0], float(least))
-    if found is None:
+            result = (node.inputs[0], float(least))
+    if result is None:
         raise UnfitError("a constant is the lower bound")
-    return found
+    return result
 
 
 _SHIFTED: tuple[CaseNode, ...] = (("Abs", ("x0",), ("a",), {}), ("Add", ("a", "x1"), ("sum",), {}))
@@ -325,10 +325,10 @@ def _squares(site: Site) -> tuple[Mean, float]:
     known = beside_number(node) if node is not None and node.op_type == "Add" else None
     if known is not None:
         tensor, eps = known
-    found = mean_of(site, tensor)
-    if found is None or not found.squared or found.factor <= 0 or eps < 0:
+    mean = mean_of(site, tensor)
+    if mean is None or not mean.squared or mean.factor <= 0 or eps < 0:
         raise UnfitError("a sum or mean of squares is under the root")
-    return found, eps
+    return mean, eps
 
 
 _STEPS: tuple[CaseNode, ...] = (
@@ -365,7 +365,7 @@ def softmax_of_steps(site: Site) -> str:
         divisor in {shape, (*shape[:axis], 1, *shape[axis + 1 :])},
         "the sum is broadcast along its axis",
     )
-    order = [*(each for each in range(len(shape)) if each != axis), axis]
+    order = [*(at for at in range(len(shape)) if at != axis), axis]
     x = site.transpose(power.inputs[0].name, order)
     y = site.op("Softmax", x, axis=len(shape) - 1)
     return site.transpose(y, [int(each) for each in np.argsort(order)])
@@ -416,19 +416,19 @@ def sum_as_mean(site: Site) -> str:
     Sums of many elements pass 65504, the largest number of float16, where their mean does not.
     """
     require_float32(site)
-    found = mean_of(site, site.output(0))
+    mean = mean_of(site, site.output(0))
     sums = (site.maker(tensor) for tensor in site.node.inputs)
     summed = any(each is not None and each.op_type == "ReduceSum" for each in sums)
-    if found is None or not summed:
+    if mean is None or not summed:
         raise UnfitError("it is a sum with a constant factor")
-    require(abs(found.factor) <= found.count / 2, "the factor is below 1/2")
-    x = found.source.name
-    if found.squared:
+    require(abs(mean.factor) <= mean.count / 2, "the factor is below 1/2")
+    x = mean.source.name
+    if mean.squared:
         x = site.op("Mul", x, x)
-    y = site.reduce("ReduceMean", x, found.axes, keepdims=found.keepdims)
-    if abs(found.factor - 1) <= _NEAR_ONE:
+    y = site.reduce("ReduceMean", x, mean.axes, keepdims=mean.keepdims)
+    if abs(mean.factor - 1) <= _NEAR_ONE:
         return y
-    return site.op("Mul", y, site.scalar(found.factor))
+    return site.op("Mul", y, site.scalar(mean.factor))
 
 
 _AXES = {"axes": [-1], "keepdims": 1}
@@ -473,5 +473,5 @@ def _are_moments(squares: Mean, mean: Mean) -> bool:
         mean.axes,
         mean.keepdims,
     )
-    whole = all(abs(each.factor - 1) <= _NEAR_ONE for each in (squares, mean))
+    whole = all(abs(value.factor - 1) <= _NEAR_ONE for value in (squares, mean))
     return alike and whole and squares.squared and not mean.squared

@@ -95,8 +95,8 @@ def dequantize_as_steps(site: Site) -> str:
     y = (x - z) * s, where no quantized layer of the device takes it.
     """
     require(site.input(1).dtype is DType.FLOAT32, "the scale is float32")
-    found = site.range(0)
-    fits = found is not None and max(-found.low, found.high) <= _EXACT
+    bounds = site.range(0)
+    fits = bounds is not None and max(-bounds.low, bounds.high) <= _EXACT
     require(
         site.element in LIMITS or fits,
         "codes are at most 2^24; give bounds with --range {name}=LOW:HIGH",
@@ -142,9 +142,9 @@ def quantize_as_steps(site: Site) -> str:
     # both parts are within its range, and together they reach beyond all codes.
     parts = [site.clip(y, -_FLOAT16, _FLOAT16)]
     parts.append(site.clip(site.op("Sub", y, parts[0]), -_FLOAT16, _FLOAT16))
-    whole = site.op("Add", *(site.cast(each, DType.INT32) for each in parts))
+    whole = site.op("Add", *(site.cast(part, DType.INT32) for part in parts))
     y = site.op("Add", whole, spread(site, 2, DType.INT32))
-    limits = [site.const(each, DType.INT32, "limit") for each in (high, low)]
+    limits = [site.const(value, DType.INT32, "limit") for value in (high, low)]
     y = site.op("Max", site.op("Min", y, limits[0]), limits[1])
     return site.cast(y, dtype or DType.UINT16)
 
@@ -165,7 +165,7 @@ def dynamic_quantize_as_steps(site: Site) -> Sequence[str]:
     """
     require(site.element is DType.FLOAT32, "x is float32")
     found = dynamic_codes(site, site.name(0), len(site.dims(0)))
-    codes, zero = (site.cast(each, DType.UINT8) for each in (found.codes, found.zero))
+    codes, zero = (site.cast(value, DType.UINT8) for value in (found.codes, found.zero))
     return [codes, found.scale, zero]
 
 
@@ -198,7 +198,7 @@ def q_linear_where_as_steps(site: Site) -> str:
     require(dtype in LIMITS, "codes have 8 or 16 bits")
     numbers = []
     for at in (1, 4):
-        codes, zero = (site.cast(site.name(each), DType.FLOAT32) for each in (at, at + 2))
+        codes, zero = (site.cast(site.name(value), DType.FLOAT32) for value in (at, at + 2))
         shifted = site.op("Sub", codes, site.reshape(zero, []))
         numbers.append(site.op("Mul", shifted, site.reshape(site.name(at + 1), [])))
     chosen = site.op("Where", site.name(0), *numbers)
@@ -477,7 +477,7 @@ def _zeros(site: Site, count: int, blocks: int, bits: int) -> NDArray[Any] | flo
 
 
 _HALVES = (0.0, 1 / 192, 2 / 3, 1.0, 1 / 3, 1 / 2, 1 / 6, 1 / 4)
-_FP4 = (*_HALVES, *(-each for each in _HALVES))
+_FP4 = (*_HALVES, *(-halve for halve in _HALVES))
 _NF4 = (
     -1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453,
     -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0.0,

@@ -24,7 +24,6 @@ from atc_py.fix.parts.unrolled import (
 from atc_py.fix.writing import (
     APPROXIMATE,
     BOUNDED,
-    FLOATS,
     REORDERED,
     ConstInput,
     DType,
@@ -182,7 +181,7 @@ def _bias(site: Site, way: int, size: int, *, linear: bool) -> str:
     first, second = site.slice(bias, 0, 0, 3 * size), site.slice(bias, 0, 3 * size, 6 * size)
     if not linear:
         return site.op("Add", first, second)
-    gates = [site.slice(each, 0, 0, 2 * size) for each in (first, second)]
+    gates = [site.slice(value, 0, 0, 2 * size) for value in (first, second)]
     new = site.slice(first, 0, 2 * size, 3 * size)
     return site.op("Concat", site.op("Add", *gates), new, axis=0)
 
@@ -362,10 +361,10 @@ def rnn_as_gru(site: Site) -> Sequence[str]:
     A GRU has h' = (1 - z) g + z h with g = tanh(x W' + (r h) R' + b); biases of -100 and 100 make
     z = sigmoid(-100) = 0 and r = sigmoid(100) = 1 beyond the digits of float32.
     """
-    require(site.element in FLOATS, "the dtype is float16 or float32")
+    site.floats(0)
     names = site.node.attributes.get("activations", ())
     require(
-        isinstance(names, tuple) and all(str(each).lower() == "tanh" for each in names),
+        isinstance(names, tuple) and all(str(name).lower() == "tanh" for name in names),
         "the activation is Tanh",
     )
     require(not site.number("clip", 0.0), "nothing is clipped")
@@ -430,9 +429,9 @@ def recurrent_layout(site: Site) -> Sequence[str]:
         else site.name(at)
         for at in range(len(site.node.inputs))
     ]
-    found = site.again(*inputs, count=len(site.node.outputs), layout=None)
+    results = site.again(*inputs, count=len(site.node.outputs), layout=None)
     orders = (_SEQUENCE, _STATE, _STATE)
     return [
         "" if site.output(at) is None else site.transpose(name, orders[at])
-        for at, name in enumerate(found)
+        for at, name in enumerate(results)
     ]

@@ -56,7 +56,7 @@ def linear_taps(site: Site, place: str, size: int, dtype: DType) -> tuple[PixelT
 
     Places are float, counted from the first pixel within the frame; beyond it all is 0.
     """
-    low, high, one = (site.const(each, dtype, "bound") for each in (-1, size, 1))
+    low, high, one = (site.const(value, dtype, "bound") for value in (-1, size, 1))
     held = site.op("Clip", place, low, high)
     last = site.const(size - 1, dtype, "bound")
     first = site.op("Clip", site.op("Floor", held), low, last)
@@ -142,7 +142,7 @@ def affine_grid_as_product(site: Site) -> str:
         at = np.arange(size, dtype=np.float64)
         lines.append(2 * at / max(size - 1, 1) - 1 if corners else (2 * at + 1) / size - 1)
     places = np.meshgrid(*lines, indexing="ij")[::-1]
-    points = np.stack([*(each.reshape(-1) for each in places), np.ones(places[0].size)], axis=1)
+    points = np.stack([*(place.reshape(-1) for place in places), np.ones(places[0].size)], axis=1)
     grid = site.const(points, site.element, "grid")
     moved = site.op("MatMul", grid, site.transpose(site.name(0), [0, 2, 1]))
     return site.reshape(moved, [sizes[0], *sizes[2:], len(lines)])
@@ -169,7 +169,7 @@ def deform_conv_as_gather(site: Site) -> str:
     """
     x, w = site.shape(0), site.shape(1)
     require(len(x) == _IMAGES, "X is images")
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     axes = _axes(site, x, w)
     groups, taps = site.integer("offset_group", 1), prod(w[2:])
     counts = [each.count for each in axes]
@@ -203,7 +203,7 @@ def deform_conv_as_gather(site: Site) -> str:
 
 
 def _axes(site: Site, x: Sequence[int], w: Sequence[int]) -> tuple[ImageAxis, ImageAxis]:
-    strides, dilations = (site.integers(each) or (1, 1) for each in ("strides", "dilations"))
+    strides, dilations = (site.integers(name) or (1, 1) for name in ("strides", "dilations"))
     pads = site.integers("pads") or (0, 0, 0, 0)
     height, width = (
         ImageAxis(x[2 + at], w[2 + at], strides[at], dilations[at], pads[at], pads[2 + at])
@@ -262,7 +262,7 @@ def grid_sample_as_gather(site: Site) -> str:
     """
     x, grid = site.shape(0), site.shape(1)
     require(len(x) in _RANKS and len(grid) == len(x), "X has rank 4 or 5")
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     dtype = site.input(1).dtype
     require(dtype in FLOATS, "the grid is float16 or float32")
     corners = site.flag("align_corners", default=False)
@@ -296,7 +296,7 @@ def _in_dtype(site: Site, tap: PixelTap) -> PixelTap:
 def _place(site: Site, part: str, axis: _Axis) -> str:
     """Write places in pixels of places between -1 and 1."""
     one, half, size, last = (
-        site.const(each, axis.dtype, "number") for each in (1, 0.5, axis.size, axis.size - 1)
+        site.const(value, axis.dtype, "number") for value in (1, 0.5, axis.size, axis.size - 1)
     )
     moved = site.op("Add", part, one)
     if axis.corners:
@@ -327,12 +327,12 @@ def _taps(site: Site, place: str, axis: _Axis, kind: str, padding: str) -> list[
 def _within(site: Site, place: str, axis: _Axis, kind: str, padding: str) -> str:
     low, high = axis.border
     if padding == "zeros" or (padding == "border" and kind == "cubic"):
-        bounds = [site.const(each, axis.dtype, "bound") for each in (-3, axis.size + 2)]
+        bounds = [site.const(value, axis.dtype, "bound") for value in (-3, axis.size + 2)]
         return site.op("Clip", place, *bounds)
     if padding == "border":
-        ends = [site.const(each, axis.dtype, "end") for each in (0, axis.size - 1)]
+        ends = [site.const(value, axis.dtype, "end") for value in (0, axis.size - 1)]
         return site.op("Clip", place, *ends)
-    least, most = (site.const(each, axis.dtype, "border") for each in (low, high))
+    least, most = (site.const(value, axis.dtype, "border") for value in (low, high))
     span = site.const(high - low, axis.dtype, "span")
     period = site.const(2 * (high - low), axis.dtype, "period")
     offset = site.op("Sub", place, least)
@@ -346,7 +346,7 @@ def _pixel(site: Site, position: str, axis: _Axis, padding: str) -> str:
     """Write positions of pixels; those outside are in the frame of zeros, or stand for others."""
     if padding != "reflection":
         low, high = (-1, axis.size) if padding == "zeros" else (0, axis.size - 1)
-        ends = [site.const(each, DType.INT32, "end") for each in (low, high)]
+        ends = [site.const(value, DType.INT32, "end") for value in (low, high)]
         return shifted(site, site.op("Clip", position, *ends), -low)
     period = 2 * (axis.size - axis.corners)
     steps = np.arange(-3, axis.size + 4) % period
@@ -360,7 +360,7 @@ def _cubic(site: Site, share: str, one: str, dtype: DType) -> list[str]:
     """Write the weights of four pixels (Keys 1981), given the part of the way from the second to the third."""
     rest = site.op("Sub", one, share)
     inner, outer = (
-        [site.const(each, dtype, "number") for each in numbers]
+        [site.const(number, dtype, "number") for number in numbers]
         for numbers in ((_ALPHA + 2, -(_ALPHA + 3)), (_ALPHA,))
     )
     middle = []
@@ -421,11 +421,11 @@ def roi_align_as_gather(site: Site) -> str:
     """
     x, regions = site.shape(0), site.shape(1)
     largest = site.text("mode", "avg") == "max"
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     samples = site.integer("sampling_ratio", 0)
     require(samples > 0, "sampling_ratio is above 0")
-    cells = [site.integer(each, 1) for each in ("output_height", "output_width")]
-    count = [each * samples for each in cells]
+    cells = [site.integer(name, 1) for name in ("output_height", "output_width")]
+    count = [cell * samples for cell in cells]
     require(regions[0] * prod(count) * x[1] <= _MOST_SAMPLES, "the samples are not too many")
     taps = [_region_taps(site, at, cells[at], samples, x[2 + at]) for at in (0, 1)]
     dims = [(regions[0], count[0], 1), (regions[0], 1, count[1])]
@@ -464,12 +464,12 @@ def _region_taps(site: Site, at: int, cells: int, samples: int, size: int) -> li
     scale = number(site.number("spatial_scale", 1.0))
     column = 1 - at
     first, last = (
-        site.op("Mul", site.slice(site.name(1), 1, each, each + 1), scale)
-        for each in (column, column + 2)
+        site.op("Mul", site.slice(site.name(1), 1, value, value + 1), scale)
+        for value in (column, column + 2)
     )
     half = _has_half_pixels(site)
     if half:
-        first, last = (site.op("Sub", each, number(0.5)) for each in (first, last))
+        first, last = (site.op("Sub", value, number(0.5)) for value in (first, last))
     bins = (np.arange(cells * samples) + 0.5) / (cells * samples)
     length = site.op("Sub", last, first)
     length = length if half else site.op("Max", length, number(1))

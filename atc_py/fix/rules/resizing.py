@@ -8,7 +8,7 @@ import numpy as np
 
 from atc_py.fix.parts.resampling import matrix, resized_axes, with_outside
 from atc_py.fix.parts.windows import take
-from atc_py.fix.writing import EQUAL, FLOATS, REORDERED, DType, Site, case, require, rule
+from atc_py.fix.writing import EQUAL, REORDERED, DType, Site, case, require, rule
 from atc_py.tensor.resampling import ResizedAxis
 
 # Coordinates without a region that the lists have.
@@ -59,20 +59,20 @@ def resize_all_axes(site: Site) -> Sequence[str]:
     require(mode in _MODES, "the list has the coordinates")
     kind = site.text("mode", "nearest")
     require(kind in {"nearest", "linear"}, "mode is nearest or linear")
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     axes = resized_axes(site)
     require(len(axes) <= _IMAGES, "X has at most four axes")
-    smooth = site.integer("antialias", 0) and any(each.scale < 1 for each in axes)
+    smooth = site.integer("antialias", 0) and any(axis.scale < 1 for axis in axes)
     require(not smooth, "no axis shrinks with antialias")
-    sizes = [each.count for each in axes]
-    even = all(np.float32(each.count) / np.float32(each.size) == each.scale for each in axes)
+    sizes = [axis.count for axis in axes]
+    even = all(np.float32(axis.count) / np.float32(axis.size) == axis.scale for axis in axes)
     without: dict[str, Any] = dict.fromkeys(_ADDED)
     empty = site.const([], DType.FLOAT32, "empty")
     if even:
         return site.again(site.name(0), empty, empty, site.const(sizes, label="sizes"), **without)
-    whole = all(int(np.float32(each.size) * each.scale) == each.count for each in axes)
+    whole = all(int(np.float32(axis.size) * axis.scale) == axis.count for axis in axes)
     require(whole, "the scales give the sizes")
-    scales = site.const([each.scale for each in axes], DType.FLOAT32, "scales")
+    scales = site.const([axis.scale for axis in axes], DType.FLOAT32, "scales")
     return site.again(site.name(0), empty, scales, **without)
 
 
@@ -108,10 +108,10 @@ def resize_as_gather(site: Site) -> str:
         rounding = site.text("nearest_mode", "round_prefer_floor")
     y = site.name(0)
     axes = resized_axes(site)
-    for each in axes:
-        if each.is_kept:
+    for axis in axes:
+        if axis.is_kept:
             continue
-        y = take(site, y, each.axis, each.nearest(mode, rounding).tolist(), each.size)
+        y = take(site, y, axis.axis, axis.nearest(mode, rounding).tolist(), axis.size)
     y = with_outside(site, y, axes, mode)
     return site.op("Identity", y) if y == site.name(0) else y
 
@@ -156,7 +156,7 @@ def resize_as_product(site: Site) -> str:
     """
     kind = site.text("mode", "nearest")
     require(kind in {"linear", "cubic"}, "mode is linear or cubic")
-    require(site.element in FLOATS, "X is float16 or float32")
+    site.floats(0, "X")
     mode = "asymmetric"
     if site.node.op_type == "Resize" and site.node.opset >= _WITH_MODES:
         mode = site.text("coordinate_transformation_mode", "half_pixel")

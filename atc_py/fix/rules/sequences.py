@@ -37,13 +37,13 @@ def concat_from_sequence_as_concat(site: Site) -> str:
     axis, new = site.integer("axis", 0), site.integer("new_axis", 0)
     whole = split_tensor(site, site.name(0))
     if whole is not None and bool(new) == whole.without:
-        order = [each for each in range(whole.rank) if each != whole.axis]
+        order = [at for at in range(whole.rank) if at != whole.axis]
         order.insert(axis % whole.rank, whole.axis)
         if new or order == sorted(order):
             return site.transpose(whole.name, order)
     parts = [write() for write in elements]
     if new:
-        parts = [site.unsqueeze(each, [axis]) for each in parts]
+        parts = [site.unsqueeze(part, [axis]) for part in parts]
     return parts[0] if len(parts) == 1 else site.op("Concat", *parts, axis=axis)
 
 

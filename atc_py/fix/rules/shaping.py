@@ -119,14 +119,14 @@ def pad_as_concat(site: Site) -> str:
         require(first < last, "elements of X are left")
         y = take(site, y, axis, range(first, last), size)
         dims[axis] = last - first
-    begins, ends = ([max(each, 0) for each in pads] for pads in (found.begins, found.ends))
+    begins, ends = ([max(pad, 0) for pad in pads] for pads in (found.begins, found.ends))
     if zeros:
         y = site.pad(y, [*begins, *ends])
         return site.op("Identity", y) if y == site.name(0) else y
     for axis in range(len(dims)):
         parts = [_constants(site, dims, axis, begins[axis], found), y]
         parts.append(_constants(site, dims, axis, ends[axis], found))
-        there = [each for each in parts if each]
+        there = [part for part in parts if part]
         if len(there) > 1:
             y = site.op("Concat", *there, axis=axis)
         dims[axis] += begins[axis] + ends[axis]
@@ -297,7 +297,7 @@ def trilu_as_where(site: Site) -> str:
     """
     dims = site.dims(0)
     require(len(dims) >= _MATRIX and None not in dims[-2:], "the last two dims are known")
-    rows, columns = (int(each or 0) for each in dims[-2:])
+    rows, columns = (int(dim or 0) for dim in dims[-2:])
     given = site.tensor(1)
     zero = site.scalar(0, "zero")
     if given is not None and given.const is None:

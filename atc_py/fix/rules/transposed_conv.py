@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from atc_py.fix.parts.windows import SAME
 from atc_py.fix.writing import (
     EQUAL,
-    FLOATS,
     REORDERED,
     CaseNode,
     Fed,
@@ -66,7 +65,7 @@ def transposed_axes(site: Site) -> tuple[TransposedAxis, ...]:
     """
     sizes, taps = site.shape(0)[2:], site.shape(1)[2:]
     rank = len(sizes)
-    strides, dilations = (site.integers(each) or (1,) * rank for each in ("strides", "dilations"))
+    strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))
     extra = site.integers("output_padding") or (0,) * rank
     pads = site.integers("pads") or (0,) * (2 * rank)
     mode = site.text("auto_pad", "NOTSET")
@@ -131,8 +130,8 @@ def conv_transpose_explicit(site: Site) -> Sequence[str]:
         "auto_pad": None,
         "output_shape": None,
         "kernel_shape": list(w[2:]),
-        "pads": [*(each.begin for each in axes), *(each.end for each in axes)],
-        "output_padding": [each.extra for each in axes],
+        "pads": [*(axis.begin for axis in axes), *(axis.end for axis in axes)],
+        "output_padding": [axis.extra for axis in axes],
     }
     rest = [site.name(position) for position in range(1, len(site.node.inputs))]
     return site.again(site.name(0), *rest, **attributes)
@@ -197,20 +196,20 @@ def conv_transpose_spread_filter(site: Site) -> Sequence[str]:
     w, stated = list(site.shape(1)), site.node.attributes
     require(len(site.shape(0)) == _IMAGES, "X is images")
     axes = transposed_axes(site)
-    require(any(each.dilation > 1 for each in axes), "the filter is dilated")
+    require(any(axis.dilation > 1 for axis in axes), "the filter is dilated")
     bare = stated.get("auto_pad", "NOTSET") in {"NOTSET", "VALID"}
     bare = bare and not stated.get("output_shape")
     require(bare, "pads are explicit")
     name = site.name(1)
-    for at, each in enumerate(axes, 2):
-        if each.dilation == 1:
+    for at, axis in enumerate(axes, 2):
+        if axis.dilation == 1:
             continue
         name = site.reshape(name, [*w[: at + 1], 1, *w[at + 1 :]])
         pads = [0] * (2 * len(w) + 2)
-        pads[len(w) + 1 + at + 1] = each.dilation - 1
-        w[at] = each.taps * each.dilation
+        pads[len(w) + 1 + at + 1] = axis.dilation - 1
+        w[at] = axis.taps * axis.dilation
         name = site.reshape(site.pad(name, pads), w)
-        w[at] = (each.taps - 1) * each.dilation + 1
+        w[at] = (axis.taps - 1) * axis.dilation + 1
         name = site.slice(name, at, 0, w[at])
     rest = [site.name(position) for position in range(2, len(site.node.inputs))]
     return site.again(site.name(0), name, *rest, kernel_shape=w[2:], dilations=None)
@@ -305,8 +304,8 @@ def col2im_as_conv_transpose(site: Site) -> str:
     x = site.shape(0)
     image, block = ([int(each) for each in site.constant(at)] for at in (1, 2))
     rank = len(image)
-    require(site.element in FLOATS, "X is float16 or float32")
-    strides, dilations = (site.integers(each) or (1,) * rank for each in ("strides", "dilations"))
+    site.floats(0, "X")
+    strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))
     pads = site.integers("pads") or (0,) * (2 * rank)
     spans = [(taps - 1) * by + 1 for taps, by in zip(block, dilations, strict=True)]
     rooms = [image[at] + pads[at] + pads[rank + at] - spans[at] for at in range(rank)]

@@ -84,7 +84,7 @@ def _as_image(node: SourceNode, rank: int, new: int) -> Carried | None:
         return place + (place >= new)
 
     if node.op_type in _OF_CHANNELS:
-        alone = new > 1 and all(each is None for each in node.outputs[1:])
+        alone = new > 1 and all(tensor is None for tensor in node.outputs[1:])
         return Carried((0,)) if alone else None
     if node.op_type in _ALONG_AXIS:
         return _along_axis(node, rank, moved)
@@ -117,7 +117,7 @@ def _default_axis(node: SourceNode) -> int:
 def _with_axes(node: SourceNode, position: int, moved: Callable[[int], int]) -> Carried | None:
     axes = node.attributes.get("axes")
     if isinstance(axes, tuple):
-        return Carried((0,), {"axes": [moved(int(each)) for each in axes]})
+        return Carried((0,), {"axes": [moved(int(axis)) for axis in axes]})
     found = node.inputs[position] if position < len(node.inputs) else None
     if found is None or found.const is None:
         return None
