@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 from atc_py.diag.codes import BAD_OPTION
@@ -19,6 +19,7 @@ def rule(  # noqa: PLR0913  (a rule is its parts)
     example: RuleCase,
     *,
     miss: RuleCase | None = None,
+    boundary: RuleCase | Sequence[RuleCase] = (),
     last: bool = False,
     bound: float = 0.0,
     precision: bool = False,
@@ -28,9 +29,8 @@ def rule(  # noqa: PLR0913  (a rule is its parts)
 ) -> Callable[[Apply], Apply]:
     """Register a function as a rule: its name with dashes is the rule's, its docstring are the words.
 
-    Operators and deviations have blanks between them; `miss` is the near miss, and None where the
-    rule fits all. The rule replaces refused nodes where `lists` says so, or where it has no other
-    purpose. For the others see `FixRule`.
+    Operators and deviations have blanks between them; `miss` is the near miss. The rule replaces
+    refused nodes where `lists` says so, or where it has no other purpose. For the rest see `FixRule`.
 
     Raises:
         ValueError: another rule has the name.
@@ -48,20 +48,12 @@ def rule(  # noqa: PLR0913  (a rule is its parts)
         name = apply.__name__.replace("_", "-")
         if name in _RULES:
             raise ValueError(f"two rules are called {name!r}")
+        words = apply.__doc__ or ""
+        cases = (boundary,) if isinstance(boundary, RuleCase) else tuple(boundary)
         _RULES[name] = FixRule(
-            name,
-            names,
-            exactness,
-            apply.__doc__ or "",
-            example,
-            miss,
-            apply,
-            last,
-            bound,
-            frozenset(purposes),
-            removed,
-            float16,
-        )
+            name, names, exactness, words, example, miss, cases, apply,
+            last, bound, frozenset(purposes), removed, float16,
+        )  # fmt: skip
         return apply
 
     return register

@@ -91,6 +91,8 @@ class FixRule:
         example: a case that the rule fits, and that the list `base` refuses, float16 harms or CANN
             reads otherwise.
         near_miss: a case of the same operator that the rule does not fit; None if it fits all.
+        boundary: cases that the rule still fits, with a size, a number or a dtype at the end of what it
+            requires; they are tried on all of its operators that have them.
         apply: writes the new form and returns the name of its result, or one for each output of the node.
         last: whether the rules that are not are tried before it.
         bound: of a rule of class BOUNDED, its bound; see `limit`.
@@ -105,6 +107,7 @@ class FixRule:
     words: str
     example: RuleCase
     near_miss: RuleCase | None
+    boundary: tuple[RuleCase, ...]
     apply: Apply
     last: bool = False
     bound: float = 0.0

@@ -178,7 +178,7 @@ def lying(apply: Callable[[Site], Sequence[str]], *operators: str) -> FixRule:
     """Return a rule that claims to be exact."""
     case = all_draws()["window-1d"](np.random.default_rng(0))
     words = registry.load_rules()["window-1d"].words
-    return FixRule("lying", frozenset(operators), Exactness.EQUAL, words, case, None, apply)
+    return FixRule("lying", frozenset(operators), Exactness.EQUAL, words, case, None, (), apply)
 
 
 def test_a_rule_that_changes_results_writes_nothing(

@@ -32,7 +32,7 @@ def add_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Apply], Non
     def add(name: str, operator: str, apply: Apply) -> None:
         words = registry.load_rules()["window-1d"].words
         case = all_draws()["window-1d"](np.random.default_rng(0))
-        rule = FixRule(name, frozenset({operator}), Exactness.EQUAL, words, case, None, apply)
+        rule = FixRule(name, frozenset({operator}), Exactness.EQUAL, words, case, None, (), apply)
         monkeypatch.setitem(registry.load_rules(), name, rule)
 
     return add

@@ -53,7 +53,7 @@ def use_rule(
     for name, rule in [*known.items()]:
         if operator in rule.operators:
             monkeypatch.delitem(known, name)
-    rule = FixRule(called, frozenset({operator}), exactness, words, case, None, apply)
+    rule = FixRule(called, frozenset({operator}), exactness, words, case, None, (), apply)
     monkeypatch.setitem(known, called, rule)
 
 

@@ -139,6 +139,7 @@ _BODY = CaseGraph(
     miss=case(
         "Loop", Fed((), DType.INT64, (1, 3)), np.ones((), np.bool_), [2], body=_BODY, outputs=2
     ),
+    boundary=case("Loop", np.array(0), np.ones((), np.bool_), [2], body=_BODY, outputs=2),
     last=True,
 )
 def loop_unroll(site: Site) -> Sequence[str]:
@@ -191,6 +192,10 @@ _SCAN_BODY = CaseGraph(
     EQUAL,
     case("Scan", [2], [3, 2], body=_SCAN_BODY, num_scan_inputs=1, outputs=2),
     miss=case("Scan", [2], [600, 2], body=_SCAN_BODY, num_scan_inputs=1, outputs=2),
+    boundary=(
+        case("Scan", [2], [1, 2], body=_SCAN_BODY, num_scan_inputs=1, opset=9, outputs=2),
+        case("Scan", [2], [512, 2], body=_SCAN_BODY, num_scan_inputs=1, outputs=2),
+    ),
     last=True,
 )
 def scan_unroll(site: Site) -> Sequence[str]:
@@ -243,6 +248,9 @@ def _axes(site: Site, name: str, count: int) -> tuple[int, ...]:
     case("Scan", None, [2, 2], [2, 3, 2], body=_SCAN_BODY, num_scan_inputs=1, opset=8, outputs=2),
     miss=case(
         "Scan", None, [300, 2], [300, 2, 2], body=_SCAN_BODY, num_scan_inputs=1, opset=8, outputs=2
+    ),
+    boundary=case(
+        "Scan", None, [1, 2], [1, 1, 2], body=_SCAN_BODY, num_scan_inputs=1, opset=8, outputs=2
     ),
     last=True,
 )

@@ -65,6 +65,7 @@ def conv_attributes(site: Site) -> Sequence[str]:
     REORDERED,
     case("Conv", [1, 2, 4, 40], data(3, 2, 2, 30), pads=[1, 300, 0, 2]),
     miss=case("Conv", [1, 3, 16], data(4, 3, 3)),
+    boundary=case("Conv", [1, 1, 3, 4], data(2, 1, 2, 2), pads=[256, 0, 0, 255]),
 )
 def conv_far_pads(site: Site) -> Sequence[str]:
     """A convolution with a pad above 255 -> Pad, the convolution without pads, if X is images of
@@ -93,6 +94,7 @@ def conv_far_pads(site: Site) -> Sequence[str]:
     REORDERED,
     case("Conv", [1, 2, 1, 9000], data(3, 2, 1, 5), data(3), strides=[1, 2], pads=[0, 2, 0, 2]),
     miss=case("Conv", [1, 2, 5000, 5000], data(3, 2, 3, 3)),
+    boundary=case("Conv", [1, 1, 1, 4097], data(2, 1, 1, 255), strides=[1, 63]),
 )
 def conv_long_row(site: Site) -> str:
     """A convolution of one row longer than 4096 -> Pad, Slice into rows that overlap, Concat as
@@ -142,6 +144,7 @@ def conv_long_row(site: Site) -> str:
         dilations=[2, 1],
     ),
     miss=case("Conv", [1, 3, 6, 5000], data(4, 3, 3, 3), strides=[2, 2]),
+    boundary=case("Conv", [1, 1, 2, 3], data(1, 1, 3, 3), strides=[9, 9], pads=[2, 0, 0, 0]),
 )
 def conv_one_window(site: Site) -> Sequence[str]:
     """A convolution with one pixel as its result, whose X and W differ in height or width -> Slice
@@ -183,6 +186,7 @@ def _taps_inside(axis: ImageAxis) -> tuple[int, int]:
     REORDERED,
     case("Conv", [1, 2, 1, 400], data(3, 2, 1, 100), data(3), strides=[1, 80], pads=[0, 10, 0, 30]),
     miss=case("Conv", [1, 2, 200, 200], data(3, 2, 5, 5), strides=[70, 70], dilations=[1, 2]),
+    boundary=case("Conv", [1, 1, 3, 66], data(2, 1, 2, 2), strides=[1, 64]),
 )
 def conv_stride_fold(site: Site) -> Sequence[str]:
     """A convolution with a stride above 63 -> Pad or Slice, Reshape, Transpose and Reshape of X and
@@ -247,6 +251,7 @@ def _folded(
     REORDERED,
     case("Conv", [1, 3, 9, 4], data(5, 3, 3, 4), data(5), strides=[2, 1]),
     miss=case("Conv", [1, 3, 4, 9], data(5, 3, 4, 3), strides=[1, 2]),
+    boundary=case("Conv", [1, 1, 4096, 3], data(2, 1, 3, 3)),
 )
 def conv_swap_axes(site: Site) -> str:
     """A convolution whose result has width 1 and height above 1, or whose rows are longer than 4096
@@ -280,6 +285,10 @@ _MOST_PIECES = 255
     REORDERED,
     case("Conv", [1, 2, 1, 400], data(3, 2, 1, 300), data(3), pads=[0, 3, 0, 4]),
     miss=case("Conv", [1, 2, 400, 20], data(3, 2, 300, 3), strides=[64, 1], dilations=[1, 2]),
+    boundary=(
+        case("Conv", [1, 1, 2, 400], data(1, 1, 1, 256), strides=[1, 63]),
+        case("Conv", [1, 1, 2, 400], data(1, 1, 1, 2), dilations=[1, 256]),
+    ),
     float16="each piece rounds its sums once more",
 )
 def conv_wide_kernel(site: Site) -> str:
@@ -339,6 +348,7 @@ _VOLUMES = 5
         strides=[2, 1, 1],
     ),
     miss=case("Conv", [1, 3, 16], data(4, 3, 3)),
+    boundary=case("Conv", [1, 2, 2, 5, 6], data(3, 2, 2, 3, 3)),
     float16="each tap of the depth rounds its sums once more",
 )
 def conv_3d_as_slices(site: Site) -> str:

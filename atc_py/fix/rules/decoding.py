@@ -326,6 +326,16 @@ class _Parts:
         outputs=2,
         domain="com.microsoft",
     ),
+    boundary=case(
+        "LinearAttention",
+        *[Fed((1, 1, 8))] * 3,
+        q_num_heads=2,
+        kv_num_heads=2,
+        update_rule="linear",
+        opset=1,
+        outputs=2,
+        domain="com.microsoft",
+    ),
     float16="the state is rounded at each step",
 )
 def linear_attention_unroll(site: Site) -> Sequence[str]:

@@ -59,6 +59,7 @@ _INT8 = 3
     EQUAL,
     case("Cast", Fed((3, 4), DType.INT32), to=_INT8, operator_list="cann-9.0"),
     miss=case("Cast", [3, 4], to=_INT8, operator_list="cann-9.0"),
+    boundary=case("Cast", Fed((3, 4), DType.INT32), to=_INT8, opset=10, operator_list="cann-9.0"),
     deviations="Cast/int8-range",
 )
 def cast_to_int8_wrapped(site: Site) -> str:
@@ -163,6 +164,9 @@ _MOVES = frozenset({
     EQUAL,
     case("Less", Fed((2, 3), DType.INT64, (0, 9)), np.arange(3, dtype=np.int64)),
     miss=case("Sub", Fed((2, 3), DType.INT64), Fed((2, 3), DType.INT64)),
+    boundary=case(
+        "Less", Fed((2, 3), DType.INT64, (-(2**31), 2**31 - 1)), np.array([2**31 - 1, 0, -(2**31)])
+    ),
     float16="int32 stays int32",
 )
 def int64_as_int32(site: Site) -> Sequence[str]:
@@ -230,6 +234,7 @@ _POSITIONS = {"ArgMax": (0,), "ArgMin": (0,)}
     EQUAL,
     case("ReduceSum", Fed((3, 5), DType.INT64, (0, 1000)), axes=[1], opset=12),
     miss=case("ReduceSum", Fed((3, 5), DType.INT64), axes=[1], opset=12),
+    boundary=case("ReduceSum", Fed((2, 4), DType.INT64, (-(2**22), 2**22)), np.array([1])),
     float16="float16 holds integers to 2048 exactly",
 )
 def integers_as_float32(site: Site) -> Sequence[str]:
@@ -300,6 +305,29 @@ _MODULUS = {DType.UINT8: 2**8, DType.UINT16: 2**16}
     miss=case(
         "BitShift", Fed((2, 3), DType.UINT64), np.array(2, np.uint64), direction="RIGHT", opset=11
     ),
+    boundary=(
+        case(
+            "BitShift",
+            Fed((2, 3), DType.UINT32, (0, 2**31 - 1)),
+            np.array(0, np.uint32),
+            direction="LEFT",
+            opset=11,
+        ),
+        case(
+            "BitShift",
+            Fed((2, 3), DType.UINT32, (0, 1)),
+            Fed((3,), DType.UINT32, (0, 30)),
+            direction="LEFT",
+            opset=11,
+        ),
+        case(
+            "BitShift",
+            Fed((2, 3), DType.UINT32, (0, 2**31 - 1)),
+            np.array(30, np.uint32),
+            direction="RIGHT",
+            opset=11,
+        ),
+    ),
     float16="int32 stays int32",
 )
 def bit_shift_as_product(site: Site) -> str:
@@ -337,6 +365,12 @@ _FITS = Range(-(2**29), 2**29 - 1)
     EQUAL,
     case("BitwiseXor", Fed((2, 3), DType.INT8), np.array([5, -3, 77], np.int8), opset=18),
     miss=case("BitwiseAnd", Fed((2, 3), DType.INT64), Fed((3,), DType.INT64), opset=18),
+    boundary=case(
+        "BitwiseOr",
+        Fed((2, 3), DType.INT32, (-(2**29), 2**29 - 1)),
+        Fed((3,), DType.INT32, (-(2**29), 2**29 - 1)),
+        opset=18,
+    ),
     float16="int32 stays int32",
 )
 def bitwise_as_arithmetic(site: Site) -> str:
@@ -403,6 +437,10 @@ _NARROW = {DType.INT8: -1, DType.INT16: -1, DType.INT32: -1, DType.UINT8: 255, D
     EQUAL,
     case("BitwiseNot", Fed((2, 3), DType.UINT8), opset=18),
     miss=case("BitwiseNot", Fed((2, 3), DType.UINT64), opset=18),
+    boundary=(
+        case("BitwiseNot", Fed((2, 3), DType.INT32, (-(2**31), 2**31 - 1)), opset=18),
+        case("BitwiseNot", Fed((2, 3), DType.UINT16), opset=18),
+    ),
 )
 def bitwise_not_as_arithmetic(site: Site) -> str:
     """BitwiseNot -> Sub from -1 in int32, Cast, if the dtype has at most 16 bits, or values are
@@ -426,6 +464,7 @@ def bitwise_not_as_arithmetic(site: Site) -> str:
     EQUAL,
     case("TopK", Fed((3, 5), DType.INT64, (0, 1000)), np.array([2]), axis=1, opset=11, outputs=2),
     miss=case("TopK", Fed((3, 5), DType.INT64), np.array([2]), axis=1, opset=11, outputs=2),
+    boundary=case("TopK", Fed((2, 6), DType.INT32, (-(2**24), 2**24)), np.array([6]), outputs=2),
     float16="float16 holds integers to 2048 exactly",
 )
 def top_k_of_integers(site: Site) -> Sequence[str]:
@@ -445,6 +484,7 @@ def top_k_of_integers(site: Site) -> Sequence[str]:
     EQUAL,
     case("ReverseSequence", Fed((4, 3), DType.BOOL), np.array([2, 4, 1]), opset=10),
     miss=case("ReverseSequence", Fed((4, 3), DType.INT64), np.array([2, 4, 1]), opset=10),
+    boundary=case("ReverseSequence", Fed((4, 2), DType.INT32, (-(2**24), 2**24)), np.array([4, 1])),
 )
 def reverse_sequence_carried(site: Site) -> str:
     """ReverseSequence of bools or integers -> Cast to float32, ReverseSequence, Cast back, if

@@ -217,6 +217,7 @@ _CLIP_AS_INPUT = 11
     EQUAL,
     case("Clip", [2, 3]),
     miss=case("Clip", [2, 3], np.array(1, np.float32)),
+    boundary=case("Clip", [2, 3], opset=11),
     deviations="Clip/lower-bound-in-float32 Clip/no-bound Clip/upper-bound-in-float32",
 )
 def clip_both_bounds(site: Site) -> str:
@@ -262,6 +263,7 @@ def min_as_where(site: Site) -> str:
     REORDERED,
     case("Pow", [2, 3], np.array([2, 3, 1])),
     miss=case("Pow", Fed((2, 3), DType.INT32), [3]),
+    boundary=case("Pow", [2, 3], Fed((3,), DType.INT32, (-2048, 2048))),
 )
 def pow_with_cast(site: Site) -> str:
     """Pow of a float with an exponent of another dtype -> Cast of the exponent, Pow, if the base is
@@ -291,6 +293,10 @@ _HALF = {DType.INT32: 2**30, DType.INT64: 2**62}
     EQUAL,
     case("Mod", Fed((3, 4), DType.INT32), Fed((4,), DType.INT32, (1, 9))),
     miss=case("Mod", Fed((3, 4), DType.INT32), Fed((4,), DType.INT32, (1, 9)), fmod=1),
+    boundary=(
+        case("Mod", Fed((3, 4), DType.INT32), Fed((4,), DType.INT32, (-(2**30), 2**30))),
+        case("Mod", Fed((3, 4), DType.INT64), Fed((4,), DType.INT64, (1, 2**62))),
+    ),
     deviations="Mod/sign-of-dividend",
 )
 def mod_with_sign(site: Site) -> str:
@@ -338,6 +344,7 @@ _MOST_ELEMENTS = 2**24
     miss=case(
         "Where", Fed((2, 3), DType.BOOL), Fed((3,), DType.FLOAT64), Fed((2, 1), DType.FLOAT64)
     ),
+    boundary=case("Where", Fed((1,), DType.BOOL), Fed((1,), DType.UINT16), Fed((), DType.UINT16)),
 )
 def where_as_gather(site: Site) -> str:
     """Where of bool, int64, int16 or unsigned integers -> And, Not and Or for bool; for integers

@@ -107,6 +107,14 @@ _OPERANDS = (Fed((3, 4)), data(4, 5), data(5, seed=1))
     REORDERED,
     case("FusedGemm", *_OPERANDS, activation="Relu", opset=1, domain="com.microsoft"),
     miss=case("FusedGemm", *_OPERANDS, activation="Clip", opset=1, domain="com.microsoft"),
+    boundary=case(
+        "FusedGemm",
+        *_OPERANDS,
+        activation="LeakyRelu",
+        activation_alpha=0.1,
+        opset=1,
+        domain="com.microsoft",
+    ),
 )
 def fused_gemm_as_steps(site: Site) -> str:
     """FusedGemm of onnxruntime -> Gemm, the activation, if the activation is one that onnxruntime
@@ -210,6 +218,18 @@ _FORMS: dict[str, Callable[[Site], str]] = {
         strides=[2, 2],
         opset=1,
         domain="com.microsoft",
+    ),
+    boundary=(
+        case(
+            "Pad",
+            [2, 3],
+            np.array([0, 1, 2, 0]),
+            np.array(5, np.float32),
+            opset=1,
+            domain="com.microsoft",
+        ),
+        case("ExpandDims", [2, 3], np.array(2, np.int32), opset=1, domain="com.microsoft"),
+        case("GatherND", [2, 3], np.array([[1, 0]]), opset=1, domain="com.microsoft"),
     ),
 )
 def counterpart_of_onnx(site: Site) -> str:

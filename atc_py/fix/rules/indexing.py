@@ -125,6 +125,13 @@ def gather_from_start(site: Site) -> Sequence[str]:
     EQUAL,
     case("GatherND", [2, 3, 4], np.array([[[1]], [[0]]]), batch_dims=1, operator_list="cann-9.0"),
     miss=case("GatherND", [2, 3, 4], np.array([[1]]), operator_list="cann-9.0"),
+    boundary=case(
+        "GatherND",
+        [2, 3, 4],
+        np.array([[[3], [0], [1]], [[2], [2], [0]]]),
+        batch_dims=2,
+        operator_list="cann-9.0",
+    ),
     deviations="GatherND/batch-dims-ignored GatherND/batch-dims-refused",
     lists=True,
 )
@@ -187,6 +194,7 @@ _EXACT_FLOAT = 2**24
         reduction="add",
         opset=16,
     ),
+    boundary=case("ScatterElements", [3, 4], Fed((1, 3), DType.INT64, (0, 2)), [1, 3]),
     float16="integers above 2048 are carried as float32 at least",
 )
 def scatter_elements_as_nd(site: Site) -> str:
@@ -248,6 +256,10 @@ _REDUCTIONS = {
         axis=1,
         reduction="add",
         opset=16,
+    ),
+    boundary=(
+        case("ScatterND", [3, 4], np.array([[1, 1], [1, 1]]), [2], reduction="mul", opset=16),
+        case("ScatterND", [3, 4], np.array([[1]]), [1, 4], reduction="max", opset=18),
     ),
     float16="sums are taken in float16 where the target does",
 )
@@ -360,6 +372,9 @@ _TOO_MANY = "updates times positions are at most 2^24"
     case("TensorScatter", [2, 3, 5, 4], [2, 3, 2, 4], Fed((2,), DType.INT64, (0, 3)), opset=24),
     miss=case(
         "TensorScatter", Fed((2, 5, 4), DType.FLOAT64), Fed((2, 2, 4), DType.FLOAT64), opset=24
+    ),
+    boundary=case(
+        "TensorScatter", [2, 5, 4], [2, 5, 4], Fed((2,), DType.INT64, (0, 0)), axis=1, opset=24
     ),
 )
 def tensor_scatter_as_nd(site: Site) -> str:

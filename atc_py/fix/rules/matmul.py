@@ -186,6 +186,7 @@ _LONGEST = 4096
     BOUNDED,
     case("DFT", [2, 10, 3, 1], None, axis=1, onesided=1, opset=17),
     miss=case("DFT", [1, 5000, 1], None, axis=1, opset=17),
+    boundary=case("DFT", [2, 3, 1, 2], None, axis=2, opset=17),
     bound=1e-4,
     float16="inputs are rounded to 11 bits, sums are float32",
 )
@@ -249,6 +250,7 @@ _REAL = (2, 3)
     BOUNDED,
     case("STFT", [2, 60, 1], np.array(8), data(16), np.array(16), opset=17),
     miss=case("STFT", [2, 60, 2], np.array(8), data(16), onesided=0, opset=17),
+    boundary=case("STFT", [2, 16, 1], np.array(1), data(16), np.array(16), opset=17),
     bound=1e-4,
     float16="inputs are rounded to 11 bits, sums are float32",
 )

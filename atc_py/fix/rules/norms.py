@@ -204,6 +204,7 @@ def group_norm_as_steps(site: Site) -> str:
     REORDERED,
     case("InstanceNormalization", [2, 3, 4, 4], data(3), data(3, seed=1)),
     miss=case("InstanceNormalization", Fed((2, 3, 4), DType.FLOAT64), np.ones(3), np.ones(3)),
+    boundary=case("InstanceNormalization", [2, 3, 2], data(3), data(3, seed=1)),
     float16="squares of deviations above 256 overflow",
 )
 def instance_norm_as_steps(site: Site) -> str:
@@ -355,6 +356,7 @@ _ALONG_ONE_AXIS = 13
     REORDERED,
     case("LogSoftmax", [2, 3, 4], axis=1, opset=11),
     miss=case("LogSoftmax", [2, 3, 4], axis=2, opset=11),
+    boundary=case("LogSoftmax", [2, 3, 4], axis=0, opset=12),
     deviations="Hardmax/one-axis LogSoftmax/one-axis",
 )
 def softmax_as_matrix(site: Site) -> str:

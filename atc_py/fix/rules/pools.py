@@ -39,6 +39,14 @@ from atc_py.fix.writing import (
     REORDERED,
     case("AveragePool", [1, 2, 2, 5000], kernel_shape=[2, 5000], opset=11),
     miss=case("AveragePool", [1, 2, 3, 5000], kernel_shape=[2, 299], opset=11),
+    boundary=case(
+        "AveragePool",
+        [1, 2, 2, 5000],
+        kernel_shape=[2, 5001],
+        strides=[1, 2],
+        ceil_mode=1,
+        opset=11,
+    ),
 )
 def average_as_global(site: Site) -> str:
     """AveragePool whose only window has the image and more -> GlobalAveragePool, if no pads; the
@@ -52,6 +60,7 @@ def average_as_global(site: Site) -> str:
     require(not larger or site.integer("ceil_mode", 0), "dims are equal or ceil_mode is 1")
     require(not any(site.integers("pads")), "there are no pads")
     require(site.text("auto_pad", "NOTSET") == "NOTSET", "there are no automatic pads")
+    require(all(axis.count == 1 for axis in pool_axes(site)), "Y is one pixel")
     return site.op("GlobalAveragePool", site.name(0))
 
 
@@ -71,6 +80,7 @@ _IMAGES = 4
         opset=19,
     ),
     miss=case("AveragePool", [1, 2, 3, 5000], kernel_shape=[2, 3], opset=11),
+    boundary=case("AveragePool", [1, 1, 3, 3], kernel_shape=[2, 2], dilations=[2, 2], opset=19),
 )
 def average_dilated_as_conv(site: Site) -> str:
     """AveragePool with dilations -> Conv of each channel by itself, Mul where windows count fewer
@@ -165,6 +175,7 @@ _MOST_TAPS = 512
         opset=12,
     ),
     miss=case("MaxPool", [1, 1, 9, 4200], kernel_shape=[1, 600], dilations=[1, 2], opset=12),
+    boundary=case("MaxPool", [1, 1, 1, 1023], kernel_shape=[1, 512], dilations=[1, 2], opset=12),
     last=True,
 )
 def max_pool_as_maxima(site: Site) -> str:
@@ -204,6 +215,7 @@ _MOST = 2**24
         outputs=2,
     ),
     miss=case("MaxPool", [1, 2, 9, 8], kernel_shape=[3, 2], dilations=[2, 3], opset=12),
+    boundary=case("MaxPool", [1, 1, 2, 2], kernel_shape=[2, 2], opset=12, outputs=2),
     bound=0.0,
     float16="values that float16 makes equal have the position of the first",
 )
@@ -292,6 +304,7 @@ _OUTPUT_SHAPE = 2
         strides=[2, 2],
     ),
     miss=case("MaxPool", [1, 2, 9, 8], kernel_shape=[3, 2], dilations=[2, 2], opset=12),
+    boundary=case("MaxUnpool", [1, 1, 1, 1], np.array([[[[0]]]]), kernel_shape=[1, 1]),
 )
 def max_unpool_as_scatter(site: Site) -> str:
     """MaxUnpool -> Reshape of values and positions to vectors, ScatterND into zeros, Reshape, if
@@ -334,6 +347,18 @@ _PADS_AS_INPUT = 11
         opset=11,
         cann=5,
     ),
+    boundary=(
+        case("MaxPool", [1, 2, 20, 21], kernel_shape=[16, 16], pads=[1, 2, 3, 0], opset=11, cann=5),
+        case(
+            "AveragePool",
+            [1, 2, 3, 70],
+            kernel_shape=[1, 2],
+            strides=[1, 64],
+            pads=[0, 1, 0, 1],
+            opset=11,
+            cann=5,
+        ),
+    ),
     deviations="AveragePool/large-window-counts-padding MaxPool/large-window-pads-65504",
 )
 def pool_after_pad(site: Site) -> Sequence[str]:
@@ -362,7 +387,7 @@ def pool_after_pad(site: Site) -> Sequence[str]:
 
 @rule(
     "AveragePool MaxPool",
-    EQUAL,
+    REORDERED,
     case(
         "MaxPool",
         [1, 2, 3, 9001],
@@ -373,6 +398,19 @@ def pool_after_pad(site: Site) -> Sequence[str]:
         opset=12,
     ),
     miss=case("MaxPool", [1, 2, 3, 400], kernel_shape=[2, 5], dilations=[1, 2], opset=12),
+    boundary=(
+        case(
+            "AveragePool",
+            [1, 1, 2, 4097],
+            kernel_shape=[2, 4],
+            strides=[1, 3],
+            pads=[0, 1, 0, 1],
+            ceil_mode=1,
+            count_include_pad=1,
+            opset=19,
+        ),
+        case("AveragePool", [1, 1, 1, 4098], kernel_shape=[1, 4096], opset=12),
+    ),
 )
 def pool_long_row(site: Site) -> str:
     """A pool of images with rows longer than 4096 -> Slice into pieces that overlap, the pool of
@@ -530,6 +568,7 @@ _PIECE = 2048
     BOUNDED,
     case("AveragePool", [1, 2, 2, 5003], kernel_shape=[2, 5000], opset=11),
     miss=case("AveragePool", [1, 1, 1, 5003], kernel_shape=[1, 5000], pads=[0, 1, 0, 1], opset=11),
+    boundary=case("MaxPool", [1, 1, 1, 4098], kernel_shape=[1, 4097], opset=12),
     bound=1e-4,
     float16="the mean of each piece is rounded",
 )

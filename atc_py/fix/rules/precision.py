@@ -165,6 +165,9 @@ _CLIPPED: tuple[CaseNode, ...] = (("Clip", ("x0", "x1"), ("a",), {}),)
     miss=case_after(
         _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
     ),
+    boundary=case_after(
+        _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(6.1035153e-05, np.float32)}
+    ),
     precision=True,
     float16="the logarithm of 0 is that of the constant, not minus infinity",
 )
@@ -221,6 +224,18 @@ _WHERE = 9
     miss=case_after(
         _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
     ),
+    boundary=(
+        case_after(
+            _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(2.0**-38, np.float32)}
+        ),
+        case_after(
+            _SHIFTED,
+            "Log",
+            ("sum",),
+            {"x0": Fed((3, 64)), "x1": np.array(6.1035153e-05, np.float32)},
+            opset=9,
+        ),
+    ),
     precision=True,
     float16="the logarithm of 0 is that of the constant, not minus infinity",
 )
@@ -232,7 +247,7 @@ def log_of_shifted(site: Site) -> str:
     The logarithm of a number and a constant that float16 has no digits for.
 
     With K a power of two, log(x + eps) = log(K x + K eps) - log(K), which is used for x up to a limit L with
-    K L within float16; above L, eps is below the last digit of float32.
+    K L within float16; above L, eps is added where it is not below the last digit of float32.
     """
     require_float32(site)
     added = site.maker(site.tensor(0))
@@ -253,7 +268,10 @@ def log_of_shifted(site: Site) -> str:
         small = site.op("Mul", small, site.scalar(scale / _LARGEST))
     small = site.op("Log", site.op("Add", small, site.scalar(eps * scale)))
     small = site.op("Sub", small, site.scalar(log(scale)))
-    large = site.op("Log", site.op("Max", x, site.scalar(limit)))
+    large = site.op("Max", x, site.scalar(limit))
+    if eps >= LEAST * limit:
+        large = site.op("Add", large, site.scalar(eps))
+    large = site.op("Log", large)
     is_small = site.op("Less", x, site.scalar(limit))
     return site.op("Where", is_small, small, large)
 
@@ -282,6 +300,9 @@ _DEVIATIONS: tuple[CaseNode, ...] = (
     ),
     miss=case_after(
         _DEVIATIONS, "Sqrt", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-6, np.float32)}
+    ),
+    boundary=case_after(
+        _DEVIATIONS, "Sqrt", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(5.96e-8, np.float32)}
     ),
     precision=True,
     float16="squares of elements above 255 do not overflow, those below 2e-4 do not vanish",
@@ -405,6 +426,12 @@ _SUM: tuple[CaseNode, ...] = (("ReduceSum", ("x0", "x1"), ("sum",), {"keepdims":
         "Mul",
         ("sum", "part"),
         {"x0": Fed((3, 512)), "x1": np.array([1]), "part": Fed((3, 1))},
+    ),
+    boundary=case_after(
+        _SUM,
+        "Mul",
+        ("sum", "part"),
+        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": np.array(0.5, np.float32)},
     ),
     precision=True,
     float16="the sum, which may pass 65504, is not computed",

@@ -86,6 +86,12 @@ _EXACT = 2**24
     EQUAL,
     case("DequantizeLinear", Fed((3, 4), DType.UINT8), [], np.array(3, np.uint8)),
     miss=case("DequantizeLinear", Fed((3, 4), DType.INT32), []),
+    boundary=(
+        case("DequantizeLinear", Fed((3, 4), DType.INT32, (-(2**24), 2**24)), []),
+        case(
+            "DequantizeLinear", Fed((3, 4), DType.UINT16), [], np.array(65535, np.uint16), opset=21
+        ),
+    ),
     float16="codes over 2048 are not exact",
 )
 def dequantize_as_steps(site: Site) -> str:
@@ -118,6 +124,11 @@ _FLOAT16 = 65504.0
     REORDERED,
     case("QuantizeLinear", [3, 4], [], np.array(3, np.uint8)),
     miss=case("QuantizeLinear", Fed((3, 4), DType.FLOAT16), Fed((), DType.FLOAT16), opset=19),
+    boundary=(
+        case("QuantizeLinear", [8, 16], [], np.array(30000, np.uint16), opset=21),
+        case("QuantizeLinear", [8, 16], [], np.array(-30000, np.int16), opset=21),
+        case("QuantizeLinear", [3, 4], [], np.array(255, np.uint8)),
+    ),
     float16="a quotient may round to the next code; one of 2048 or more is not exact",
 )
 def quantize_as_steps(site: Site) -> str:

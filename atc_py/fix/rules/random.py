@@ -31,6 +31,7 @@ def random_as_float32(site: Site) -> str:
     EQUAL,
     case("RandomUniformLike", [2, 3], seed=0.7, operator_list="cann-9.0"),
     miss=case("RandomUniformLike", [2, 3], seed=3.0, operator_list="cann-9.0"),
+    boundary=case("RandomNormal", shape=[2, 3], seed=-0.99, operator_list="cann-9.0"),
     deviations=(
         "RandomNormal/seed-cut-to-0",
         "RandomNormalLike/seed-cut-to-0",

@@ -120,6 +120,7 @@ _BOUND = 1e-3
     miss=case(
         "GRU", [MOST_STEPS + 1, 1, 1], data(1, 3, 1), data(1, 3, 1), hidden_size=1, outputs=2
     ),
+    boundary=case("GRU", [1, 2, 4], data(1, 15, 4), data(1, 15, 5), hidden_size=5, outputs=2),
     bound=_BOUND,
     deviations="GRU/reset-after-product GRU/activations-ignored GRU/clip-ignored",
 )
@@ -207,6 +208,9 @@ def _bias(site: Site, way: int, size: int, *, linear: bool) -> str:
         hidden_size=1,
         input_forget=1,
         outputs=3,
+    ),
+    boundary=case(
+        "LSTM", [1, 2, 4], data(1, 20, 4), data(1, 20, 5), hidden_size=5, clip=0.5, outputs=3
     ),
     bound=_BOUND,
     deviations=(
@@ -297,6 +301,15 @@ _TANH = 1e-3
         data(1, 1, 1),
         data(1, 1, 1),
         hidden_size=1,
+        activations=["Relu"],
+        outputs=2,
+    ),
+    boundary=case(
+        "RNN",
+        [1, 2, 4],
+        data(1, 5, 4),
+        data(1, 5, 5),
+        hidden_size=5,
         activations=["Relu"],
         outputs=2,
     ),

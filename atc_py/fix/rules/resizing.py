@@ -47,6 +47,18 @@ _IMAGES = 4
         antialias=1,
         opset=18,
     ),
+    boundary=case(
+        "Resize",
+        [1, 2, 6, 7],
+        None,
+        None,
+        np.array([6, 8]),
+        mode="linear",
+        axes=[2, 3],
+        antialias=1,
+        coordinate_transformation_mode="half_pixel",
+        opset=18,
+    ),
 )
 def resize_all_axes(site: Site) -> Sequence[str]:
     """Resize with axes, keep_aspect_ratio_policy, or antialias where nothing shrinks -> Resize with
@@ -137,6 +149,15 @@ _MOST = 2**24
     ),
     miss=case(
         "Upsample", [1, 2, 3, 4], np.array([1, 1, 2, 3], np.float32), mode="nearest", opset=9
+    ),
+    boundary=case(
+        "Resize",
+        [1, 1, 1, 4096],
+        np.array([], np.float32),
+        np.array([1, 1, 1, 0.9], np.float32),
+        mode="cubic",
+        coordinate_transformation_mode="half_pixel",
+        opset=11,
     ),
     deviations=(
         "Resize/batch-and-channels-kept-linear",

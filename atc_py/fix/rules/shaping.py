@@ -76,6 +76,9 @@ _AXES_INPUT = 3
     EQUAL,
     case("Pad", [2, 3, 4], np.array([1, 2]), None, np.array([-1]), mode="edge", opset=18),
     miss=case("Pad", [2, 3], np.array([0, -1, 0, 1])),
+    boundary=case(
+        "Pad", [2, 3, 4], np.array([0, 3]), None, np.array([-1]), mode="reflect", opset=18
+    ),
 )
 def pad_all_axes(site: Site) -> Sequence[str]:
     """Pad with the input axes -> Pad with a pair of numbers for each axis, if pads and axes are
@@ -100,6 +103,7 @@ _MOST = 2**22
     EQUAL,
     case("Pad", [2, 3, 4], np.array([0, 1, -1, 0, 0, 2]), np.array(3, np.float32)),
     miss=case("Pad", [2, 3], np.array([0, 1, 0, 1]), mode="wrap", opset=19),
+    boundary=case("Pad", [2, 3, 4], np.array([0, -1, -1, 0, -1, -2]), np.array(3, np.float32)),
 )
 def pad_as_concat(site: Site) -> str:
     """Pad with another constant than 0, with negative pads, or of a dtype that is not listed ->
@@ -186,6 +190,7 @@ _IMAGES = 4
     EQUAL,
     case("DepthToSpace", Fed((1, 8, 2, 3), DType.BOOL), blocksize=2, mode="CRD"),
     miss=case("Mish", [2, 3, 4], opset=18),
+    boundary=case("DepthToSpace", Fed((1, 4, 1, 1), DType.BOOL), blocksize=2),
 )
 def depth_space_as_transpose(site: Site) -> str:
     """DepthToSpace or SpaceToDepth of a dtype, block or mode that is not listed -> Reshape,
@@ -266,6 +271,7 @@ _MOST_ELEMENTS = 2**24
     EQUAL,
     case("EyeLike", [2, 3], k=1),
     miss=case("EyeLike", [4097, 4097]),
+    boundary=case("EyeLike", [1, 1], k=1),
     deviations="EyeLike/float32-without-dtype EyeLike/diagonal-of-rows",
     lists=True,
 )
@@ -288,6 +294,10 @@ _MATRIX = 2
     EQUAL,
     case("Trilu", [2, 3, 4], np.array(1), upper=0, opset=14),
     miss=case("Trilu", [2, 3, 4], Fed((), DType.INT64), opset=14),
+    boundary=(
+        case("Trilu", [3, 4], np.array(4), opset=14),
+        case("Trilu", [3, 4], Fed((), DType.INT64, (-(2**31), 2**31 - 1)), opset=14),
+    ),
 )
 def trilu_as_where(site: Site) -> str:
     """Trilu of ONNX or onnxruntime -> Where with a mask, constant or from a comparison with k, if
@@ -338,6 +348,7 @@ def cum_sum_along_scalar(site: Site) -> Sequence[str]:
     REORDERED,
     case("CumProd", [2, 5], np.array(1), exclusive=1, opset=26),
     miss=case("CumProd", [2, 5], np.array(3), opset=26),
+    boundary=case("CumProd", [2, 5], np.array(-2), reverse=1, opset=26),
     float16="products over 65504 overflow, as those of CumProd do",
 )
 def cum_prod_as_steps(site: Site) -> str:
