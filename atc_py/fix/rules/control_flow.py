@@ -47,6 +47,7 @@ _ROW = CaseGraph({}, ("s",), (("Unsqueeze", ("x0",), ("s",), {"axes": [0]}),))
     EQUAL,
     case("If", Fed((), DType.BOOL), then_branch=_XOR, else_branch=_NOT, opset=11),
     miss=case("If", Fed((), DType.BOOL), then_branch=_XOR, else_branch=_ROW, opset=11),
+    boundary=case("If", Fed((1,), DType.BOOL), then_branch=_XOR, else_branch=_NOT, opset=11),
 )
 def if_as_where(site: Site) -> Sequence[str]:
     """If whose condition is known at run time alone -> both branches, and a choice of each result:

@@ -79,6 +79,15 @@ _ADDED = 3
         opset=1,
         domain="com.microsoft",
     ),
+    boundary=case(
+        "FusedConv",
+        [1, 1, 2, 2],
+        data(1, 1, 2, 2),
+        activation="HardSigmoid",
+        activation_params=[0.3, 0.4],
+        opset=1,
+        domain="com.microsoft",
+    ),
 )
 def fused_conv_as_steps(site: Site) -> str:
     """FusedConv of onnxruntime -> Conv, Add, the activation, if the activation is one that

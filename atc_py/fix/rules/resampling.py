@@ -160,6 +160,7 @@ _OFFSET, _BIAS, _MASK = 2, 3, 4
         "DeformConv", [1, 2, 5, 6], data(3, 2, 2, 2), [1, 8, 4, 5], data(3), [1, 4, 4, 5], opset=19
     ),
     miss=case("DeformConv", [1, 2, 5, 6, 7], data(3, 2, 2, 2, 2), [1, 24, 4, 5, 6], opset=19),
+    boundary=case("DeformConv", [1, 2, 2, 3], data(3, 2, 2, 3), [1, 12, 1, 1], opset=19),
     bound=1e-4,
     float16="places have 11 bits: an eighth of a pixel at 128, a whole one above 1024",
 )

@@ -108,6 +108,14 @@ _LEAST = 4
     miss=case(
         "ConvTranspose", [1, 2, 4, 5], data(2, 3, 3, 2), kernel_shape=[3, 2], dilations=[2, 1]
     ),
+    boundary=case(
+        "ConvTranspose",
+        [1, 1, 1, 2],
+        data(1, 2, 2, 2),
+        strides=[1, 3],
+        output_shape=[2, 6],
+        dilations=[1, 2],
+    ),
     deviations=(
         "ConvTranspose/kernel-shape-needed",
         "ConvTranspose/not-marked-after-auto-pad",
@@ -188,6 +196,14 @@ _IMAGES = 4
         kernel_shape=[3, 2, 2],
         dilations=[2, 1, 1],
     ),
+    boundary=case(
+        "ConvTranspose",
+        [1, 1, 1, 1],
+        data(1, 2, 2, 1),
+        kernel_shape=[2, 1],
+        dilations=[2, 1],
+        pads=[1, 0, 1, 0],
+    ),
 )
 def conv_transpose_spread_filter(site: Site) -> Sequence[str]:
     """ConvTranspose of images with dilations -> W with zeros between its taps by Reshape, Pad and
@@ -233,6 +249,13 @@ _VOLUMES, _BIAS = 5, 2
     ),
     miss=case(
         "ConvTranspose", [1, 2, 4, 5], data(2, 3, 3, 2), kernel_shape=[3, 2], dilations=[2, 1]
+    ),
+    boundary=case(
+        "ConvTranspose",
+        [1, 1, 1, 1, 1],
+        data(1, 2, 2, 2, 2),
+        kernel_shape=[2, 2, 2],
+        pads=[1, 1, 1, 0, 0, 0],
     ),
     float16="each tap of the depth rounds its sums once more",
 )
