@@ -402,7 +402,7 @@ def pool_after_pad(site: Site) -> Sequence[str]:
         case(
             "AveragePool",
             [1, 1, 2, 4097],
-            kernel_shape=[2, 4],
+            kernel_shape=[2, 5],
             strides=[1, 3],
             pads=[0, 1, 0, 1],
             ceil_mode=1,
