@@ -56,7 +56,7 @@ def attention_as_products(site: Site) -> Sequence[str]:
     are known; the lengths of the keys are constant; a mask of floats that is not constant leaves
     each query a key.
 
-    Softmax(cap(q k' * scale) + mask) v for every head (Attention-23 to -25 of ONNX).
+    softmax(cap(q k' * scale) + mask) v for every head (Attention-23 to -25 of ONNX).
     """
     inputs = [tensor for tensor in site.node.inputs[:3] if tensor is not None]
     same = site.element in FLOATS and all(tensor.dtype is site.element for tensor in inputs)
@@ -266,7 +266,7 @@ def multi_head_attention_as_products(site: Site) -> Sequence[str]:
     MatMul, if dims are known; query, key and value are not packed; past and present share no
     buffer; the products are not an output.
 
-    Softmax(q k' * scale + masks) v for every head (onnxruntime's MultiHeadAttention).
+    softmax(q k' * scale + masks) v for every head (onnxruntime's MultiHeadAttention).
     """
     site.floats(0)
     alone = site.tensor(_SHARED) is None and site.tensor(_SHARED + 1) is None

@@ -147,8 +147,8 @@ def loop_unroll(site: Site) -> Sequence[str]:
     """Loop -> the body, step by step; Unsqueeze and Concat of what is scanned, if constants decide
     the number of steps, which is at most 512; the model has at most 50000 nodes then.
 
-    The condition may depend on states that start as constants and on constants alone; that part of the
-    body is run to count the steps.
+    The condition may depend on states that start as constants and on constants alone; that part of
+    the body is run to count the steps.
     """
     body, total = body_of(site, "body"), loop_steps(site)
     require(total <= MOST_STEPS, "at most {most_steps} steps", most_steps=MOST_STEPS)
@@ -203,8 +203,8 @@ def scan_unroll(site: Site) -> Sequence[str]:
     """Scan -> Gather of each slice, the body, Unsqueeze and Concat of what it returns, if the dim
     that is scanned is known and at most 512; the model has at most 50000 nodes then.
 
-    Scan-9 of ONNX: states come first, then one slice a step of each scanned input; scanned outputs are
-    stacked along a new axis.
+    Scan-9 of ONNX: states come first, then one slice a step of each scanned input; scanned outputs
+    are stacked along a new axis.
     """
     require(site.node.opset >= _WITHOUT_BATCH, "the opset is 9 or more")
     body, scanned = body_of(site, "body"), site.integer("num_scan_inputs", 0)
@@ -260,10 +260,8 @@ def scan_of_batch_unroll(site: Site) -> Sequence[str]:
     Concat, if batch times steps are known and at most 512; sequence_lens is absent; the model
     has at most 50000 nodes then.
 
-    a Scan of opset 8, written step by step for each entry of its batch.
-
-    Scan-8 of ONNX: states and sequences have a batch axis, which the body does not see; sequences have
-    the steps as their second axis.
+    Scan-8 of ONNX: states and sequences have a batch axis, which the body does not see; sequences
+    have the steps as their second axis.
     """
     require(site.node.opset < _WITHOUT_BATCH, "the opset is 8")
     require(site.tensor(0) is None, "sequence_lens is absent")
@@ -349,8 +347,8 @@ def loop_as_gru(site: Site) -> Sequence[str]:
     Sigmoid and Tanh of sums of the slice and the state, the reset before or after the product;
     every output is a state, or the state of each step.
 
-    The body is read as algebra: gates may come in any order, from one product or several, and biases from
-    any sums. Formula: ONNX, GRU.
+    The body is read as algebra: gates may come in any order, from one product or several, and
+    biases from any sums. Formula: ONNX, GRU.
     """
     loop = read_recurrence(site)
     updates = loop.updates
@@ -411,8 +409,8 @@ def loop_as_lstm(site: Site) -> Sequence[str]:
     Sigmoid and Tanh of sums of the slice and the state, without peepholes; every output is a
     state, or the state of each step.
 
-    The body is read as algebra: gates may come in any order, from one product or several, and biases from
-    any sums. Formula: ONNX, LSTM.
+    The body is read as algebra: gates may come in any order, from one product or several, and
+    biases from any sums. Formula: ONNX, LSTM.
     """
     loop = read_recurrence(site)
     updates = loop.updates

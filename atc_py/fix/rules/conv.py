@@ -70,8 +70,6 @@ def conv_attributes(site: Site) -> Sequence[str]:
 def conv_far_pads(site: Site) -> Sequence[str]:
     """A convolution with a pad above 255 -> Pad, the convolution without pads, if X is images of
     known dims.
-
-    Pads of more than 255 zeros are written by Pad.
     """
     images = images_of(site)
     height, width = images.axes
@@ -100,8 +98,6 @@ def conv_long_row(site: Site) -> str:
     """A convolution of one row longer than 4096 -> Pad, Slice into rows that overlap, Concat as
     batch, Conv, Transpose, Reshape, Slice, if dims are known; X has one row; the filter and the
     stride are listed; at most 1024 pieces.
-
-    a row of more than 4096 elements as several rows that overlap by the taps of the filter.
     """
     images = images_of(site)
     height, axis = images.axes
@@ -193,8 +189,9 @@ def conv_stride_fold(site: Site) -> Sequence[str]:
     W, a convolution of stride 1, if dims are known; no dilation along an axis with such a stride
     and several windows.
 
-    Elements that are a stride apart are channels of one pixel: X of L elements becomes s * C channels of
-    L / s elements, W likewise, and the stride is 1. Filters gain zero taps up to a multiple of s.
+    Elements that are a stride apart are channels of one pixel: X of L elements becomes s * C
+    channels of L / s elements, W likewise, and the stride is 1. Filters gain zero taps up to a
+    multiple of s.
     """
     images = images_of(site)
     far = [each.stride > LONGEST_STRIDE for each in images.axes]
@@ -258,7 +255,8 @@ def conv_swap_axes(site: Site) -> str:
     and whose columns are not -> Transpose of X and W, the convolution with the axes exchanged,
     Transpose, if dims are known; H of X is at most 4096.
 
-    The list `base` refuses results of width 1 and height above 1, and rows of more than 4096 elements.
+    The list `base` refuses results of width 1 and height above 1, and rows of more than 4096
+    elements.
     """
     images = images_of(site)
     height, width = images.axes
@@ -295,8 +293,6 @@ def conv_wide_kernel(site: Site) -> str:
     """A convolution whose filter has more than 255 taps along an axis, or dilations above 255 ->
     Slice of X and W, a Conv for each piece of at most 255 taps (one, if they are far apart),
     Add, if dims are known; the stride along the axis is at most 63; at most 255 pieces.
-
-    a filter of more than 255 taps along an axis is the sum of filters over its pieces.
 
     Taps that are more than 255 elements apart are pieces of their own.
     """
@@ -422,8 +418,8 @@ def window_1d(site: Site) -> str:
     """A convolution or pool along one axis -> Unsqueeze, the same operator on an image of one row,
     Squeeze, if X has rank 3; of a pool, Indices are not used and each window meets X.
 
-    Convolutions and pools of the list `base` take images alone. The axis of 1 goes before the last, so
-    that the length is on W: a width of 1 with a height above 1 is refused.
+    Convolutions and pools of the list `base` take images alone. The axis of 1 goes before the last,
+    so that the length is on W: a width of 1 with a height above 1 is refused.
     """
     require(len(site.dims(0)) == _SEQUENCES, "X has rank 3")
     require(site.output(1) is None, "Indices are not used")
@@ -484,7 +480,7 @@ def causal_conv_as_conv(site: Site) -> Sequence[str]:
     """CausalConvWithState of ONNX or onnxruntime -> Concat of the state, Conv of each channel,
     Sigmoid, Mul, Slice, if dims are known; one axis of positions; the state has no window.
 
-    a convolution of each channel over the past and x (CausalConvWithState-27 of ONNX and that of
+    A convolution of each channel over the past and x (CausalConvWithState-27 of ONNX and that of
     onnxruntime).
     """
     site.floats(0)

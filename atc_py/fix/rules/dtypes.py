@@ -65,8 +65,6 @@ _INT8 = 3
 def cast_to_int8_wrapped(site: Site) -> str:
     """Cast of int32 to int8 -> Mod by 256, Cast to float32, the nearest multiple of 256 subtracted,
     Cast to int8, if opset 10 or more.
-
-    The low eight bits of an int32 are taken by a remainder, and go through a float.
     """
     skip_unless(site.element is DType.INT32 and site.integer("to", 0) == _INT8)
     require(site.opset >= _WITH_MOD, "opset 10 or more")
@@ -105,8 +103,6 @@ def double_as_float32(site: Site) -> Sequence[str]:
     """An operator on float64 that is not listed -> Cast to float32, the operator, Cast back; what
     was float32 before is taken as it was, if an operand is float64; inputs and outputs of the
     model keep their dtype.
-
-    Operators on float64 in float32; a cast to float64 and back is left out.
     """
     names = [site.name(at) for at in range(len(site.node.inputs))]
     found = False
@@ -173,8 +169,6 @@ def int64_as_int32(site: Site) -> Sequence[str]:
     """An operator on integers that are not listed, whose values fit int32 -> Cast to int32, the
     operator, Cast back, if dims, constants, indices and --range show that operands and result
     fit int32, and that no result wraps around.
-
-    Operators on integers that are not listed, on int32, where the values fit.
     """
     op_type = site.node.op_type
     stay = _SHAPES_AND_AXES.get(op_type, set())
@@ -286,8 +280,6 @@ def _require_whole_numbers(site: Site) -> None:
 def mod_in_int64(site: Site) -> str:
     """Mod of int32, whose values may be beyond 2^24 -> Cast to int64, Mod, Cast to int32, if A is
     int32.
-
-    Remainders of int32 are taken in int64.
     """
     skip_unless(site.element is DType.INT32)
     wide = [site.cast(site.name(at), DType.INT64) for at in (0, 1)]
@@ -333,8 +325,6 @@ _MODULUS = {DType.UINT8: 2**8, DType.UINT16: 2**16}
 def bit_shift_as_product(site: Site) -> str:
     """BitShift -> Mul with or Div by 2^k in int32; powers of computed shifts by Gather from a
     table, if X fits int32, shifts are 0 to 30 and no result is beyond int32.
-
-    a shift by k bits is a product with 2^k, or a quotient, of numbers from 0 on.
     """
     left = site.text("direction", "") == "LEFT"
     require_range(site, 0, INT32)
@@ -378,10 +368,8 @@ def bitwise_as_arithmetic(site: Site) -> str:
     Mod, their products, sums of powers of 2, if operands are within 2^29 in magnitude, by their
     dtype or by --range.
 
-    And, Or and Xor bit by bit; masks of ones by a remainder.
-
-    a | b = a + b - (a & b) and a ^ b = a + b - 2 (a & b). A negative number of n bits stands for itself
-    plus 2^n, and so does a result from 2^(n-1) on.
+    a | b = a + b - (a & b) and a ^ b = a + b - 2 (a & b). A negative number of n bits stands for
+    itself plus 2^n, and so does a result from 2^(n-1) on.
     """
     for position in (0, 1):
         require_range(site, position, _FITS)

@@ -29,7 +29,7 @@ from atc_py.fix.writing import (
 def tan_as_quotient(site: Site) -> str:
     """Tan -> Sin, Cos, Div, if the dtype is float16 or float32.
 
-    Tan x = sin x / cos x.
+    tan x = sin x / cos x.
     """
     site.floats(0)
     sine, cosine = (site.op(op, site.name(0)) for op in ("Sin", "Cos"))
@@ -179,7 +179,7 @@ def p_relu_as_relus(site: Site) -> str:
     """PRelu with a slope that is neither one number nor one per channel -> Relu of x and of -x,
     Mul, Sub; of a slope that is computed, Less, Mul, Where, if the dtype is float16 or float32.
 
-    Slope * min(x, 0) + max(x, 0) = Relu(x) - slope * Relu(-x).
+    slope * min(x, 0) + max(x, 0) = Relu(x) - slope * Relu(-x).
     """
     site.floats(0)
     x, slope = site.name(0), site.input(1).const
@@ -199,10 +199,7 @@ def p_relu_as_relus(site: Site) -> str:
     deviations="ThresholdedRelu/infinity-by-zero",
 )
 def thresholded_relu_as_where(site: Site) -> str:
-    """ThresholdedRelu whose elements may be infinite -> Greater, Where, if X is float16 or float32.
-
-    Elements up to alpha are chosen to be 0, not multiplied by it.
-    """
+    """ThresholdedRelu whose elements may be infinite -> Greater, Where, if X is float16 or float32."""
     site.floats(0, "X")
     alpha = site.scalar(site.number("alpha", 1.0), "alpha")
     above = site.op("Greater", site.name(0), alpha)
@@ -351,8 +348,8 @@ def where_as_gather(site: Site) -> str:
     Where of int32 places, Concat, Gather, if for integers: dims are known; at most 16777216
     elements.
 
-    The choice is made between places: those of the elements of X and of Y in the row of both, which are
-    constant. Of bool it is (condition and X) or (not condition and Y).
+    The choice is made between places: those of the elements of X and of Y in the row of both, which
+    are constant. Of bool it is (condition and X) or (not condition and Y).
     """
     dtype = site.input(1).dtype
     condition, x, y = (site.name(position) for position in range(3))
@@ -393,6 +390,7 @@ def function_body(site: Site) -> Sequence[str]:
     """An operator that ONNX defines as a function -> the nodes of its definition, if dtypes and
     ranks of the inputs are known; ONNX defines the operator at the model's opset.
 
-    Rules for single operators are tried before this one: their forms are shorter, or hold float16 better.
+    Rules for single operators are tried before this one: their forms are shorter, or hold float16
+    better.
     """
     return site.body()

@@ -93,7 +93,7 @@ def fused_conv_as_steps(site: Site) -> str:
     """FusedConv of onnxruntime -> Conv, Add, the activation, if the activation is one that
     onnxruntime fuses.
 
-    Activation(Conv(X, W, B) + Z) (onnxruntime's FusedConv).
+    activation(Conv(X, W, B) + Z) (onnxruntime's FusedConv).
     """
     given: dict[str, Any] = {
         name: attribute for name, attribute in site.node.attributes.items() if name not in _OWN
@@ -129,7 +129,7 @@ def fused_gemm_as_steps(site: Site) -> str:
     """FusedGemm of onnxruntime -> Gemm, the activation, if the activation is one that onnxruntime
     fuses.
 
-    Activation(alpha A' B' + beta C) (onnxruntime's FusedGemm).
+    activation(alpha A' B' + beta C) (onnxruntime's FusedGemm).
     """
     given: dict[str, Any] = {
         name: attribute
@@ -158,7 +158,7 @@ def fused_gemm_as_steps(site: Site) -> str:
 def fused_mat_mul_as_steps(site: Site) -> str:
     """FusedMatMul of onnxruntime -> Transpose, MatMul, Mul, if the dtype is float16 or float32.
 
-    Alpha * A' B' with either operand transposed in its last two axes (onnxruntime's FusedMatMul).
+    alpha * A' B' with either operand transposed in its last two axes (onnxruntime's FusedMatMul).
     """
     site.floats(0)
     operands = [_operand(site, at, letter) for at, letter in enumerate("AB")]
@@ -244,7 +244,5 @@ _FORMS: dict[str, Callable[[Site], str]] = {
 def counterpart_of_onnx(site: Site) -> str:
     """ConvTransposeWithDynamicPads, ExpandDims, GatherND or Pad of onnxruntime -> ConvTranspose,
     Unsqueeze, GatherND or Pad, if pads and axes are constant.
-
-    Operators of onnxruntime that ONNX has by another name or in another form.
     """
     return _FORMS[site.node.op_type](site)

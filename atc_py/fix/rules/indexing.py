@@ -268,8 +268,8 @@ def scatter_with_reduction(site: Site) -> str:
     positions, Where, the reduction over all updates, Add, Mul, Max or Min, if dims are known;
     data are floats; updates times positions are at most 2^24.
 
-    Of one row with indices i(k) and updates u(k): y(p) = data(p) + sum over k with i(k) = p of u(k); the
-    same with products, the largest and the smallest.
+    Of one row with indices i(k) and updates u(k): y(p) = data(p) + sum over k with i(k) = p of
+    u(k); the same with products, the largest and the smallest.
     """
     reduction = site.text("reduction", "none")
     require(reduction in _REDUCTIONS, "there is a reduction")

@@ -195,10 +195,11 @@ def dft_as_product(site: Site) -> str:
     the transform, Reshape, Transpose, if dims, axis and length are known; the length is at most
     4096.
 
-    DFT-17 and DFT-20 of ONNX: y[f] = sum over n of x[n] * exp(-2 pi i f n / N); the inverse has +, and 1 / N.
+    DFT-17 and DFT-20 of ONNX: y[f] = sum over n of x[n] * exp(-2 pi i f n / N); the inverse has +,
+    and 1 / N.
 
-    The bound is that of the reference: onnxruntime's own transform of 400 elements is 3e-5 of the range off
-    what float64 gives, the product 2e-7.
+    The bound is that of the reference: onnxruntime's own transform of 400 elements is 3e-5 of the
+    range off what float64 gives, the product 2e-7.
     """
     dims = site.shape(0)
     require(site.element in FLOATS, "the signal is float16 or float32")
@@ -259,10 +260,11 @@ def stft_as_convolution(site: Site) -> str:
     Reshape, Transpose, if step, window and length are constant, dims are known, the signal is
     real.
 
-    STFT-17 of ONNX: y[b, t, f] = sum over n of window[n] * x[b, t * step + n] * exp(-2 pi i f n / N).
+    STFT-17 of ONNX: y[b, t, f] = sum over n of window[n] * x[b, t * step + n] * exp(-2 pi i f n /
+    N).
 
-    The bound is that of the reference: onnxruntime's own transform of 400 elements is 3e-5 of the range off
-    what float64 gives, the product 2e-7.
+    The bound is that of the reference: onnxruntime's own transform of 400 elements is 3e-5 of the
+    range off what float64 gives, the product 2e-7.
     """
     dims = site.shape(0)
     require(site.element in FLOATS, "the signal is float16 or float32")

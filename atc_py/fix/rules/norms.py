@@ -177,7 +177,7 @@ def group_norm_as_steps(site: Site) -> str:
     """GroupNormalization -> Reshape, ReduceMean, Sub, Mul, ReduceMean, Add, Sqrt, Div, Reshape,
     Mul, Add, if the dims of X are known.
 
-    a normalization over the pixels of each group of channels (GroupNormalization-18 and -21 of
+    A normalization over the pixels of each group of channels (GroupNormalization-18 and -21 of
     ONNX).
 
     ONNX's own body takes the variance as mean(x^2) - mean(x)^2, which loses the digits of float16.
@@ -211,7 +211,7 @@ def instance_norm_as_steps(site: Site) -> str:
     """InstanceNormalization -> ReduceMean, Sub, Mul, ReduceMean, Add, Sqrt, Div, Mul, Add, if the
     rank of the input is known.
 
-    a normalization of each channel over its pixels (InstanceNormalization-6 of ONNX).
+    A normalization of each channel over its pixels (InstanceNormalization-6 of ONNX).
     """
     site.floats(0)
     rank = len(site.dims(0))
@@ -382,7 +382,7 @@ def hardmax_as_one_hot(site: Site) -> str:
     """Hardmax that is not listed in its dtype or rank -> ArgMax, OneHot, if dims are known; x is
     float16 or float32.
 
-    a Hardmax is 1 at the first largest element, and 0 elsewhere.
+    A Hardmax is 1 at the first largest element, and 0 elsewhere.
     """
     site.floats(0, "x")
     dims = site.shape(0)
@@ -411,8 +411,6 @@ def hardmax_as_one_hot(site: Site) -> str:
 def log_of_sum_as_steps(site: Site) -> str:
     """ReduceLogSum, ReduceLogSumExp -> ReduceSum and Log; for exponentials ReduceMax and Sub
     before, Add after them, if the rank is known; axes are constant.
-
-    ReduceLogSum and ReduceLogSumExp by their definition; exponents less the largest of them.
 
     log(sum(exp(x))) = m + log(sum(exp(x - m))), with m the largest x.
     """

@@ -183,7 +183,8 @@ def max_pool_as_maxima(site: Site) -> str:
     Gather of X for each tap, Max, if dims are known; each window meets X; at most 512 taps along
     an axis; Indices are not used.
 
-    A tap outside X counts as the nearest one of its window inside, which leaves the largest value as it is.
+    A tap outside X counts as the nearest one of its window inside, which leaves the largest value
+    as it is.
     """
     require(site.output(1) is None, "Indices are not used")
     site.floats(0, "X")
@@ -224,9 +225,9 @@ def max_pool_indices(site: Site) -> Sequence[str]:
     of their positions, Add, if dims are known; each window meets X; all windows have at most
     2^24 taps.
 
-    The first of equal values counts, in the order of the window; a window of negative infinities alone has no
-    position that ONNX defines. A tap outside X counts as the nearest one of
-    its window inside, whose position stands at both places.
+    The first of equal values counts, in the order of the window; a window of negative infinities
+    alone has no position that ONNX defines. A tap outside X counts as the nearest one of its window
+    inside, whose position stands at both places.
     """
     require(site.output(1) is not None, "Indices are used")
     x, axes = site.shape(0), pool_axes(site)
@@ -416,8 +417,6 @@ def pool_long_row(site: Site) -> str:
     """A pool of images with rows longer than 4096 -> Slice into pieces that overlap, the pool of
     each, Concat, if dims are known; a window has at most 4096 elements in a row; at most 1024
     pieces; Indices are not used.
-
-    Rows of more than 4096 elements are pooled piece by piece.
     """
     require(len(site.shape(0)) == _IMAGES, "X is images")
     require(site.output(1) is None, "Indices are not used")
@@ -466,7 +465,8 @@ def pool_of_volumes(site: Site) -> str:
     """A pool of volumes -> Reshape, the pool of the slices, Reshape, the pool along the depth,
     Reshape, if dims are known; Indices are not used.
 
-    Largest values, norms and means (with the number of elements that count, a product over the axes) allow it.
+    Largest values, norms and means (with the number of elements that count, a product over the
+    axes) allow it.
     """
     x = site.shape(0)
     require(len(x) == _VOLUMES, "X has rank 5")
@@ -551,7 +551,7 @@ def pool_valid_as_explicit(site: Site) -> Sequence[str]:
     """MaxPool with auto_pad VALID and ceil_mode 1 -> MaxPool with explicit pads of 0, if Indices
     are not used.
 
-    Auto_pad VALID means pads of 0, which go with ceil_mode.
+    auto_pad VALID means pads of 0, which go with ceil_mode.
     """
     require(site.output(1) is None, "Indices are not used")
     valid = site.text("auto_pad", "NOTSET") == "VALID" and site.integer("ceil_mode", 0)
@@ -576,8 +576,6 @@ def pool_wide_window(site: Site) -> str:
     """A pool whose window has more than 4096 elements in a row -> Slice and the pool of each piece;
     Max, or Mul by the share of the piece and Add, if dims are known; no pads along the row and
     no dilation; the last window is within it; Indices are not used.
-
-    a window of more than 4096 elements in a row, as pools of its pieces.
     """
     require(len(site.shape(0)) == _IMAGES, "X is images")
     require(site.output(1) is None, "Indices are not used")

@@ -176,7 +176,7 @@ def log_of_clipped(site: Site) -> str:
     bound 0, Max with the constant's logarithm, if the constant is positive and below 2 to the
     power of -14, no upper bound.
 
-    Log(max(x, eps)) = max(log(max(x, 0)), log(eps)), where float16 has no digits for eps.
+    log(max(x, eps)) = max(log(max(x, 0)), log(eps)), where float16 has no digits for eps.
     """
     require_float32(site)
     x, least = _bounded(site.maker(site.tensor(0)))
@@ -244,10 +244,9 @@ def log_of_shifted(site: Site) -> str:
     power of two, less its logarithm; Log for large ones, if the constant is from 2 to the power
     of -38 to 2 to the power of -14.
 
-    The logarithm of a number and a constant that float16 has no digits for.
-
-    With K a power of two, log(x + eps) = log(K x + K eps) - log(K), which is used for x up to a limit L with
-    K L within float16; above L, eps is added where it is not below the last digit of float32.
+    With K a power of two, log(x + eps) = log(K x + K eps) - log(K), which is used for x up to a
+    limit L with K L within float16; above L, eps is added where it is not below the last digit of
+    float32.
     """
     require_float32(site)
     added = site.maker(site.tensor(0))
@@ -312,8 +311,9 @@ def root_of_squares(site: Site) -> str:
     magnitudes, Div by it, Mul by itself, ReduceMean, Sqrt, Mul, if dims are known; where the
     elements are differences, the constant is below 2 to the power of -24.
 
-    With s the largest magnitude, sqrt(mean(x^2) + eps) = s * sqrt(mean((x / s)^2) + (sqrt(eps) / s)^2): no
-    square is above 1, and a constant that keeps the root from 0 is not lost where its own root is not.
+    With s the largest magnitude, sqrt(mean(x^2) + eps) = s * sqrt(mean((x / s)^2) + (sqrt(eps) /
+    s)^2): no square is above 1, and a constant that keeps the root from 0 is not lost where its own
+    root is not.
     """
     require_float32(site)
     found, eps = _squares(site)
@@ -480,8 +480,8 @@ def variance_of_deviations(site: Site) -> str:
     """The mean of squares less the square of the mean -> ReduceMean, Sub, Mul by itself,
     ReduceMean, if both means are over the same axes of one tensor, whose dims are known.
 
-    mean(x^2) - mean(x)^2 = mean((x - mean(x))^2). The left side is the difference of two numbers that
-    are large where the mean is, of which float16 keeps three digits.
+    mean(x^2) - mean(x)^2 = mean((x - mean(x))^2). The left side is the difference of two numbers
+    that are large where the mean is, of which float16 keeps three digits.
     """
     require_float32(site)
     squares = mean_of(site, site.tensor(0))

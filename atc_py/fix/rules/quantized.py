@@ -247,9 +247,8 @@ def integer_sum_as_product(site: Site) -> str:
     the zero points, MatMul or Conv of codes / 2^15, Mul by scales * 2^15, if the zero points
     have one axis at most; sums over 2^24 are rounded.
 
-    Sums of products of codes, in floats; the scales go in before they grow.
-
-    sum (a - za)(b - zb) * s = (sum (a - za)/2^8 * (b - zb)/2^7) * (s * 2^15). Powers of two are exact.
+    sum (a - za)(b - zb) * s = (sum (a - za)/2^8 * (b - zb)/2^7) * (s * 2^15). Powers of two are
+    exact.
     """
     is_product = site.node.op_type == "MatMulInteger"
     rank = len(site.dims(1))
@@ -326,10 +325,9 @@ def quantized_product_as_steps(site: Site) -> str:
     """DynamicQuantizeMatMul, MatMulIntegerToFloat -> codes less their zero points, MatMul of codes
     / 2^15, Mul by scales * 2^15, Add, if floats are float32; codes are int8 or uint8.
 
-    Onnxruntime's products of codes with scales, in floats.
-
-    MatMulIntegerToFloat: Y = (A - za)(B - zb) * sa * sb + bias. DynamicQuantizeMatMul: the same with the
-    codes of A for the range that it has at run time. See integer-sum-as-product for the powers of two.
+    MatMulIntegerToFloat: Y = (A - za)(B - zb) * sa * sb + bias. DynamicQuantizeMatMul: the same
+    with the codes of A for the range that it has at run time. See integer-sum-as-product for the
+    powers of two.
     """
     if site.node.op_type == "DynamicQuantizeMatMul":
         require(site.element is DType.FLOAT32, "A is float32")

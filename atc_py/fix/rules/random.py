@@ -18,8 +18,6 @@ _FLOAT64 = 11
 def random_as_float32(site: Site) -> str:
     """RandomUniform in float64 -> RandomUniform in float32, Cast, if ONNX leaves the numbers to the
     engine.
-
-    Random numbers are drawn in float32 and cast.
     """
     skip_unless(site.integer("dtype", 1) == _FLOAT64)
     (found,) = site.again(dtype=1)
@@ -42,8 +40,6 @@ def random_as_float32(site: Site) -> str:
 def random_seed_whole(site: Site) -> Sequence[str]:
     """Random numbers with a seed between -1 and 1 -> the operator with seed 1 or -1, if ONNX leaves
     the numbers that a seed gives to the engine.
-
-    a seed below 1 becomes 1.
     """
     seed = site.number("seed", 0.0)
     skip_unless("seed" in site.node.attributes and abs(seed) < 1)

@@ -131,9 +131,9 @@ def gru_unroll(site: Site) -> Sequence[str]:
 
     Every step of a GRU, one after the other (GRU-7 to -22 of ONNX).
 
-    z and r are f of sums of products with W (of the step) and R (of the state h); the candidate c is
-    g(x Wc' + (r . h) Rc' + b), or g(x Wc' + b + r . (h Rc' + b')) with linear_before_reset; the new state
-    is (1 - z) . c + z . h.
+    z and r are f of sums of products with W (of the step) and R (of the state h); the candidate c
+    is g(x Wc' + (r . h) Rc' + b), or g(x Wc' + b + r . (h Rc' + b')) with linear_before_reset; the
+    new state is (1 - z) . c + z . h.
     """
     functions = activations_of(site, ["Sigmoid", "Tanh"] * site.shape(1)[0])
     size = site.shape(2)[2]
@@ -227,8 +227,8 @@ def lstm_unroll(site: Site) -> Sequence[str]:
 
     Every step of an LSTM, one after the other (LSTM-7 to -22 of ONNX).
 
-    i, o and f are functions of sums of products with W (of the step), R (of the state) and P (of the cell,
-    for o of the new one); the new cell is f . C + i . g(c), the new state o . h(C).
+    i, o and f are functions of sums of products with W (of the step), R (of the state) and P (of
+    the cell, for o of the new one); the new cell is f . C + i . g(c), the new state o . h(C).
     """
     functions = activations_of(site, ["Sigmoid", "Tanh", "Tanh"] * site.shape(1)[0])
     size = site.shape(2)[2]
@@ -369,10 +369,8 @@ def rnn_as_gru(site: Site) -> Sequence[str]:
     """RNN with Tanh -> GRU with constant gates, if dims are known; the activation is Tanh; nothing
     is clipped; the sequence is the first axis.
 
-    h' = tanh(x W' + h R' + b) as a GRU whose update gate is closed and whose reset gate is open.
-
-    A GRU has h' = (1 - z) g + z h with g = tanh(x W' + (r h) R' + b); biases of -100 and 100 make
-    z = sigmoid(-100) = 0 and r = sigmoid(100) = 1 beyond the digits of float32.
+    A GRU has h' = (1 - z) g + z h with g = tanh(x W' + (r h) R' + b); biases of -100 and 100 make z
+    = sigmoid(-100) = 0 and r = sigmoid(100) = 1 beyond the digits of float32.
     """
     site.floats(0)
     names = site.node.attributes.get("activations", ())

@@ -266,8 +266,9 @@ def grid_sample_as_gather(site: Site) -> str:
     Add, if dims are known; X has rank 4 or 5; align_corners with reflection needs two pixels
     along each axis.
 
-    Places are those of ONNX's definition; pads count for each pixel by itself. Linear and nearest places beyond
-    the border are moved to it before; cubic ones are not, as in onnxruntime and PyTorch.
+    Places are those of ONNX's definition; pads count for each pixel by itself. Linear and nearest
+    places beyond the border are moved to it before; cubic ones are not, as in onnxruntime and
+    PyTorch.
     """
     x, grid = site.shape(0), site.shape(1)
     require(len(x) in _RANKS and len(grid) == len(x), "X has rank 4 or 5")
@@ -435,9 +436,9 @@ def roi_align_as_gather(site: Site) -> str:
     ReduceMax, if dims are known; sampling_ratio is above 0; all samples have at most 2^26
     elements.
 
-    With half pixels a region begins half a pixel before its place, and is as small as stated; without,
-    it begins at its place, and is a pixel long at least. For a maximum, a sample is the largest of its
-    four pixels times their weights.
+    With half pixels a region begins half a pixel before its place, and is as small as stated;
+    without, it begins at its place, and is a pixel long at least. For a maximum, a sample is the
+    largest of its four pixels times their weights.
     """
     x, regions = site.shape(0), site.shape(1)
     largest = site.text("mode", "avg") == "max"

@@ -173,7 +173,8 @@ def resize_as_product(site: Site) -> str:
     constant matrix of weights for each axis that changes, if mode linear or cubic; dims, scales
     and sizes are known; X is float16 or float32.
 
-    Weights are those of ONNX's definition: linear or cubic ones, stretched by antialias where an axis shrinks.
+    Weights are those of ONNX's definition: linear or cubic ones, stretched by antialias where an
+    axis shrinks.
     """
     kind = site.text("mode", "nearest")
     require(kind in {"linear", "cubic"}, "mode is linear or cubic")

@@ -302,8 +302,6 @@ _MATRIX = 2
 def trilu_as_where(site: Site) -> str:
     """Trilu of ONNX or onnxruntime -> Where with a mask, constant or from a comparison with k, if
     the last two dims are known; k is known to fit int32.
-
-    a constant mask over the last two axes chooses between x and 0.
     """
     dims = site.dims(0)
     require(len(dims) >= _MATRIX and None not in dims[-2:], "the last two dims are known")

@@ -321,8 +321,6 @@ _IMAGE = 2
 def col2im_as_conv_transpose(site: Site) -> str:
     """Col2Im -> Reshape, ConvTranspose with one filter of a single 1 for each element of a block,
     Reshape, if dims, image_shape and block_shape are known; two axes, or one with one channel.
-
-    Blocks are summed by a ConvTranspose whose filters have a single 1.
     """
     x = site.shape(0)
     image, block = ([int(each) for each in site.constant(at)] for at in (1, 2))
