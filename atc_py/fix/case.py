@@ -133,6 +133,12 @@ def case(  # noqa: PLR0913  (a node is its parts)
     return RuleCase(op_type, known, attributes, opset, outputs, domain, operator_list, before, cann)
 
 
+def contrib_case(op_type: str, *inputs: CaseInput, outputs: int = 1, **attributes: Any) -> RuleCase:
+    """Return a case of one node of an operator of onnxruntime."""
+    domain = "com.microsoft"
+    return case(op_type, *inputs, opset=1, outputs=outputs, domain=domain, **attributes)
+
+
 def _case_input(value: CaseInput) -> Fed | ConstInput | MadeInput | None:
     if value is None or isinstance(value, Fed | ConstInput | MadeInput):
         return value

@@ -62,11 +62,7 @@ def is_old_form(node: SourceNode, opset: int) -> bool:
 
 
 def new_form(site: Site) -> Sequence[str]:
-    """Write a node in the form of the site's opset.
-
-    Raises:
-        UnfitError: ranks that it depends on are not known.
-    """
+    """Write a node in the form of the site's opset."""
     node = site.node
     inputs = [site.name(at) for at in range(len(node.inputs))]
     if node.op_type == "Scatter":

@@ -98,11 +98,7 @@ class Site(SiteFacts):
     def ops(
         self, op_type: str, *inputs: str, count: int, label: str = "", **attributes: Any
     ) -> tuple[str, ...]:
-        """Write a node with `count` outputs; return their names.
-
-        Raises:
-            UnfitError: the form has too many nodes.
-        """
+        """Write a node with `count` outputs; return their names."""
         require(len(self.made) < MOST_NODES, "the new form is not too large")
         base = self._label(label or op_type.lower())
         outputs = tuple(self._fresh(base) for _ in range(count))
@@ -119,11 +115,7 @@ class Site(SiteFacts):
         return self.ops(self.node.op_type, *(inputs or self.names), count=count, **kept)
 
     def body(self) -> tuple[str, ...]:
-        """Write the nodes that ONNX defines the operator as; return its outputs.
-
-        Raises:
-            UnfitError: ONNX defines no body, or the body has operators with graphs inside.
-        """
+        """Write the nodes that ONNX defines the operator as; return its outputs."""
         node = self.node
         known = all(
             tensor is None or (tensor.dtype and tensor.dims is not None) for tensor in node.inputs

@@ -9,6 +9,7 @@ from atc_py.fix.case import (
     RuleCase,
     case,
     case_after,
+    contrib_case,
     data,
 )
 from atc_py.fix.facts import FLOATS
@@ -35,6 +36,7 @@ __all__ = [
     "UnfitError",
     "case",
     "case_after",
+    "contrib_case",
     "data",
     "require",
     "rule",

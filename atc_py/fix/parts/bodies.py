@@ -19,9 +19,6 @@ def body_of(site: Site, attribute: str, work: WorkNode | None = None) -> GraphBo
         site: the node.
         attribute: that has the graph.
         work: another node around it that holds the graph.
-
-    Raises:
-        UnfitError: it holds none of that name, or one with tensors that have no plain form.
     """
     found: dict[str, GraphBody] = {}
     holder = work or site.work
@@ -83,20 +80,12 @@ FIRST_STATE = 2
 
 
 def starts_true(site: Site) -> bool:
-    """Return the condition of a Loop before its first step.
-
-    Raises:
-        UnfitError: it is not constant.
-    """
+    """Return the condition of a Loop before its first step."""
     return site.tensor(1) is None or bool(site.constant(1).reshape(-1)[0])
 
 
 def loop_steps(site: Site, most: int = MOST_STEPS) -> int:
-    """Return how often the body of a Loop runs, one more than `most` for more.
-
-    Raises:
-        UnfitError: values of a run decide it.
-    """
+    """Return how often the body of a Loop runs, one more than `most` for more."""
     trips = most + 1
     if site.tensor(0) is not None:
         trips = max(0, min(trips, int(site.constant(0).reshape(-1)[0])))
@@ -106,11 +95,7 @@ def loop_steps(site: Site, most: int = MOST_STEPS) -> int:
 
 
 def check_room(site: Site, body: GraphBody, steps: int) -> None:
-    """Refuse a body that would become too many nodes.
-
-    Raises:
-        UnfitError: it would.
-    """
+    """Refuse a body that would become too many nodes."""
     room = 0 if site.around is None else site.around.room
     require(steps * (body.size + 1) <= room, "the model does not grow beyond its limit of nodes")
 

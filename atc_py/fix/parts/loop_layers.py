@@ -255,11 +255,7 @@ class Recurrence:
 
 
 def read_recurrence(site: Site) -> Recurrence:
-    """Read the node.
-
-    Raises:
-        UnfitError: its steps are not known, or it has no gates.
-    """
+    """Read the node."""
     found = {node.op_type for node in body_of(site, "body").nodes}
     require(found >= FUNCTIONS, "the body has gates")
     return _read_loop(site) if site.node.op_type == "Loop" else _read_scan(site)
@@ -361,9 +357,6 @@ def write_layer(site: Site, loop: Recurrence, layer: CellLayer, x: str) -> list[
         loop: the node as a recurrence.
         layer: the layer.
         x: kind of the atom of the slice.
-
-    Raises:
-        UnfitError: an output is another function of the states.
     """
     element = site.input(loop.first + layer.states[0]).dtype
     require(element in FLOATS, "the states are floats")

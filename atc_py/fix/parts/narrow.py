@@ -20,22 +20,14 @@ _NAMES = {INT32: "int32", EXACT_FLOAT: "2^24"}
 
 
 def require_range(site: Site, position: int, target: Range) -> None:
-    """Require that the values of an input are within `target`.
-
-    Raises:
-        UnfitError: they may be beyond; the reason names what leaves them open.
-    """
+    """Require that the values of an input are within `target`."""
     bounds = site.range(position)
     if bounds is None or not bounds.within(target):
         raise _beyond(site, site.input(position), target)
 
 
 def require_result(site: Site, target: Range, position: int = 0) -> None:
-    """Require that a result is within `target`, and in its own dtype before it is stored.
-
-    Raises:
-        UnfitError: it may be beyond, or wrap around.
-    """
+    """Require that a result is within `target`, and in its own dtype before it is stored."""
     result = site.output(position)
     if result is None or result.dtype not in INTEGERS:
         return

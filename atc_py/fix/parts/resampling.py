@@ -49,11 +49,7 @@ def matrix(axis: ResizedAxis, site: Site, mode: str) -> NDArray[np.float64]:
 
 
 def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
-    """Return every axis of a Resize or an Upsample.
-
-    Raises:
-        UnfitError: dims, scales or sizes are not known, or an axis grows too long.
-    """
+    """Return every axis of a Resize or an Upsample."""
     x = site.shape(0)
     regions = site.node.op_type == "Resize" and site.node.opset >= _WITH_REGION
     axes = [each % len(x) for each in site.integers("axes") or range(len(x))]
@@ -89,11 +85,7 @@ def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
 
 
 def require_places(counts: Iterable[int]) -> None:
-    """Refuse axes of results that are too long for their places to be worked out.
-
-    Raises:
-        UnfitError: there is one.
-    """
+    """Refuse axes of results that are too long for their places to be worked out."""
     few = max(counts, default=0) <= MOST_PLACES
     require(few, "no axis that changes gets more than 2^20 elements")
 

@@ -23,11 +23,7 @@ def _maker_of(site: Site, name: str) -> Maker | None:
 
 
 def elements_of(site: Site, name: str) -> list[Element]:
-    """Return what writes each tensor of the sequence called `name`.
-
-    Raises:
-        UnfitError: the sequence comes from elsewhere than nodes with constant places.
-    """
+    """Return what writes each tensor of the sequence called `name`."""
     changes: list[SourceNode] = []
     maker = _source(site, name)
     while maker is not None and maker.node.op_type in _CHANGED:
@@ -75,11 +71,7 @@ def split_tensor(site: Site, name: str) -> SplitTensor | None:
 
 
 def optional_value(site: Site) -> str:
-    """Return the name of the value of the optional that the node reads; "" if it has none.
-
-    Raises:
-        UnfitError: the optional comes from elsewhere than a node of the model.
-    """
+    """Return the name of the value of the optional that the node reads; "" if it has none."""
     given = site.tensor(0)
     if given is None or given.dtype is not None:
         return site.name(0)
@@ -99,9 +91,6 @@ def place_in(tensor: SourceTensor | None, default: int, count: int, last: int) -
         default: the place where it is absent.
         count: number of elements.
         last: the largest place.
-
-    Raises:
-        UnfitError: it is not constant, or there is no such place.
     """
     at = default
     if tensor is not None:

@@ -80,10 +80,6 @@ def activations_of(site: Site, defaults: Sequence[str]) -> list[Activation]:
     Args:
         site: of the node.
         defaults: names of the functions without the attribute.
-
-    Raises:
-        UnfitError: ONNX defines no function of a name, there are not as many as `defaults`, or a
-            value is missing that engines complete differently.
     """
     given = site.node.attributes.get("activations") or tuple(defaults)
     names = [str(value).lower() for value in given] if isinstance(given, tuple) else []
@@ -128,12 +124,7 @@ class UnrolledLayer:
 
 
 def unrolled(site: Site, layer: UnrolledLayer) -> list[str]:
-    """Write every step of every direction; return the results of all steps and the last states.
-
-    Raises:
-        UnfitError: the layer is not float, its sequence is not the first axis or too long, or dims
-            are open.
-    """
+    """Write every step of every direction; return the results of all steps and the last states."""
     site.floats(0)
     require(not site.integer("layout", 0), "the sequence is the first axis")
     steps = site.shape(0)[0]
@@ -159,9 +150,6 @@ def require_finite_weights(site: Site) -> None:
     """Refuse a layer with constant weights of NaN or infinity.
 
     Functions of onnxruntime's layers take NaN for 0 or for a bound, where single nodes keep it.
-
-    Raises:
-        UnfitError: there is such a weight.
     """
     given = (site.tensor(position) for position in _WEIGHTS)
     known = [value.const for value in given if value is not None and value.const is not None]

@@ -87,11 +87,7 @@ class Images:
 
 
 def images_of(site: Site) -> Images:
-    """Return the geometry of a Conv node with explicit or automatic pads.
-
-    Raises:
-        UnfitError: X or W is not an image of known dims.
-    """
+    """Return the geometry of a Conv node with explicit or automatic pads."""
     x, w = site.shape(0), site.shape(1)
     require(len(x) == _IMAGES and len(w) == _IMAGES, "X and W have rank 4")
     strides, dilations = site.integers("strides", (1, 1)), site.integers("dilations", (1, 1))
@@ -157,11 +153,7 @@ class PoolAxis:
 
     @property
     def positions(self) -> NDArray[np.int64]:
-        """Position in X of each tap of each window; some are before or after X.
-
-        Raises:
-            UnfitError: there are too many.
-        """
+        """Position in X of each tap of each window; some are before or after X."""
         axis = self.axis
         most = self.count * axis.taps <= _MOST_POSITIONS
         require(most, "the windows of an axis have at most 2^24 taps")
@@ -199,12 +191,7 @@ class PoolAxis:
 
 
 def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
-    """Return the axes of a pool with explicit or automatic pads.
-
-    Raises:
-        UnfitError: the dims of X are not known, no window fits, or ONNX leaves open what a window
-            without an element of X gives.
-    """
+    """Return the axes of a pool with explicit or automatic pads."""
     size = site.shape(0)[_FIRST:]
     rank = len(size)
     taps = site.integers("kernel_shape")
@@ -225,17 +212,14 @@ def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
         count = window_count(dim, pair, span, strides[at], ceil=ceil and mode not in SAME)
         require(count > 0, "Y has elements")
         found.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
+    # ONNX leaves open what a window without an element of X gives, but where pads count.
     open_ = site.node.op_type == "MaxPool" or not site.integer("count_include_pad", 0)
     require(not open_ or all(each.meets_x for each in found), _MEETS_X)
     return tuple(found)
 
 
 def require_known_windows(site: Site) -> None:
-    """Refuse a pool with a window in the padding alone, whose dims may be open.
-
-    Raises:
-        UnfitError: there is such a window, whatever the dims are.
-    """
+    """Refuse a pool with a window in the padding alone, whose dims may be open."""
     if not site.input(0).is_open:
         pool_axes(site)
         return
@@ -248,11 +232,7 @@ def require_known_windows(site: Site) -> None:
 
 
 def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
-    """Return the pads before and after an axis that auto_pad adds.
-
-    Raises:
-        UnfitError: the windows leave out more elements at the end than engines agree on.
-    """
+    """Return the pads before and after an axis that auto_pad adds."""
     missing = (-(-size // stride) - 1) * stride + span - size
     require(missing >= -_MOST_LEFT_OUT, "with SAME pads the windows reach the end of X")
     total = max(missing, 0)
@@ -293,11 +273,13 @@ def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int)
     """
     taps = [axis.axis.taps for axis in axes]
     weight = np.full((channels, 1, *taps), 1 / float(np.prod(taps)))
-    attributes: dict[str, Any] = {
-        "kernel_shape": taps,
-        "strides": [axis.axis.stride for axis in axes],
-        "dilations": [axis.axis.dilation for axis in axes],
-        "pads": [*(axis.axis.begin for axis in axes), *(axis.reach for axis in axes)],
-        "group": channels,
-    }
-    return site.op("Conv", x, site.const(weight, site.element, "weight"), **attributes)
+    return site.op(
+        "Conv",
+        x,
+        site.const(weight, site.element, "weight"),
+        kernel_shape=taps,
+        strides=[axis.axis.stride for axis in axes],
+        dilations=[axis.axis.dilation for axis in axes],
+        pads=[*(axis.axis.begin for axis in axes), *(axis.reach for axis in axes)],
+        group=channels,
+    )

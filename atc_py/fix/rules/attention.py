@@ -25,6 +25,7 @@ from atc_py.fix.writing import (
     RuleCase,
     Site,
     case,
+    contrib_case,
     data,
     require,
     rule,
@@ -175,25 +176,21 @@ _FUSED_BIAS, _FUSED_KEY_MASK, _FUSED_PAST, _FUSED_SCORE_BIAS = 2, 3, 4, 5
 @rule(
     "com.microsoft::Attention",
     REORDERED,
-    case(
+    contrib_case(
         "Attention",
         [1, 3, 8],
         data(8, 24),
         data(24),
         num_heads=2,
         unidirectional=1,
-        opset=1,
-        domain="com.microsoft",
     ),
-    miss=case(
+    miss=contrib_case(
         "Attention",
         [1, 3, 32],
         data(32, 96),
         data(96),
         num_heads=1,
         do_rotary=1,
-        opset=1,
-        domain="com.microsoft",
     ),
     float16="the scale is split over query and key",
 )
@@ -248,17 +245,15 @@ _MULTI_BIAS, _MULTI_KEY_MASK, _MULTI_SCORE_BIAS, _MULTI_PAST, _SHARED = 3, 4, 5,
 @rule(
     "com.microsoft::MultiHeadAttention",
     REORDERED,
-    case(
+    contrib_case(
         "MultiHeadAttention",
         [1, 3, 8],
         [1, 5, 8],
         [1, 5, 8],
         data(24),
         num_heads=2,
-        opset=1,
-        domain="com.microsoft",
     ),
-    miss=case("MultiHeadAttention", [1, 3, 2, 3, 4], num_heads=2, opset=1, domain="com.microsoft"),
+    miss=contrib_case("MultiHeadAttention", [1, 3, 2, 3, 4], num_heads=2),
     float16="the scale is split over query and key",
 )
 def multi_head_attention_as_products(site: Site) -> Sequence[str]:

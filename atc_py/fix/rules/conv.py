@@ -22,7 +22,7 @@ from atc_py.fix.parts.windows import (
     require_known_windows,
     same_pads,
 )
-from atc_py.fix.writing import REORDERED, Site, case, data, require, rule
+from atc_py.fix.writing import REORDERED, Site, case, contrib_case, data, require, rule
 
 
 @rule(
@@ -50,14 +50,13 @@ def conv_attributes(site: Site) -> Sequence[str]:
         pads = (*(first for first, _ in pairs), *(last for _, last in pairs))
     elif mode == "VALID":
         pads = (0,) * (2 * len(taps))
-    attributes: dict[str, Any] = {
-        "auto_pad": None,
-        "kernel_shape": list(taps),
-        "strides": list(strides),
-        "dilations": list(dilations),
-        "pads": list(pads),
-    }
-    return site.again(**attributes)
+    return site.again(
+        auto_pad=None,
+        kernel_shape=list(taps),
+        strides=list(strides),
+        dilations=list(dilations),
+        pads=list(pads),
+    )
 
 
 @rule(
@@ -358,14 +357,6 @@ def conv_3d_as_slices(site: Site) -> str:
     depth = (x[2] + pads[0] + pads[3] - (w[2] - 1) * dilations[0] - 1) // strides[0] + 1
     require(depth > 0, "Y has slices")
     volume = site.pad(site.name(0), [0, 0, pads[0], 0, 0, 0, 0, pads[3], 0, 0])
-    attributes: dict[str, Any] = {
-        "kernel_shape": list(w[3:]),
-        "strides": list(strides[1:]),
-        "dilations": list(dilations[1:]),
-        "pads": [pads[1], pads[2], pads[4], pads[5]],
-        "group": site.integer("group", 1),
-        "auto_pad": None,
-    }
     total = ""
     for tap in range(w[2]):
         start = tap * dilations[0]
@@ -373,7 +364,17 @@ def conv_3d_as_slices(site: Site) -> str:
         images = site.reshape(site.transpose(part, [0, 2, 1, 3, 4]), [x[0] * depth, x[1], *x[3:]])
         plane = site.squeeze(site.slice(site.name(1), 2, tap, tap + 1), [2])
         bias = [] if total or site.tensor(2) is None else [site.name(2)]
-        (y,) = site.again(images, plane, *bias, **attributes)
+        (y,) = site.again(
+            images,
+            plane,
+            *bias,
+            kernel_shape=list(w[3:]),
+            strides=list(strides[1:]),
+            dilations=list(dilations[1:]),
+            pads=[pads[1], pads[2], pads[4], pads[5]],
+            group=site.integer("group", 1),
+            auto_pad=None,
+        )
         total = y if not total else site.op("Add", total, y)
     rows, columns = (
         (x[3 + at] + pads[1 + at] + pads[4 + at] - (w[3 + at] - 1) * dilations[1 + at] - 1)
@@ -453,27 +454,23 @@ _OTHER_LAYOUTS = ("state_window", "state_length", "input_channels", "state_updat
 @rule(
     "CausalConvWithState com.microsoft::CausalConvWithState",
     REORDERED,
-    case(
+    contrib_case(
         "CausalConvWithState",
         [1, 3, 8],
         data(3, 1, 4),
         data(3),
         [1, 3, 3],
         activation="silu",
-        opset=1,
         outputs=2,
-        domain="com.microsoft",
     ),
-    miss=case(
+    miss=contrib_case(
         "CausalConvWithState",
         [1, 3, 8],
         data(3, 1, 4),
         data(3),
         [2, 1, 3, 3],
         state_window=2,
-        opset=1,
         outputs=2,
-        domain="com.microsoft",
     ),
 )
 def causal_conv_as_conv(site: Site) -> Sequence[str]:

@@ -14,7 +14,7 @@ from atc_py.fix.writing import (
     DType,
     Fed,
     Site,
-    case,
+    contrib_case,
     data,
     require,
     rule,
@@ -84,27 +84,23 @@ _INPUTS = (Fed((1, 3, 32)), Fed((1, 3, 16)), Fed((1, 3, 16)), None, None)
 @rule(
     "com.microsoft::GroupQueryAttention",
     REORDERED,
-    case(
+    contrib_case(
         "GroupQueryAttention",
         *_INPUTS,
         _lengths(2),
         np.array(3, np.int32),
         num_heads=2,
         kv_num_heads=1,
-        opset=1,
         outputs=3,
-        domain="com.microsoft",
     ),
-    miss=case(
+    miss=contrib_case(
         "GroupQueryAttention",
         *_INPUTS,
         _lengths(1),
         np.array(3, np.int32),
         num_heads=2,
         kv_num_heads=1,
-        opset=1,
         outputs=3,
-        domain="com.microsoft",
     ),
     float16="the scale is split over query and key; masked scores are -65504",
 )
@@ -205,24 +201,20 @@ _HEADS_APART = 4
 @rule(
     "RotaryEmbedding com.microsoft::RotaryEmbedding",
     REORDERED,
-    case(
+    contrib_case(
         "RotaryEmbedding",
         [1, 2, 3, 8],
         np.array([[0, 1, 2]]),
         data(5, 4),
         data(5, 4, seed=1),
-        opset=1,
-        domain="com.microsoft",
     ),
-    miss=case(
+    miss=contrib_case(
         "RotaryEmbedding",
         [1, 2, 3, 8],
         np.array([[0, 1, 2]]),
         data(5, 4),
         data(5, 4, seed=1),
         scale=0.5,
-        opset=1,
-        domain="com.microsoft",
     ),
 )
 def rotary_as_products(site: Site) -> str:
@@ -304,17 +296,15 @@ class _Parts:
 @rule(
     "LinearAttention com.microsoft::LinearAttention",
     REORDERED,
-    case(
+    contrib_case(
         "LinearAttention",
         *[Fed((1, 2, 8))] * 3,
         q_num_heads=2,
         kv_num_heads=2,
         update_rule="linear",
-        opset=1,
         outputs=2,
-        domain="com.microsoft",
     ),
-    miss=case(
+    miss=contrib_case(
         "LinearAttention",
         *[Fed((1, 2, 8))] * 3,
         [2, 1, 2, 4, 4],
@@ -322,19 +312,15 @@ class _Parts:
         kv_num_heads=2,
         update_rule="linear",
         state_window=2,
-        opset=1,
         outputs=2,
-        domain="com.microsoft",
     ),
-    boundary=case(
+    boundary=contrib_case(
         "LinearAttention",
         *[Fed((1, 1, 8))] * 3,
         q_num_heads=2,
         kv_num_heads=2,
         update_rule="linear",
-        opset=1,
         outputs=2,
-        domain="com.microsoft",
     ),
     float16="the state is rounded at each step",
 )

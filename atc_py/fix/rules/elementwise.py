@@ -12,6 +12,7 @@ from atc_py.fix.writing import (
     Fed,
     Site,
     case,
+    contrib_case,
     data,
     require,
     rule,
@@ -114,7 +115,7 @@ def selu_as_elu(site: Site) -> str:
 @rule(
     "com.microsoft::Gelu com.microsoft::BiasGelu",
     REORDERED,
-    case("BiasGelu", [2, 8], data(8), opset=1, domain="com.microsoft"),
+    contrib_case("BiasGelu", [2, 8], data(8)),
     float16="fused to Gelu by the compiler",
 )
 def gelu_as_erf(site: Site) -> str:
@@ -134,7 +135,7 @@ def gelu_as_erf(site: Site) -> str:
 @rule(
     "com.microsoft::FastGelu",
     REORDERED,
-    case("FastGelu", [2, 8], data(8), opset=1, domain="com.microsoft"),
+    contrib_case("FastGelu", [2, 8], data(8)),
     float16="the cube of x overflows above 40; large magnitudes saturate before",
 )
 def fast_gelu_as_tanh(site: Site) -> str:
@@ -158,7 +159,7 @@ def fast_gelu_as_tanh(site: Site) -> str:
 @rule(
     "com.microsoft::QuickGelu",
     REORDERED,
-    case("QuickGelu", [2, 8], alpha=1.5, opset=1, domain="com.microsoft"),
+    contrib_case("QuickGelu", [2, 8], alpha=1.5),
 )
 def quick_gelu_as_sigmoid(site: Site) -> str:
     """QuickGelu of onnxruntime -> Mul, Sigmoid, Mul, if the dtype is float16 or float32.

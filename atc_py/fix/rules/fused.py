@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from atc_py.fix.writing import REORDERED, DType, Fed, Site, case, data, require, rule
+from atc_py.fix.writing import REORDERED, DType, Fed, Site, contrib_case, data, require, rule
 
 # Activations that are operators, and the attributes that their values become.
 _NAMES: dict[str, tuple[str, ...]] = {
@@ -26,11 +26,7 @@ _PAIR = 2
 
 
 def fused_activation(site: Site, x: str, name: str, values: Sequence[float]) -> str:
-    """Write an activation with its values in the order of onnxruntime; "" leaves x.
-
-    Raises:
-        UnfitError: the name is another one, or values are missing.
-    """
+    """Write an activation with its values in the order of onnxruntime; "" leaves x."""
     if not name:
         return x
     if name in _NAMES:
@@ -59,7 +55,7 @@ _ADDED = 3
 @rule(
     "com.microsoft::FusedConv",
     REORDERED,
-    case(
+    contrib_case(
         "FusedConv",
         [1, 3, 6, 6],
         data(4, 3, 3, 3),
@@ -67,26 +63,20 @@ _ADDED = 3
         activation="LeakyRelu",
         activation_params=[0.2],
         pads=[1, 1, 1, 1],
-        opset=1,
-        domain="com.microsoft",
     ),
-    miss=case(
+    miss=contrib_case(
         "FusedConv",
         [1, 3, 6, 6],
         data(4, 3, 3, 3),
         data(4),
         activation="LeakyRelu",
-        opset=1,
-        domain="com.microsoft",
     ),
-    boundary=case(
+    boundary=contrib_case(
         "FusedConv",
         [1, 1, 2, 2],
         data(1, 1, 2, 2),
         activation="HardSigmoid",
         activation_params=[0.3, 0.4],
-        opset=1,
-        domain="com.microsoft",
     ),
 )
 def fused_conv_as_steps(site: Site) -> str:
@@ -114,15 +104,13 @@ _OPERANDS = (Fed((3, 4)), data(4, 5), data(5, seed=1))
 @rule(
     "com.microsoft::FusedGemm",
     REORDERED,
-    case("FusedGemm", *_OPERANDS, activation="Relu", opset=1, domain="com.microsoft"),
-    miss=case("FusedGemm", *_OPERANDS, activation="Clip", opset=1, domain="com.microsoft"),
-    boundary=case(
+    contrib_case("FusedGemm", *_OPERANDS, activation="Relu"),
+    miss=contrib_case("FusedGemm", *_OPERANDS, activation="Clip"),
+    boundary=contrib_case(
         "FusedGemm",
         *_OPERANDS,
         activation="LeakyRelu",
         activation_alpha=0.1,
-        opset=1,
-        domain="com.microsoft",
     ),
 )
 def fused_gemm_as_steps(site: Site) -> str:
@@ -146,13 +134,11 @@ def fused_gemm_as_steps(site: Site) -> str:
 @rule(
     "com.microsoft::FusedMatMul com.microsoft::TransposeMatMul",
     REORDERED,
-    case("FusedMatMul", [2, 5, 3], [2, 5, 4], transA=1, alpha=0.5, opset=1, domain="com.microsoft"),
-    miss=case(
+    contrib_case("FusedMatMul", [2, 5, 3], [2, 5, 4], transA=1, alpha=0.5),
+    miss=contrib_case(
         "FusedMatMul",
         Fed((5, 3), DType.FLOAT64),
         Fed((3, 4), DType.FLOAT64),
-        opset=1,
-        domain="com.microsoft",
     ),
 )
 def fused_mat_mul_as_steps(site: Site) -> str:
@@ -219,26 +205,22 @@ _FORMS: dict[str, Callable[[Site], str]] = {
 @rule(
     [f"com.microsoft::{name}" for name in _FORMS],
     REORDERED,
-    case(
+    contrib_case(
         "ConvTransposeWithDynamicPads",
         [1, 2, 4, 4],
         data(2, 3, 3, 3),
         np.array([1, 1, 1, 1]),
         strides=[2, 2],
-        opset=1,
-        domain="com.microsoft",
     ),
     boundary=(
-        case(
+        contrib_case(
             "Pad",
             [2, 3],
             np.array([0, 1, 2, 0]),
             np.array(5, np.float32),
-            opset=1,
-            domain="com.microsoft",
         ),
-        case("ExpandDims", [2, 3], np.array(2, np.int32), opset=1, domain="com.microsoft"),
-        case("GatherND", [2, 3], np.array([[1, 0]]), opset=1, domain="com.microsoft"),
+        contrib_case("ExpandDims", [2, 3], np.array(2, np.int32)),
+        contrib_case("GatherND", [2, 3], np.array([[1, 0]])),
     ),
 )
 def counterpart_of_onnx(site: Site) -> str:

@@ -52,9 +52,6 @@ def terms_of(equation: str, ranks: Sequence[int]) -> tuple[list[str], str, froze
     Args:
         equation: as ONNX has it.
         ranks: of the operands.
-
-    Raises:
-        UnfitError: there are other numbers of terms or letters than of operands and axes.
     """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")

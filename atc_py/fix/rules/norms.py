@@ -16,6 +16,7 @@ from atc_py.fix.writing import (
     Fed,
     Site,
     case,
+    contrib_case,
     data,
     require,
     rule,
@@ -59,11 +60,7 @@ def root_of(site: Site, square: str, epsilon: float, element: DType | None = Non
 
 
 def statistics(site: Site, mean: str, deviation: str) -> tuple[str, str]:
-    """Return the mean and the inverse deviation as outputs 1 and 2; "" where nothing uses them.
-
-    Raises:
-        UnfitError: they are used, and of float32 where x is not.
-    """
+    """Return the mean and the inverse deviation as outputs 1 and 2; "" where nothing uses them."""
     used = [site.output(at) is not None for at in (1, 2)]
     exact = site.element is DType.FLOAT32 or not any(used)
     require(exact, "Mean and InvStdDev are not used in float16")
@@ -124,7 +121,7 @@ _INPUTS = (
 @rule(
     "com.microsoft::EmbedLayerNormalization",
     REORDERED,
-    case("EmbedLayerNormalization", *_INPUTS, opset=1, outputs=2, domain="com.microsoft"),
+    contrib_case("EmbedLayerNormalization", *_INPUTS, outputs=2),
 )
 def embed_norm_as_steps(site: Site) -> Sequence[str]:
     """EmbedLayerNormalization of onnxruntime -> Gather, Add, then the steps of the normalization,
@@ -252,14 +249,12 @@ def layer_norm_as_steps(site: Site) -> Sequence[str]:
     com.microsoft::SkipSimplifiedLayerNormalization
     """,
     REORDERED,
-    case(
+    contrib_case(
         "SkipSimplifiedLayerNormalization",
         [2, 3, 8],
         [2, 3, 8],
         data(8),
         epsilon=1e-5,
-        opset=1,
-        domain="com.microsoft",
     ),
     miss=case("RMSNormalization", Fed((2, 3, 8), DType.FLOAT64), np.ones(8), opset=23),
     float16="squares above 256 overflow; fused to RmsNorm by the compiler where a SoC has it",
@@ -296,7 +291,7 @@ def simple_norm_as_steps(site: Site) -> Sequence[str]:
 @rule(
     "com.microsoft::SkipLayerNormalization",
     REORDERED,
-    case(
+    contrib_case(
         "SkipLayerNormalization",
         [2, 3, 8],
         [2, 3, 8],
@@ -304,8 +299,6 @@ def simple_norm_as_steps(site: Site) -> Sequence[str]:
         data(8, seed=1),
         data(8, seed=2),
         epsilon=1e-5,
-        opset=1,
-        domain="com.microsoft",
     ),
 )
 def skip_norm_as_steps(site: Site) -> Sequence[str]:

@@ -436,8 +436,7 @@ def pool_long_row(site: Site) -> str:
         after = min(max(end - axis.size, 0), axis.end)
         pads = [height.axis.begin, max(-start, 0), height.axis.end, after]
         x = site.slice(site.name(0), 3, max(start, 0), min(end, axis.size))
-        attributes: dict[str, Any] = {"pads": pads, "auto_pad": None}
-        parts += site.again(x, **attributes)
+        parts += site.again(x, pads=pads, auto_pad=None)
     return parts[0] if len(parts) == 1 else site.op("Concat", *parts, axis=3)
 
 
@@ -589,12 +588,12 @@ def pool_wide_window(site: Site) -> str:
         taps = min(_PIECE, axis.taps - first)
         size = (width.count - 1) * axis.stride + taps
         x = site.slice(site.name(0), 3, first, first + size)
-        attributes: dict[str, Any] = {
-            "kernel_shape": [height.axis.taps, taps],
-            "pads": [height.axis.begin, 0, height.axis.end, 0],
-            "auto_pad": None,
-        }
-        (part,) = site.again(x, **attributes)
+        (part,) = site.again(
+            x,
+            kernel_shape=[height.axis.taps, taps],
+            pads=[height.axis.begin, 0, height.axis.end, 0],
+            auto_pad=None,
+        )
         if site.node.op_type == "AveragePool":
             part = site.op("Mul", part, site.scalar(taps / axis.taps))
         joined = "Max" if site.node.op_type == "MaxPool" else "Add"

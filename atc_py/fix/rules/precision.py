@@ -186,11 +186,7 @@ def log_of_clipped(site: Site) -> str:
 
 
 def _bounded(node: SourceNode | None) -> tuple[SourceTensor, float]:
-    """A tensor and its lower bound.
-
-    Raises:
-        UnfitError: the node gives it none, or an upper one, too.
-    """
+    """A tensor and its lower bound."""
     result = None
     if node is not None and node.op_type == "Max":
         result = beside_number(node)
@@ -393,11 +389,7 @@ def softmax_of_steps(site: Site) -> str:
 
 
 def _axis(total: SourceNode, rank: int) -> int:
-    """The one axis of the sum.
-
-    Raises:
-        UnfitError: it has several, or they are not constant.
-    """
+    """The one axis of the sum."""
     axes = total.attributes.get("axes")
     second = total.inputs[1] if len(total.inputs) > 1 else None
     if second is not None and second.const is not None:

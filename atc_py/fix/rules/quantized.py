@@ -21,6 +21,7 @@ from atc_py.fix.writing import (
     RuleCase,
     Site,
     case,
+    contrib_case,
     data,
     require,
     rule,
@@ -301,23 +302,19 @@ _WEIGHTS = ConstInput(np.arange(-6, 6, dtype=np.int8).reshape(4, 3))
 @rule(
     "com.microsoft::DynamicQuantizeMatMul com.microsoft::MatMulIntegerToFloat",
     REORDERED,
-    case(
+    contrib_case(
         "DynamicQuantizeMatMul",
         [2, 4],
         _WEIGHTS,
         data(3),
         np.array([1, 0, 2], np.int8),
         data(3, seed=1),
-        opset=1,
-        domain="com.microsoft",
     ),
-    miss=case(
+    miss=contrib_case(
         "DynamicQuantizeMatMul",
         Fed((2, 4), DType.FLOAT16),
         _WEIGHTS,
         np.ones((), np.float16),
-        opset=1,
-        domain="com.microsoft",
     ),
     float16="codes are exact; no sum overflows",
 )
@@ -362,14 +359,12 @@ _DATA = (
 @rule(
     "com.microsoft::GatherBlockQuantized",
     REORDERED,
-    case("GatherBlockQuantized", *_DATA, block_size=16, opset=1, domain="com.microsoft"),
-    miss=case(
+    contrib_case("GatherBlockQuantized", *_DATA, block_size=16),
+    miss=contrib_case(
         "GatherBlockQuantized",
         Fed((5, 16), DType.UINT8, (0, 255)),
         *_DATA[1:],
         block_size=16,
-        opset=1,
-        domain="com.microsoft",
     ),
     float16="the table is rounded to float16 once",
 )
@@ -419,8 +414,8 @@ _SIZES = {"K": 32, "N": 3, "bits": 4, "block_size": 16}
 @rule(
     "com.microsoft::MatMulNBits",
     REORDERED,
-    case("MatMulNBits", *_INPUTS, **_SIZES, opset=1, domain="com.microsoft"),
-    miss=case("MatMulNBits", *_INPUTS, **_SIZES, accuracy_level=4, opset=1, domain="com.microsoft"),
+    contrib_case("MatMulNBits", *_INPUTS, **_SIZES),
+    miss=contrib_case("MatMulNBits", *_INPUTS, **_SIZES, accuracy_level=4),
     float16="weights are rounded to float16 once",
 )
 def mat_mul_n_bits_as_product(site: Site) -> str:
@@ -437,8 +432,8 @@ def mat_mul_n_bits_as_product(site: Site) -> str:
 @rule(
     "com.microsoft::MatMulNBits",
     BOUNDED,
-    case("MatMulNBits", *_INPUTS, **_SIZES, accuracy_level=4, opset=1, domain="com.microsoft"),
-    miss=case("MatMulNBits", *_INPUTS, **_SIZES, opset=1, domain="com.microsoft"),
+    contrib_case("MatMulNBits", *_INPUTS, **_SIZES, accuracy_level=4),
+    miss=contrib_case("MatMulNBits", *_INPUTS, **_SIZES),
     bound=0.05,
     float16="weights are rounded to float16 once",
 )
@@ -506,17 +501,15 @@ _BNB4_INPUTS = (
 @rule(
     "com.microsoft::MatMulBnb4",
     REORDERED,
-    case(
+    contrib_case(
         "MatMulBnb4",
         *_BNB4_INPUTS,
         K=24,
         N=3,
         block_size=16,
         quant_type=1,
-        opset=1,
-        domain="com.microsoft",
     ),
-    miss=case(
+    miss=contrib_case(
         "MatMulBnb4",
         _BNB4_INPUTS[0],
         Fed((36,), DType.UINT8, (0, 255)),
@@ -525,8 +518,6 @@ _BNB4_INPUTS = (
         N=3,
         block_size=16,
         quant_type=1,
-        opset=1,
-        domain="com.microsoft",
     ),
     float16="weights are rounded to float16 once",
 )

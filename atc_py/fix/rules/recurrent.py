@@ -30,6 +30,7 @@ from atc_py.fix.writing import (
     Fed,
     Site,
     case,
+    contrib_case,
     data,
     require,
     rule,
@@ -50,7 +51,7 @@ _QUANTIZED = tuple(
 @rule(
     "com.microsoft::DynamicQuantizeLSTM",
     APPROXIMATE,
-    case(
+    contrib_case(
         "DynamicQuantizeLSTM",
         [3, 1, 2],
         _weights(0),
@@ -59,11 +60,9 @@ _QUANTIZED = tuple(
         *[None] * 4,
         *_QUANTIZED,
         hidden_size=2,
-        opset=1,
         outputs=3,
-        domain="com.microsoft",
     ),
-    miss=case(
+    miss=contrib_case(
         "DynamicQuantizeLSTM",
         [3, 1, 2],
         _weights(0),
@@ -71,9 +70,7 @@ _QUANTIZED = tuple(
         *[None] * 5,
         *_QUANTIZED,
         hidden_size=2,
-        opset=1,
         outputs=3,
-        domain="com.microsoft",
     ),
 )
 def dynamic_lstm_as_lstm(site: Site) -> Sequence[str]:

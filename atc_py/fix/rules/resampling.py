@@ -6,7 +6,6 @@ Over 400 lines because a page holds its whole family.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -199,8 +198,9 @@ def deform_conv_as_gather(site: Site) -> str:
     values = site.reshape(site.transpose(values, [0, 2, 1]), [x[0], x[1] * taps, *counts])
     weight = site.reshape(site.name(1), [w[0], w[1] * taps, 1, 1])
     bias = [] if site.tensor(_BIAS) is None else [site.name(_BIAS)]
-    attributes: dict[str, Any] = {"kernel_shape": [1, 1], "group": site.integer("group", 1)}
-    return site.op("Conv", values, weight, *bias, **attributes)
+    return site.op(
+        "Conv", values, weight, *bias, kernel_shape=[1, 1], group=site.integer("group", 1)
+    )
 
 
 def _axes(site: Site, x: Sequence[int], w: Sequence[int]) -> tuple[ImageAxis, ImageAxis]:

@@ -43,11 +43,7 @@ class Pads:
 
 
 def pads_of(site: Site) -> Pads:
-    """Return the pads, two numbers for each axis of the data.
-
-    Raises:
-        UnfitError: they or the axes are computed.
-    """
+    """Return the pads, two numbers for each axis of the data."""
     rank = len(site.dims(0))
     value: float | None = 0.0
     if site.node.opset < _AS_INPUT:

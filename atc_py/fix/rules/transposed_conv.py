@@ -58,11 +58,7 @@ class TransposedAxis:
 
 
 def transposed_axes(site: Site) -> tuple[TransposedAxis, ...]:
-    """Return the axes of a ConvTranspose with explicit, stated or automatic dims.
-
-    Raises:
-        UnfitError: the dims of X or W are not known, or Y is empty.
-    """
+    """Return the axes of a ConvTranspose with explicit, stated or automatic dims."""
     sizes, taps = site.shape(0)[2:], site.shape(1)[2:]
     rank = len(sizes)
     strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))
@@ -134,15 +130,16 @@ def conv_transpose_explicit(site: Site) -> Sequence[str]:
     bare = stated.get("auto_pad", "NOTSET") == "NOTSET" and not stated.get("output_shape")
     require(not bare or not stated.get("kernel_shape"), "attributes are implied")
     axes = transposed_axes(site)
-    attributes: dict[str, Any] = {
-        "auto_pad": None,
-        "output_shape": None,
-        "kernel_shape": list(w[2:]),
-        "pads": [*(axis.begin for axis in axes), *(axis.end for axis in axes)],
-        "output_padding": [axis.extra for axis in axes],
-    }
     rest = [site.name(position) for position in range(1, len(site.node.inputs))]
-    return site.again(site.name(0), *rest, **attributes)
+    return site.again(
+        site.name(0),
+        *rest,
+        auto_pad=None,
+        output_shape=None,
+        kernel_shape=list(w[2:]),
+        pads=[*(axis.begin for axis in axes), *(axis.end for axis in axes)],
+        output_padding=[axis.extra for axis in axes],
+    )
 
 
 _KERNEL: Mapping[str, Any] = {"kernel_shape": [2, 2]}
@@ -270,15 +267,17 @@ def conv_transpose_of_volumes(site: Site) -> str:
     slices = site.transpose(site.name(0), [0, 2, 1, 3, 4])
     slices = site.reshape(slices, [x[0] * x[2], x[1], *x[3:]])
     weight = site.reshape(site.name(1), [w[0], w[1] * w[2], *w[3:]])
-    attributes: dict[str, Any] = {
-        "kernel_shape": list(w[3:]),
-        "strides": [each.stride for each in plane],
-        "dilations": [each.dilation for each in plane],
-        "pads": [*(each.begin for each in plane), *(each.end for each in plane)],
-        "output_padding": [each.extra for each in plane],
-        "group": site.integer("group", 1),
-    }
-    y = site.op("ConvTranspose", slices, weight, **attributes)
+    y = site.op(
+        "ConvTranspose",
+        slices,
+        weight,
+        kernel_shape=list(w[3:]),
+        strides=[each.stride for each in plane],
+        dilations=[each.dilation for each in plane],
+        pads=[*(each.begin for each in plane), *(each.end for each in plane)],
+        output_padding=[each.extra for each in plane],
+        group=site.integer("group", 1),
+    )
     sizes = [each.count for each in plane]
     y = site.reshape(y, [x[0], x[2], filters, w[2], prod(sizes)])
     y = site.transpose(y, [0, 2, 1, 3, 4])
@@ -338,13 +337,15 @@ def col2im_as_conv_transpose(site: Site) -> str:
     require(proved, "two axes, or one with one channel")
     batch = x[0] * (x[1] // taps)
     weight = site.const(np.eye(taps).reshape(taps, 1, *block), site.element, "weight")
-    attributes: dict[str, Any] = {
-        "kernel_shape": block,
-        "strides": list(strides),
-        "dilations": list(dilations),
-        "pads": list(pads),
-        "output_padding": [room % step for room, step in zip(rooms, strides, strict=True)],
-    }
     y = site.reshape(site.name(0), [batch, taps, *counts])
-    y = site.op("ConvTranspose", y, weight, **attributes)
+    y = site.op(
+        "ConvTranspose",
+        y,
+        weight,
+        kernel_shape=block,
+        strides=list(strides),
+        dilations=list(dilations),
+        pads=list(pads),
+        output_padding=[room % step for room, step in zip(rooms, strides, strict=True)],
+    )
     return site.reshape(y, [x[0], x[1] // taps, *image])
