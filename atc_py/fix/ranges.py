@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from atc_py.fix.range_rules import Rule
     from atc_py.source import SourceModel, SourceNode, SourceTensor
 
+__all__ = ["INT32", "Range", "Ranges"]
+
 # Numbers that a dtype can hold.
 _LIMITS = {
     DType.BOOL: Range(0, 1),

@@ -1,8 +1,8 @@
 """The engine's choice among forms, and the bounds of what rules write."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,15 +14,10 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_NOT_SETTLED
 from atc_py.fix import lineage, registry
 from atc_py.fix.rule import Exactness, FixRule
+from atc_py.fix.site import Site
 from tests.fix.draws import all_draws
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from atc_py.fix.site import Site
-
-    Apply = Callable[[Site], Sequence[str]]
+Apply = Callable[[Site], Sequence[str]]
 
 
 @pytest.fixture

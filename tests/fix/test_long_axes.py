@@ -1,9 +1,8 @@
 """Axes of 2^30 elements: checking and fixing work out no place along them."""
 
-from __future__ import annotations
-
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,9 +10,6 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LONG = 2**30
 MOST = 64 * 2**20

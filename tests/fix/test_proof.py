@@ -1,9 +1,8 @@
 """The proof: rules that are wrong anywhere are caught, and rules that are right are not accused."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -20,16 +19,12 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_DIFFERS, REFERENCE_FAILED
 from atc_py.fix import registry
 from atc_py.fix.rule import Exactness, FixRule
+from atc_py.fix.site import Site
 from atc_py.fix.tidy.relations import Reshaped
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.fix.site import Site
-
-    Apply = Callable[[Site], Sequence[str]]
+Apply = Callable[[Site], Sequence[str]]
 
 node = helper.make_node
 
