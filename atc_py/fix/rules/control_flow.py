@@ -287,7 +287,7 @@ def _entry(site: Site, body: GraphBody, entry: int, first: int, total: int) -> l
         total: number of steps.
     """
     own = site.const(entry, label="entry")
-    names = [site.name(position) for position in range(1, len(site.node.inputs))]
+    names = site.names[1:]
     values = [site.op("Gather", name, own, axis=0) for name in names]
     states, sequences = values[: first - 1], values[first - 1 :]
     backward = site.integers("directions", [0] * len(sequences))

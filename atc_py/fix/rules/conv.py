@@ -82,8 +82,7 @@ def conv_far_pads(site: Site) -> Sequence[str]:
             replace(width, size=width.size + width.begin + width.end, begin=0, end=0),
         ),
     )
-    rest = [site.name(position) for position in range(1, len(site.node.inputs))]
-    return site.again(x, *rest, **bare.attributes)
+    return site.again(x, *site.names[1:], **bare.attributes)
 
 
 @rule(
@@ -117,7 +116,7 @@ def conv_long_row(site: Site) -> str:
     rows = [site.slice(x, 3, at * step, at * step + size) for at in range(pieces)]
     batch = site.op("Concat", *rows, axis=0)
     part = ImageAxis(size, axis.taps, axis.stride, axis.dilation, 0, 0)
-    rest = [site.name(position) for position in range(1, len(site.node.inputs))]
+    rest = site.names[1:]
     (y,) = site.again(batch, *rest, **replace(images, axes=(height, part)).attributes)
     y = site.reshape(y, [pieces, images.batch, images.filters, each])
     y = site.reshape(
@@ -167,7 +166,7 @@ def conv_one_window(site: Site) -> Sequence[str]:
             w = site.slice(w, at, first, first + taps)
         axes.append(ImageAxis(taps, taps, 1, 1, 0, 0))
     cut = replace(images, axes=(axes[H], axes[W]))
-    rest = [site.name(position) for position in range(2, len(site.node.inputs))]
+    rest = site.names[2:]
     return site.again(x, w, *rest, **cut.attributes)
 
 
@@ -217,7 +216,7 @@ def conv_stride_fold(site: Site) -> Sequence[str]:
     each = images.channels // images.group
     w = _folded(site, w, [images.filters, each], [height.taps, width.taps], steps)
     folded = replace(images, axes=(height, width))
-    rest = [site.name(position) for position in range(2, len(site.node.inputs))]
+    rest = site.names[2:]
     return site.again(x, w, *rest, **folded.attributes)
 
 
@@ -269,7 +268,7 @@ def conv_swap_axes(site: Site) -> str:
     swapped = replace(images, axes=(width, height))
     order = (0, 1, 3, 2)
     inputs = [site.transpose(site.name(position), order) for position in (0, 1)]
-    inputs += [site.name(position) for position in range(2, len(site.node.inputs))]
+    inputs += site.names[2:]
     return site.transpose(site.again(*inputs, **swapped.attributes)[0], order)
 
 

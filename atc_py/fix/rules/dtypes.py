@@ -104,7 +104,7 @@ def double_as_float32(site: Site) -> Sequence[str]:
     was float32 before is taken as it was, if an operand is float64; inputs and outputs of the
     model keep their dtype.
     """
-    names = [site.name(at) for at in range(len(site.node.inputs))]
+    names = site.names
     found = False
     for at, tensor in enumerate(site.node.inputs):
         if tensor is not None and tensor.dtype is DType.FLOAT64:
@@ -241,7 +241,7 @@ def integers_as_float32(site: Site) -> Sequence[str]:
     op_type = site.node.op_type
     operands = _OPERANDS[op_type]
     site.input(operands[0])
-    names = [site.name(at) for at in range(len(site.node.inputs))]
+    names = site.names
     for at in operands:
         tensor = site.tensor(at)
         if tensor is None:

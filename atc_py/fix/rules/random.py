@@ -43,5 +43,4 @@ def random_seed_whole(site: Site) -> Sequence[str]:
     """
     seed = site.number("seed", 0.0)
     skip_unless("seed" in site.node.attributes and abs(seed) < 1)
-    inputs = [site.name(at) for at in range(len(site.node.inputs))]
-    return site.again(*inputs, seed=-1.0 if seed < 0 else 1.0)
+    return site.again(seed=-1.0 if seed < 0 else 1.0)

@@ -130,7 +130,7 @@ def conv_transpose_explicit(site: Site) -> Sequence[str]:
     bare = stated.get("auto_pad", "NOTSET") == "NOTSET" and not stated.get("output_shape")
     require(not bare or not stated.get("kernel_shape"), "attributes are implied")
     axes = transposed_axes(site)
-    rest = [site.name(position) for position in range(1, len(site.node.inputs))]
+    rest = site.names[1:]
     return site.again(
         site.name(0),
         *rest,
@@ -166,8 +166,7 @@ def conv_transpose_not_set(site: Site) -> Sequence[str]:
     """
     stated = site.node.attributes
     skip_unless("auto_pad" not in stated and not stated.get("output_shape"))
-    inputs = [site.name(at) for at in range(len(site.node.inputs))]
-    return site.again(*inputs, auto_pad="NOTSET")
+    return site.again(auto_pad="NOTSET")
 
 
 _IMAGES = 4
@@ -224,7 +223,7 @@ def conv_transpose_spread_filter(site: Site) -> Sequence[str]:
         name = site.reshape(site.pad(name, pads), w)
         w[at] = (axis.taps - 1) * axis.dilation + 1
         name = site.slice(name, at, 0, w[at])
-    rest = [site.name(position) for position in range(2, len(site.node.inputs))]
+    rest = site.names[2:]
     return site.again(site.name(0), name, *rest, kernel_shape=w[2:], dilations=None)
 
 
