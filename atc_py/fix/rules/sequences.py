@@ -92,28 +92,20 @@ def sequence_length_as_constant(site: Site) -> str:
     return site.const(len(elements_of(site, site.name(0))), label="length")
 
 
+_OPTIONAL = CaseGraph({"a": Fed((2,))}, (), (("Optional", ("a",), ("o",), {}),))
 _MADE = CaseGraph({}, ("p",), (("Optional", ("a",), ("p",), {}),))
+_CHOSEN = CaseGraph(
+    {"a": Fed((2,)), "c": Fed((), DType.BOOL)},
+    (),
+    (("If", ("c",), ("o",), {"then_branch": _MADE, "else_branch": _MADE}),),
+)
 
 
 @rule(
     "OptionalGetElement",
     EQUAL,
-    case(
-        "OptionalGetElement",
-        MadeInput("o"),
-        opset=15,
-        before=CaseGraph({"a": Fed((2,))}, (), (("Optional", ("a",), ("o",), {}),)),
-    ),
-    miss=case(
-        "OptionalGetElement",
-        MadeInput("o"),
-        opset=17,
-        before=CaseGraph(
-            {"a": Fed((2,)), "c": Fed((), DType.BOOL)},
-            (),
-            (("If", ("c",), ("o",), {"then_branch": _MADE, "else_branch": _MADE}),),
-        ),
-    ),
+    case("OptionalGetElement", MadeInput("o"), opset=15, before=_OPTIONAL),
+    miss=case("OptionalGetElement", MadeInput("o"), opset=17, before=_CHOSEN),
 )
 def optional_get_as_value(site: Site) -> str:
     """OptionalGetElement -> the value, if a node of the model makes the optional, and it has a
@@ -127,22 +119,8 @@ def optional_get_as_value(site: Site) -> str:
 @rule(
     "OptionalHasElement",
     EQUAL,
-    case(
-        "OptionalHasElement",
-        MadeInput("o"),
-        opset=15,
-        before=CaseGraph({"a": Fed((2,))}, (), (("Optional", ("a",), ("o",), {}),)),
-    ),
-    miss=case(
-        "OptionalHasElement",
-        MadeInput("o"),
-        opset=17,
-        before=CaseGraph(
-            {"a": Fed((2,)), "c": Fed((), DType.BOOL)},
-            (),
-            (("If", ("c",), ("o",), {"then_branch": _MADE, "else_branch": _MADE}),),
-        ),
-    ),
+    case("OptionalHasElement", MadeInput("o"), opset=15, before=_OPTIONAL),
+    miss=case("OptionalHasElement", MadeInput("o"), opset=17, before=_CHOSEN),
 )
 def optional_has_as_constant(site: Site) -> str:
     """OptionalHasElement -> a constant, if a node of the model makes the optional; or it is a
