@@ -1,4 +1,7 @@
-"""Rules of operators that pick or scatter elements by position."""
+"""Rules of operators that pick or scatter elements by position.
+
+Over 400 lines because a page holds its whole family.
+"""
 
 from collections.abc import Sequence
 from math import prod
