@@ -120,7 +120,7 @@ class Fixer:
                     self._barred.add(self._chosen[index])
                 else:
                     self._hopeless[index] = [
-                        each for each in result.unfit if each.node.index == index
+                        misfit for misfit in result.unfit if misfit.node.index == index
                     ]
             self._applied.clear()
 
@@ -148,7 +148,7 @@ class Fixer:
         model, before = look() if start is None else (start.model, start.checked)
         self._start = start or Start.of(model, before)
         after = before
-        known = [each for found in self._hopeless.values() for each in found]
+        known = [misfit for misfits in self._hopeless.values() for misfit in misfits]
         if self._is_modernized(graph, model, after):
             model, after = look()
         precise = self._for_precision()
@@ -243,7 +243,7 @@ class Fixer:
         changed = False
         self._makers = makers_of(graph, model)
         self._ranges = Ranges(
-            model, {name: Range(*each) for name, each in self._rules.ranges.items()}
+            model, {name: Range(*bound) for name, bound in self._rules.ranges.items()}
         )
         self._readers = Readers(graph, model)
         self._pending: dict[SourceNode, tuple[FittingForm, WorkNode, SourceNode]] = {}
@@ -297,7 +297,7 @@ class Fixer:
         purpose: Purpose,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
-        if any(each.ref_attr_name for each in work.proto.attribute):
+        if any(attribute.ref_attr_name for attribute in work.proto.attribute):
             return False  # an attribute of a function, outside of which it has no value
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         before = self._lineage.of(work.writes)
@@ -331,7 +331,7 @@ class Fixer:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.site.absorbed
         if absorbed:
-            self._readers.taken.update(each.node for each in absorbed)
+            self._readers.taken.update(reader.node for reader in absorbed)
             self._pending[absorbed[-1].node] = (form, work, node)
         else:
             self._write(writer, form, work, node)
@@ -340,7 +340,7 @@ class Fixer:
     def _write(self, writer: Writer, form: FittingForm, work: WorkNode, node: SourceNode) -> None:
         """Write a form in the place of a node, or of the last of the nodes that go along with it."""
         site, start = form.site, len(writer.nodes)
-        chain = tuple(each.work for each in site.absorbed)
+        chain = tuple(reader.work for reader in site.absorbed)
         origin = replace(work, outputs=chain[-1].outputs) if chain else work
         made = splice(writer, origin, site, form.results)
         chain = (*chain[:-1], *site.beside, *chain[-1:])

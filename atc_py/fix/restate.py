@@ -277,7 +277,11 @@ class _Restating:
         result = restated_at(node, spec, history(), self._opset, {})
         if isinstance(result, Words):
             return result
-        graphs = {each.name: each.g for each in work.proto.attribute if each.HasField("g")}
+        graphs = {
+            attribute.name: attribute.g
+            for attribute in work.proto.attribute
+            if attribute.HasField("g")
+        }
         if graphs.keys() != {branche.name for branche in branches}:
             return words("its branches cannot be read")
         if any(branche.folded.quantized for branche in branches):

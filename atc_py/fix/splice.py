@@ -37,7 +37,11 @@ def splice(
     origin = structs.replace(origin, replaces=origin.replaces or origin.op_type)
     for node in done:
         own = node.op_type == origin.op_type and not origin.domain
-        without = [each.name for each in origin.proto.attribute if each.name not in node.attributes]
+        without = [
+            attribute.name
+            for attribute in origin.proto.attribute
+            if attribute.name not in node.attributes
+        ]
         writer.again(
             origin,
             node.op_type,

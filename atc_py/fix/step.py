@@ -99,8 +99,8 @@ def nodes_looked_through(
         written: the new nodes.
         constants: names of the constants.
     """
-    read = {name for each in written for name in each.reads if name not in constants}
-    own = {name for each in written for name in each.writes}
+    read = {name for node in written for name in node.reads if name not in constants}
+    own = {name for node in written for name in node.writes}
     if read <= {*origin.reads, *own}:
         return []
     found: dict[WorkNode, None] = {}

@@ -135,7 +135,7 @@ def _new_gate(
         return None, None, False
     (pair,) = pairs
     reset = _of_kind(pair, "Sigmoid")
-    rest = next((each for each in pair if each is not reset), None)
+    rest = next((part for part in pair if part is not reset), None)
     w = np.zeros((x[1], vector.size))
     for monomial, factor in vector.terms.items():
         if monomial is not pair:
@@ -232,7 +232,7 @@ class Recurrence:
     def updates(self) -> dict[int, Vector]:
         """The states that are read after a step, by position."""
         found = {at: self.result(at) for at in range(self.count)}
-        return {at: each.vector for at, each in found.items() if each is not None}
+        return {at: item.vector for at, item in found.items() if item is not None}
 
     @property
     def names(self) -> dict[int, str]:

@@ -344,9 +344,9 @@ class Reader:
     def numbers(self, node: BodyNode, position: int, attribute: str) -> list[int] | None:
         """Return integers that are an input or, in older opsets, an attribute; None if absent."""
         if len(node.inputs) > position and node.inputs[position]:
-            return [int(each) for each in self._constants[node.inputs[position]].reshape(-1)]
+            return [int(number) for number in self._constants[node.inputs[position]].reshape(-1)]
         found = node.attributes.get(attribute)
-        return None if found is None else [int(each) for each in found]
+        return None if found is None else [int(number) for number in found]
 
     def _gather(self, node: BodyNode) -> Rows:
         name, index = node.inputs

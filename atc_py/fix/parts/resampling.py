@@ -61,7 +61,7 @@ def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
             found = site.node.attributes["scales"]
         else:
             found = site.constant(2 if regions else 1)
-        scales = [np.float32(each) for each in np.asarray(found).reshape(-1)]
+        scales = [np.float32(number) for number in np.asarray(found).reshape(-1)]
         pairs = zip(axes, scales, strict=True)
         counts = [int(np.float32(x[axis]) * scale) for axis, scale in pairs]
     require(min(counts) > 0, "the result has elements")
@@ -108,7 +108,7 @@ def _given(site: Site, position: int) -> bool:
 def _by_sizes(
     site: Site, x: Sequence[int], axes: Sequence[int]
 ) -> tuple[list[int], list[np.float32]]:
-    sizes = [int(each) for each in site.constant(3).reshape(-1)]
+    sizes = [int(number) for number in site.constant(3).reshape(-1)]
     scales = [
         np.float32(size) / np.float32(x[axis]) for axis, size in zip(axes, sizes, strict=True)
     ]

@@ -99,7 +99,7 @@ def _values(name: str, lists: Sequence[list[float]]) -> Iterator[float]:
 
 def _floats(site: Site, name: str) -> tuple[float, ...]:
     found = site.node.attributes.get(name, ())
-    return tuple(float(each) for each in found) if isinstance(found, tuple) else ()
+    return tuple(float(number) for number in found) if isinstance(found, tuple) else ()
 
 
 # Positions of inputs.

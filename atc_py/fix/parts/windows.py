@@ -214,7 +214,7 @@ def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
         found.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
     # ONNX leaves open what a window without an element of X gives, but where pads count.
     open_ = site.node.op_type == "MaxPool" or not site.integer("count_include_pad", 0)
-    require(not open_ or all(each.meets_x for each in found), _MEETS_X)
+    require(not open_ or all(axis.meets_x for axis in found), _MEETS_X)
     return tuple(found)
 
 

@@ -189,7 +189,7 @@ def _pad(site: Site) -> str:
 def _conv_transpose(site: Site) -> str:
     given: dict[str, Any] = {**site.node.attributes}
     if given.get("auto_pad", "NOTSET") == "NOTSET":
-        given["pads"] = [int(each) for each in site.constant(2).reshape(-1)]
+        given["pads"] = [int(number) for number in site.constant(2).reshape(-1)]
     inputs = [site.name(at) for at in (0, 1, 3) if site.tensor(at) is not None]
     return site.op("ConvTranspose", *inputs, **given)
 

@@ -110,7 +110,7 @@ def einsum_as_product(site: Site) -> str:
     for at, operand in enumerate(operands[1:], 2):
         later = {*result, *(each for y in operands[at:] for each in y.letters)}
         x = _product(site, x, _summed(site, operand, {*later, *x.letters}), later, sizes)
-    return site.transpose(x.name, [x.letters.index(each) for each in result])
+    return site.transpose(x.name, [x.letters.index(letter) for letter in result])
 
 
 def _operand(site: Site, position: int, term: str, sizes: Mapping[str, int]) -> _Operand:
@@ -163,12 +163,12 @@ def _product(
         _matrices(site, b, [batch, inner, columns], sizes),
     )
     order = [*batch, *rows, *columns]
-    return _Operand(site.reshape(product, [sizes[each] for each in order]), "".join(order))
+    return _Operand(site.reshape(product, [sizes[letter] for letter in order]), "".join(order))
 
 
 def _matrices(site: Site, x: _Operand, groups: list[list[str]], sizes: Mapping[str, int]) -> str:
     order = [each for group in groups for each in group]
-    name = site.transpose(x.name, [x.letters.index(each) for each in order])
+    name = site.transpose(x.name, [x.letters.index(letter) for letter in order])
     dims = [sizes[each] for each in groups[0]]
     dims += [int(np.prod([sizes[each] for each in group], dtype=np.int64)) for group in groups[1:]]
     return site.reshape(name, dims)

@@ -181,7 +181,7 @@ def max_unpool_as_scatter(site: Site) -> str:
     x = site.shape(0)
     site.floats(0, "X")
     if site.tensor(_OUTPUT_SHAPE) is not None:
-        dims = [int(each) for each in site.constant(_OUTPUT_SHAPE)]
+        dims = [int(number) for number in site.constant(_OUTPUT_SHAPE)]
     else:
         rank = len(x) - 2
         taps = site.integers("kernel_shape")

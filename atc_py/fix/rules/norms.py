@@ -410,7 +410,7 @@ def log_of_sum_as_steps(site: Site) -> str:
     rank = len(site.dims(0))
     given = site.integers("axes")
     if site.tensor(1) is not None:
-        given = tuple(int(each) for each in site.constant(1).reshape(-1))
+        given = tuple(int(number) for number in site.constant(1).reshape(-1))
     require(given or not site.integer("noop_with_empty_axes", 0), "there are axes")
     axes = sorted({axis % rank for axis in given or range(rank)})
     keepdims = site.flag("keepdims", default=True)
@@ -439,7 +439,7 @@ def sum_of_squares(site: Site) -> str:
     require(not idle, "noop_with_empty_axes is 0")
     axes = site.integers("axes")
     if site.tensor(1) is not None:
-        axes = tuple(int(each) for each in site.constant(1).reshape(-1))
+        axes = tuple(int(number) for number in site.constant(1).reshape(-1))
     rank = len(site.dims(0))
     over = sorted(axis % rank for axis in axes) or list(range(rank))
     squares = site.op("Mul", site.name(0), site.name(0))

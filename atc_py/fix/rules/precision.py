@@ -139,7 +139,7 @@ def _reduction(site: Site, node: SourceNode) -> Mean | None:
     if axes is None and second is not None:
         if second.const is None:
             return None
-        axes = tuple(int(each) for each in second.const.numpy().reshape(-1))
+        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
     if not axes and node.attributes.get("noop_with_empty_axes", 0):
         return None
     whole = tuple(sorted({int(axis) % source.rank for axis in axes or range(source.rank)}))
@@ -393,7 +393,7 @@ def _axis(total: SourceNode, rank: int) -> int:
     axes = total.attributes.get("axes")
     second = total.inputs[1] if len(total.inputs) > 1 else None
     if second is not None and second.const is not None:
-        axes = tuple(int(each) for each in second.const.numpy().reshape(-1))
+        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
     if not isinstance(axes, tuple) or len(axes) != 1:
         raise UnfitError("the sum is over one axis")
     return int(axes[0]) % rank
@@ -437,7 +437,7 @@ def sum_as_mean(site: Site) -> str:
     require_float32(site)
     mean = mean_of(site, site.output(0))
     sums = (site.maker(tensor) for tensor in site.node.inputs)
-    summed = any(each is not None and each.op_type == "ReduceSum" for each in sums)
+    summed = any(summand is not None and summand.op_type == "ReduceSum" for summand in sums)
     if mean is None or not summed:
         raise UnfitError("it is a sum with a constant factor")
     require(abs(mean.factor) <= mean.count / 2, "the factor is below 1/2")

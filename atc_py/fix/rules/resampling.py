@@ -129,7 +129,7 @@ def affine_grid_as_product(site: Site) -> str:
     """AffineGrid of two or three axes -> MatMul of a constant grid with the transposed matrices,
     Reshape, if the size is constant; with align_corners each axis has two pixels.
     """
-    sizes = [int(each) for each in site.constant(1)]
+    sizes = [int(number) for number in site.constant(1)]
     require(len(sizes) in {4, 5}, "there are two or three axes")
     require(site.element in FLOATS, "theta is float16 or float32")
     corners = site.integer("align_corners", 0)

@@ -50,13 +50,13 @@ def pads_of(site: Site) -> Pads:
         stated = list(site.integers("pads"))
         value = site.number("value", 0.0)
     else:
-        stated = [int(each) for each in site.constant(1)]
+        stated = [int(number) for number in site.constant(1)]
         given = site.tensor(_VALUE)
         if given is not None:
             value = None if given.const is None else given.const.numpy().reshape(()).item()
     axes = list(range(rank))
     if site.tensor(_AXES) is not None:
-        axes = [int(each) % rank for each in site.constant(_AXES)]
+        axes = [int(number) % rank for number in site.constant(_AXES)]
     begins, ends = [0] * rank, [0] * rank
     pairs = zip(axes, stated[: len(axes)], stated[len(axes) :], strict=True)
     for axis, begin, end in pairs:
@@ -223,7 +223,7 @@ def expand_as_tile(site: Site) -> str:
     known.
     """
     dims = site.shape(0)
-    wanted = [int(each) for each in site.constant(1)]
+    wanted = [int(number) for number in site.constant(1)]
     rank = max(len(dims), len(wanted))
     before = [1] * (rank - len(dims)) + list(dims)
     asked = [1] * (rank - len(wanted)) + wanted

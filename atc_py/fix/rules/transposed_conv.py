@@ -271,13 +271,13 @@ def conv_transpose_of_volumes(site: Site) -> str:
         slices,
         weight,
         kernel_shape=list(w[3:]),
-        strides=[each.stride for each in plane],
-        dilations=[each.dilation for each in plane],
-        pads=[*(each.begin for each in plane), *(each.end for each in plane)],
-        output_padding=[each.extra for each in plane],
+        strides=[axis.stride for axis in plane],
+        dilations=[axis.dilation for axis in plane],
+        pads=[*(axis.begin for axis in plane), *(axis.end for axis in plane)],
+        output_padding=[axis.extra for axis in plane],
         group=site.integer("group", 1),
     )
-    sizes = [each.count for each in plane]
+    sizes = [axis.count for axis in plane]
     y = site.reshape(y, [x[0], x[2], filters, w[2], prod(sizes)])
     y = site.transpose(y, [0, 2, 1, 3, 4])
     y = site.reshape(y, [x[0] * filters, x[2], 1, w[2] * prod(sizes)])
@@ -321,7 +321,7 @@ def col2im_as_conv_transpose(site: Site) -> str:
     Reshape, if dims, image_shape and block_shape are known; two axes, or one with one channel.
     """
     x = site.shape(0)
-    image, block = ([int(each) for each in site.constant(at)] for at in (1, 2))
+    image, block = ([int(number) for number in site.constant(at)] for at in (1, 2))
     rank = len(image)
     site.floats(0, "X")
     strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))

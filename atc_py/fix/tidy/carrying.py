@@ -121,7 +121,7 @@ def _with_axes(node: SourceNode, position: int, moved: Callable[[int], int]) -> 
     found = node.inputs[position] if position < len(node.inputs) else None
     if found is None or found.const is None:
         return None
-    return Carried((0,), {}, {position: [moved(int(each)) for each in found.const.numpy()]})
+    return Carried((0,), {}, {position: [moved(int(number)) for number in found.const.numpy()]})
 
 
 def _padded(node: SourceNode, rank: int, new: int) -> Carried | None:
@@ -129,7 +129,7 @@ def _padded(node: SourceNode, rank: int, new: int) -> Carried | None:
     second = node.inputs[1] if len(node.inputs) > 1 else None
     stated = isinstance(pads, tuple)
     if not stated and second is not None and second.const is not None:
-        pads = tuple(int(each) for each in second.const.numpy())
+        pads = tuple(int(number) for number in second.const.numpy())
     if not isinstance(pads, tuple) or len(pads) != 2 * rank:
         return None
     begin, end = pads[:rank], pads[rank:]

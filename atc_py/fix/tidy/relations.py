@@ -89,7 +89,7 @@ class Transposed:
     @property
     def back(self) -> tuple[int, ...]:
         """The axes of the value, in the order of the twin's."""
-        return tuple(int(each) for each in np.argsort(self.perm))
+        return tuple(int(axis) for axis in np.argsort(self.perm))
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
         """Return the data of the twin."""
@@ -212,7 +212,7 @@ def _moved(node: SourceNode, *, inverse: bool) -> Relation | None:
         return None
     perm = node.attributes.get("perm")
     if node.op_type == "Transpose" and isinstance(perm, tuple):
-        found = Transposed(tuple(int(each) for each in perm))
+        found = Transposed(tuple(int(axis) for axis in perm))
         return Transposed(found.back) if inverse else found
     if node.op_type == "Reshape" and not source.is_open and not result.is_open:
         if prod(source.shape) != prod(result.shape):
@@ -227,7 +227,7 @@ def _axis(node: SourceNode, rank: int) -> int | None:
     axes: Any = node.attributes.get("axes")
     second = node.inputs[1] if len(node.inputs) > 1 else None
     if axes is None and second is not None and second.const is not None:
-        axes = tuple(int(each) for each in second.const.numpy().reshape(-1))
+        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
     if not isinstance(axes, tuple) or len(axes) != 1:
         return None
     return int(axes[0]) % rank
