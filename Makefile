@@ -7,31 +7,37 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo site test test-all test-browser pictures vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
-        fuzz agree clean exec-programs \
-        kill-sweep text-lines
+.PHONY: help demo site test test-all latest oldest test-browser pictures vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
+        fuzz huge agree clean exec-programs \
+        kill-sweep text-lines size
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Versions that are known to pass, of what is installed and (in the variables) of what builds it.
+CONSTRAINTS := .ci/constraints.txt
+PINNED := PIP_CONSTRAINT=$(abspath $(CONSTRAINTS)) PIP_BUILD_CONSTRAINT=$(abspath $(CONSTRAINTS))
+INSTALL := $(PINNED) $(BIN)/python -m pip install --quiet -c $(CONSTRAINTS) --editable
+NEEDS := pyproject.toml $(CONSTRAINTS)
 
 # A stamp per set of dependencies, so that a target installs once and then starts at once.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+$(VENV)/.base: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+$(VENV)/.dev: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) '.[dev]'
 	@touch $@ $(VENV)/.base
 
-$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+$(VENV)/.bench: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) '.[bench]'
 	@touch $@ $(VENV)/.base
 
-$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+$(VENV)/.docs: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) '.[docs]'
 	@touch $@
 
 demo: $(VENV)/.base ## Read a line of text on the simulated NPU: fetch, convert, run, compare, estimate
@@ -47,13 +53,26 @@ test: $(VENV)/.dev ## Run the tests; of long sweeps a sample
 test-all: $(VENV)/.dev ## Run the tests with all sweeps whole
 	$(PYTEST) -m ""
 
+# TESTS chooses a part, WORKERS the processes, RECORD another file for the result.
+TESTED := tests/tested_versions.py
+latest: ## Run the tests with the newest version of everything; keep the result in .ci/tested-versions.md
+	$(PYTHON) -m venv --clear $(OUT)/latest
+	$(OUT)/latest/bin/python -m pip install --quiet --editable '.[test]'
+	$(OUT)/latest/bin/python $(TESTED) latest $(TESTS)
+
+oldest: $(VENV)/.base ## Run the tests with the lower bounds of pyproject.toml; keep the result there, too
+	$(PYTHON) -m venv --clear $(OUT)/oldest
+	$(BIN)/python $(TESTED) bounds > $(OUT)/oldest/bounds.txt
+	$(OUT)/oldest/bin/python -m pip install --quiet -c $(OUT)/oldest/bounds.txt --editable '.[test]'
+	$(OUT)/oldest/bin/python $(TESTED) oldest $(TESTS)
+
 AXE_VERSION := 4.14.1
 $(OUT)/axe.min.js:
 	@mkdir -p $(OUT)/axe && cd $(OUT)/axe && npm pack --silent axe-core@$(AXE_VERSION) > /dev/null \
 	  && tar -xzf axe-core-$(AXE_VERSION).tgz && cp package/axe.min.js ../
 
-$(VENV)/.browser: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+$(VENV)/.browser: $(NEEDS) | $(VENV)/bin/python
+	$(INSTALL) '.[browser]'
 	@touch $@
 
 test-browser: $(VENV)/.browser $(OUT)/axe.min.js ## Open pages of reports in Chromium, which must be installed
@@ -78,7 +97,11 @@ check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the bu
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m tests.check_wheel
+	$(BIN)/python -m tests.room_sizes --check
+	$(PINNED) $(BIN)/python -m tests.check_wheel
+
+size: $(VENV)/.dev ## Count lines by room, beside the figures that the repository has
+	@$(BIN)/python -m tests.room_sizes
 
 bench: $(VENV)/.bench ## Measure conversion and inference beside openvino and onnxruntime
 	$(BIN)/python -m tests.bench.run_all
@@ -161,12 +184,17 @@ exec-programs: $(VENV)/.dev $(EXEC_VENV)/.installed ## Run programs of other pac
 	ATC_PY_PROGRAMS=$(EXEC_VENV)/bin/python $(BIN)/python -m pytest -m "" tests/exec/packages
 
 # FUZZ_COUNT, FUZZ_SEED and FUZZ_SECONDS choose the round; with atheris, coverage guides a second one.
-fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the codes given
+fuzz: $(VENV)/.dev ## Try mutated models, ONNX's and offline ones; print failures, their seeds, and the codes given
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep --worker tests.fuzz.offline_models --count 5000
 	@if $(BIN)/python -c 'import atheris' 2> /dev/null; then \
 	  mkdir -p $(OUT)/fuzz && OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.atheris_target \
 	    -max_total_time=$${FUZZ_SECONDS:-600} -timeout=10 -artifact_prefix=$(OUT)/fuzz/ $(OUT)/fuzz; \
 	fi
+
+# HUGE_COUNT and HUGE_SEED choose the round.
+huge: $(VENV)/.dev ## Try models with one number made huge; print what hangs or exceeds --max-memory
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.huge
 
 # COUNT, SEED and LIST choose the round.
 agree: $(VENV)/.dev ## Try random models with check and convert; print where the two contradict each other

@@ -22,6 +22,7 @@ from atc_py.options.choices import (
 from atc_py.options.compile_options import AUTO, CheckOptions
 from atc_py.pipeline.convert import convert
 from atc_py.running.model import Model
+from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +90,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
         ['supported', 'error']
         >>> finding = report.models[1].findings[0]
         >>> finding.code.id, finding.place.node_name, finding.message.en
-        ('ATC3001', 'norm', 'LayerNormalization is not on the operator list')
+        ('ATC3001', 'mish', 'Mish is not on the operator list')
     """
     from atc_py.pipeline.check import check_files
 
@@ -100,6 +101,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     return check_files(paths, options, processes, on_stage, outlines=outlines)
 
 
+@guarded_run()
 def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
@@ -144,6 +146,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     return rewrite_quantized(Path(model), output, chosen, on_stage)
 
 
+@guarded_run()
 def quantize(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
@@ -192,6 +195,7 @@ def quantize(
     return quantize_float(Path(model), output, float_request(samples, format, choice), on_stage)
 
 
+@guarded_run()
 def fix_model(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
@@ -223,7 +227,7 @@ def fix_model(
         >>> import atc_py
         >>> done = atc_py.fix_model("refused.onnx", "fixed.onnx")
         >>> [rule for each in done.rewrites for rule in each.rules]
-        ['layer-norm-as-steps']
+        ['function-body']
         >>> atc_py.check_models("fixed.onnx").standing.value
         'rewrite'
     """

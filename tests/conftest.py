@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from atc_py.options.compile_options import FIRST_LIST, LIST_VARIABLE
 from tests import blas_kernels, sampling
 
 
@@ -57,3 +58,9 @@ def _read_packages_once(patch: pytest.MonkeyPatch) -> None:
         return found(tuple(sys.path), tuple(wanted.items()))
 
     patch.setattr(metadata, "entry_points", entry_points)
+
+
+@pytest.fixture
+def base_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold models to the first list, where a test is about what it refuses."""
+    monkeypatch.setenv(LIST_VARIABLE, FIRST_LIST)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from atc_py.check.condition_words import when_words, with_condition
+from atc_py.check.sentences import sentence
 from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import all_codes
@@ -15,7 +17,8 @@ from atc_py.passes.manager import PIPELINE
 from atc_py.report.explained.page import example_parts
 from atc_py.report.operators.list_diff import list_diff, list_diff_lines
 from atc_py.report.operators.lists import lists_json
-from atc_py.spec import compressed, library
+from atc_py.spec import Level, compressed, library
+from atc_py.spec.implied import rules_of
 from atc_py.spec.lists import operator_lists
 from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
@@ -99,7 +102,12 @@ def cli_page() -> Iterator[str]:
     yield "A report goes to standard output unless `--output` names a file. What `--output` and the"
     yield "other options write is always a file, or a folder, on disk: `-` is ATC1001, and a device, a"
     yield "pipe or a standard stream (`/dev/null`, `/dev/stdout`, `/dev/fd/3`) is ATC2007, whatever it"
-    yield "leads to. A file is written completely or not at all."
+    yield "leads to. A file is written completely or not at all. What a run reads it does not write:"
+    yield "models and their weight files, data, samples, configuration, under any name, are ATC1001; a"
+    yield "file that the command keeps itself (`--resume`, `--baseline`) may be written again."
+    yield ""
+    yield "A file to read is a regular one, also inside a folder: a named pipe, a socket or a device is"
+    yield "ATC2002 and not waited for. `/dev/stdin` and `/dev/fd/3` are read where text is meant."
     for context in _contexts(cli, "atc-py", None):
         yield ""
         yield f"## {context.command_path}"
@@ -243,11 +251,14 @@ def operator_lists_page() -> Iterator[str]:
     yield "# Operator lists"
     yield ""
     yield (
-        "`check` and `convert` compare a model with one list of operators: `--list NAME`, else that of "
-        "`ATC_PY_LIST`, else `base`. A list is a folder of `op_specs/`; a file of a newer list says only "
-        "how it differs from the same operator's file in the list that it is `like`. Findings that another "
-        "list would not make name it (`taken by`). An operator that the newest pages of a list do not have, and "
-        "that the list keeps from an older one, is named in a note that fails nothing."
+        "`check`, `convert` and every command that compiles take a node that any list of operators takes: the "
+        "lists are asked in the order of this table, and a node that none takes is reported as the list has it "
+        "that has least against it. A note says how many nodes a later list alone takes. `--list NAME`, or the "
+        "variable `ATC_PY_LIST`, holds a model to one list; findings that another list would not make, and "
+        "whose nodes compile by it, then name it (`taken by`). A list is a folder of `op_specs/`; a file of a "
+        "newer list says only how it differs from the same operator's file in the list that it is `like`. An "
+        "operator that the newest pages of a list do not have, and that the list keeps from an older one, is "
+        "named in a note that fails nothing."
     )
     yield ""
     yield "| list | release of CANN | operators | of them custom | opsets | source |"
@@ -259,6 +270,7 @@ def operator_lists_page() -> Iterator[str]:
         cells = " | ".join(str(each) for each in (*facts, compressed(tuple(opsets)), source["en"]))
         yield f"| {cells} |"
     names = tuple(each.name for each in operator_lists())
+    yield from _sureness(names)
     for newer in names[1:]:
         yield ""
         yield f"## {names[0]} and {newer}"
@@ -269,6 +281,59 @@ def operator_lists_page() -> Iterator[str]:
         yield "```text"
         yield from list_diff_lines(found)
         yield "```"
+
+
+def _sureness(names: tuple[str, ...]) -> Iterator[str]:
+    """Yield the rules that more is known of than that a list states them."""
+    contradicted: dict[tuple[str, ...], list[str]] = {}
+    proven: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        for spec in library(name).all():
+            for rule in rules_of(spec):
+                text = sentence(spec, rule)
+                if rule.when is not None:
+                    text = with_condition(text, when_words(rule.when))
+                against = rule.contradicted
+                if against is not None and rule.level is Level.ERROR:
+                    families = ", ".join(against.families) or "all"
+                    facts = (
+                        against.seen.en,
+                        against.soc,
+                        against.release,
+                        against.where.en,
+                        families,
+                    )
+                    contradicted.setdefault((text.en, *facts), []).append(name)
+                if rule.proven is not None:
+                    proven.setdefault((text.en, rule.proven), []).append(name)
+    yield ""
+    yield "## How sure a rule is"
+    yield ""
+    yield (
+        "A list is a document, and boards are the truth. A rule is *listed* where the list alone states it, "
+        "which is the case for every rule that is not named here; *proven* where a source of CANN shows it; "
+        "*contradicted* where boards are known to take what it forbids. The evidence stands beside the rule in "
+        "the operator's file. A contradicted rule gives a warning of level `list`, and the conversion goes on: "
+        "whether the SoC has kernels for the node decides. `--strict-list`, in Python `strict_list=True`, "
+        "holds to the letter. Evidence counts for the families of SoCs that are named; on others the rule "
+        "refuses as before."
+    )
+    yield from _sure_table("contradicted rule", contradicted, _EVIDENCE)
+    yield from _sure_table("proven rule", proven, ("source",))
+
+
+_EVIDENCE = ("boards take", "seen on", "release", "source", "SoC families")
+
+
+def _sure_table(
+    first: str, rows: dict[tuple[str, ...], list[str]], columns: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield a table of rules with the lists that have them."""
+    yield ""
+    yield f"| {' | '.join((first, 'lists', *columns))} |"
+    yield "| --- " * (2 + len(columns)) + "|"
+    for (text, *facts), lists in sorted(rows.items()):
+        yield f"| {' | '.join((text, ', '.join(dict.fromkeys(lists)), *facts))} |"
 
 
 PAGES = {

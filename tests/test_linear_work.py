@@ -8,9 +8,11 @@ which goes through all nodes at each of them by four times as much.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import onnx
+import onnx.parser
 import pytest
 
 import atc_py
@@ -20,9 +22,11 @@ from tests.executed_lines import PACKAGE, executed, steep
 from tests.sampling import sampled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SIZES = (60, 120, 240)
+ONE_NODE = '<ir_version: 8, opset_import: ["": 13]> g (float[2] x) => (float[2] y) { y = Relu (x) }'
 ALWAYS = ("convolutions", "fan out", "many outputs", "quantized layers", "transformer")
 
 
@@ -57,6 +61,47 @@ def test_check_executes_few_lines_for_one_node_more(shape: str, most: int, tmp_p
         counts.append((len(proto.graph.node), sum(lines.values())))
     (few, before), (many, after) = counts
     assert (after - before) / (many - few) <= most
+
+
+PARTS: dict[str, Callable[[onnx.ModelProto, int], object]] = {
+    "attributes": lambda model, at: model.graph.node[0].attribute.add(name=f"a{at}", type=2, i=at),
+    "functions": lambda model, at: model.functions.add(name=f"f{at}", domain="own"),
+    "initializers": lambda model, at: model.graph.initializer.add(
+        name=f"w{at}", data_type=1, dims=[1], float_data=[1.0]
+    ),
+    "inputs": lambda model, at: model.graph.input.append(
+        onnx.helper.make_tensor_value_info(f"x{at}", 1, [2])
+    ),
+    "metadata": lambda model, at: model.metadata_props.add(key=f"k{at}", value="text"),
+    "node inputs": lambda model, _at: model.graph.node[0].input.append("x"),
+    "node outputs": lambda model, at: model.graph.node[0].output.append(f"y{at}"),
+    "opsets": lambda model, at: model.opset_import.add(domain=f"d{at}", version=1),
+    "outputs": lambda model, _at: model.graph.output.add(name="y"),
+    "unknown operators": lambda model, at: model.graph.node.add(
+        op_type=f"No{at}", input=["x"], output=[f"z{at}"]
+    ),
+}
+"""Parts that a file may have thousands of, beside a node: each is added to a model."""
+
+
+@pytest.mark.parametrize(
+    "part", sampled(["attributes", "inputs"], PARTS.keys() - {"attributes", "inputs"})
+)
+def test_work_grows_with_the_parts_of_a_file(part: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+
+    def looked_at(count: int) -> None:
+        model = onnx.parser.parse_model(ONE_NODE)
+        for at in range(count):
+            PARTS[part](model, at)
+        onnx.save(model, path)
+        atc_py.check_models(path)
+        with suppress(atc_py.AtcError):
+            atc_py.convert(path, tmp_path / "m.om")
+
+    looked_at(SIZES[0])  # caches fill
+    # Of all code: what is compared in a list is compared by methods that are made, not written.
+    assert steep([executed(lambda size=size: looked_at(size), "") for size in SIZES]) == {}  # type: ignore[misc]
 
 
 def test_work_with_the_square_of_a_number_is_found() -> None:

@@ -17,6 +17,7 @@ from atc_py.ais_bench.saving import ResultFiles
 from atc_py.ais_bench.shape_ranges import shapes_in_range
 from atc_py.ais_bench.summary import BenchSummary
 from atc_py.system.folders import make_folder
+from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
     import argparse
@@ -36,6 +37,7 @@ _BARS = {
 _STAMP = "%Y_%m_%d-%H_%M_%S"
 
 
+@guarded_run()
 def main(arguments: Sequence[str]) -> int:
     """Run the command; return the exit status."""
     try:

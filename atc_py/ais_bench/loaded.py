@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.cost.network import network_cost
 from atc_py.device.backend import load_stored
+from atc_py.device.opening import open_verified
 from atc_py.device.supervised import backend_for
-from atc_py.package.reader import open_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ class GearedModel:
     """
 
     def __init__(self, path: str) -> None:
-        self._package = open_model(Path(path))
+        self._package = open_verified(Path(path))
         self._backend = backend_for(_DEVICE, None)
         self._handles: dict[int | None, DeviceModel] = {}
         self._times: dict[int | None, TimeRange] = {}

@@ -11,6 +11,7 @@ from atc_py.atc.usage import usage_lines
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OPTION_WITHOUT_EFFECT
 from atc_py.diag.language import spoken
+from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ FAILED = 255
 """Exit status of every failure [I]."""
 
 
+@guarded_run()
 def run_atc(words: Sequence[str], console: Console) -> int:
     """Do what a command line of atc says; return the exit status.
 

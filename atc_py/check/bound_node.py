@@ -29,6 +29,7 @@ class Conditions(msgspec.Struct, frozen=True):
         mode: the precision mode.
         soc: the SoC.
         cann: generation of CANN whose deviations are reported.
+        strict: whether contradicted rules of the list refuse nodes like any other.
 
     Raises:
         AtcError: BAD_OPTION for a generation whose sources are not known.
@@ -37,6 +38,7 @@ class Conditions(msgspec.Struct, frozen=True):
     mode: PrecisionMode
     soc: Soc
     cann: int = NEWEST_CANN
+    strict: bool = False
 
     def __post_init__(self) -> None:
         find_generation(self.cann)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -13,6 +13,7 @@ from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.conditions import ask, concerns
 from atc_py.check.consequences import Consequences
 from atc_py.check.deviations import deviation_findings
+from atc_py.check.evidence import is_outweighed
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, labelled
 from atc_py.check.nodes_before import NodesBefore
@@ -30,6 +31,7 @@ from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.sentences import predicate_of
 from atc_py.source import INTERNAL_PREFIX
 from atc_py.spec.implied import OperandAbsent, rules_of
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from atc_py.spec import Library, OpSpec, Rule
 
 __all__ = ["Checked", "check_view"]
+
+_AGAINST = (Standing.ERROR, Standing.UNKNOWN, Standing.LIST)
+"""Standings of findings for which the next list is asked about a node."""
 
 _NAMING = (OperandAbsent,)
 """Rules whose findings name a value of the node, so that alike nodes have findings of their own."""
@@ -59,6 +64,27 @@ class Checked(msgspec.Struct, frozen=True):
     check: ModelCheck
     placements: tuple[OpsetPlacement | None, ...]
     kinds: tuple[int, ...]
+
+
+class _Judged(NamedTuple):
+    """Judgment of one list on a node.
+
+    Attributes:
+        against: how many of its findings are of each standing of _AGAINST.
+        findings: the findings.
+        placement: the listed opset; None where the node stands at none.
+        list_name: the list; "" for a user's file.
+    """
+
+    against: tuple[int, ...]
+    findings: list[Finding]
+    placement: OpsetPlacement | None
+    list_name: str
+
+    @property
+    def errors(self) -> int:
+        """Its errors."""
+        return self.against[0]
 
 
 class _Verdict(msgspec.Struct, frozen=True):
@@ -97,6 +123,8 @@ class _Checker:
         self._history = history
         self._rules: dict[tuple[str, int, int], tuple[tuple[Rule, Predicate], ...]] = {}
         self._specs: dict[tuple[str, str], OpSpec | None] = {}
+        self._later: set[int] = set()  # kinds that a list takes after another has refused them
+        self._newer: dict[str, Counter[str]] = {}
         self._before = NodesBefore(self._nodes, self._spec)
         self._verdicts: dict[int, _Verdict] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -134,6 +162,9 @@ class _Checker:
                 found = [each for each in found if each.standing is not Standing.UNKNOWN]
             findings += found
             placements.append(placement)
+            if placement is not None and kind in self._later:
+                counts = self._newer.setdefault(placement.spec.list_name, Counter())
+                counts[view.op_type] += 1
         check = ModelCheck(
             path=str(self._model.path),
             name=self._model.name,
@@ -146,6 +177,7 @@ class _Checker:
             rows=tuple(rows),
             layers=self._quantized.layers,
             bias_convention=self._model.bias_convention,
+            newer={name: dict(counts) for name, counts in self._newer.items()},
         )
         return Checked(check, tuple(placements), tuple(kinds))
 
@@ -205,8 +237,8 @@ class _Checker:
         if known is not None and (settled or not known.findings):
             found = [each.about(view.index, view.name) for each in known.findings]
             return found, self._placed_like(view, known.placement)
-        found, placement = self._node_findings(view)
-        if (settled and self._speaks_of_kinds(view)) or (not found and placement is not None):
+        found, placement = self._node_findings(view, kind)
+        if (not found and placement is not None) or (settled and self._speaks_of_kinds(view)):
             self._verdicts[kind] = _Verdict(tuple(found), placement)
         return found, placement
 
@@ -214,8 +246,8 @@ class _Checker:
         """Return True if no rule on a node's operator makes findings that name values."""
         key = view.domain, view.op_type
         if key not in self._naming:
-            spec = self._spec(view)
-            rules = () if spec is None else (*rules_of(spec), *(e.unless for e in spec.deviations))
+            specs = self._library.candidates(view.op_type, view.domain)
+            rules = (r for spec in specs for r in (*rules_of(spec), *_deviation_rules(spec)))
             self._naming[key] = any(isinstance(rule, _NAMING) for rule in rules)
         return not self._naming[key]
 
@@ -226,18 +258,40 @@ class _Checker:
         if placement is None:
             return None
         if not placement.restated:
-            return OpsetPlacement(placement.opset, view, view)
-        spec = self._spec(view)
-        found = None if spec is None else place_node(view, spec, self._history)
+            return replace(placement, node=view, view=view)
+        found = place_node(view, placement.spec, self._history)
         return found if isinstance(found, OpsetPlacement) else None
 
-    def _node_findings(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
-        """Return the findings of one node, rule by rule, and its placement."""
-        spec = self._spec(view)
-        if spec is None and not view.op_type:
+    def _node_findings(
+        self, view: SourceNode, kind: int
+    ) -> tuple[list[Finding], OpsetPlacement | None]:
+        """Return the findings of one node by the first list that takes it, and its placement.
+
+        Where none does, they are those of the list that has least against it.
+        """
+        tried: list[_Judged] = []
+        for spec in self._library.candidates(view.op_type, view.domain):
+            found, placement = self._by_spec(view, spec)
+            counts = Counter(each.standing for each in found)
+            against = tuple(counts[each] for each in _AGAINST)
+            tried.append(_Judged(against, found, placement, spec.list_name))
+            if not any(against):
+                break
+        if tried:
+            nearest = min(tried, key=lambda judged: judged.against)
+            earlier = tried[: tried.index(nearest)]
+            is_first = nearest.list_name in {"", *self._library.first_lists}
+            if not is_first and not nearest.errors and all(each.errors for each in earlier):
+                self._later.add(kind)
+            return nearest.findings, nearest.placement
+        if not view.op_type:
             return [], None  # a fault reports it
-        if spec is None:
-            return [self._conclude.not_listed(view, self._history, self._library)], None
+        return [self._conclude.not_listed(view, self._history, self._library)], None
+
+    def _by_spec(
+        self, view: SourceNode, spec: OpSpec
+    ) -> tuple[list[Finding], OpsetPlacement | None]:
+        """Return the findings of one node, rule by rule, and its placement."""
         placement = place_node(view, spec, self._history)
         if not isinstance(placement, OpsetPlacement):
             return [self._not_placed(view, spec, placement)], None
@@ -248,7 +302,9 @@ class _Checker:
         found += self._unlisted_parts(node)
         for rule, predicate in self._rules_of(node):
             answer = ask(rule, predicate, node)
-            if answer.state is not State.HOLDS:
+            if answer.state is State.FAILS or (
+                answer.state is State.UNKNOWN and not is_outweighed(rule, node)
+            ):
                 found.append(self._conclude.broken(node, rule, predicate, answer))
         found += deviation_findings(node, view, str(self._model.path))
         return found, placement
@@ -302,7 +358,7 @@ class _Checker:
 
     def _rules_of(self, node: BoundNode) -> tuple[tuple[Rule, Predicate], ...]:
         """Return the operator's rules at the node's opset, with their predicates."""
-        key = (node.spec.op, node.opset, node.written)
+        key = (node.spec.path or node.spec.op, node.opset, node.written)
         if key not in self._rules:
             rules = (rule for rule in rules_of(node.spec) if concerns(rule, node))
             self._rules[key] = tuple((rule, predicate_of(type(rule))) for rule in rules)
@@ -314,6 +370,11 @@ class _Checker:
         specs = map(self._spec, last.values())
         sets = [set(spec.opsets) for spec in specs if spec and not spec.custom]
         return tuple(sorted(set.intersection(*sets))) if sets else ()
+
+
+def _deviation_rules(spec: OpSpec) -> Iterator[Rule]:
+    """Yield the rules on whose breach a node deviates."""
+    return (each.unless for each in spec.deviations)
 
 
 def _by_standing(row: NodeCount) -> tuple[int, int, str]:

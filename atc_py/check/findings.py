@@ -42,6 +42,7 @@ class Standing(Enum):
     ERROR = "error"
     UNKNOWN = "unknown"
     PARSER = "parser"
+    LIST = "list"
     REWRITE = "rewrite"
     AICPU = "aicpu"
     ACCURACY = "accuracy"
@@ -92,7 +93,7 @@ class Finding(Result, frozen=True):
         allowed: the rule's sentence, without full stop.
         help: the hint.
         when: the conditions under which the rule counts; empty where it always does.
-        taken_by: of an error, the other operator lists by whose rules the node has none.
+        taken_by: of an error, the other operator lists by which the node has none and compiles.
         fixed_by: of an error or a deviation of CANN, the rules that rewrite the node so that it is
             gone; before them the option that chooses a branch, `--bind sr=16000`, where it takes one.
         certainty: of a deviation of CANN, `proven` or `inferred`; "" for every other finding.
@@ -165,7 +166,7 @@ class Finding(Result, frozen=True):
 
 
 class OtherVerdict(Result, frozen=True):
-    """Verdict of another operator list, by its rules alone.
+    """Verdict of another operator list, as far as a conversion by it would come.
 
     Attributes:
         name: of the list.
@@ -253,6 +254,7 @@ class ModelCheck(Result, frozen=True):
         layers: of a model that came quantized, its layers and what became of them.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
         other_lists: of a model with errors, what the other operator lists say of it.
+        newer: nodes by operator that a later list alone takes, by the list, where any may take them.
         kept: its operators that the list keeps, though newer pages do not have them.
         fix: of a model with errors that rules remove, how.
     """
@@ -273,6 +275,7 @@ class ModelCheck(Result, frozen=True):
     layers: tuple[QuantizedNode, ...] = ()
     bias_convention: BiasConvention | None = None
     other_lists: tuple[OtherVerdict, ...] = ()
+    newer: Mapping[str, Mapping[str, int]] = msgspec.field(default_factory=dict)
     kept: tuple[str, ...] = ()
     fix: FixAdvice | None = None
 
@@ -307,7 +310,7 @@ class CheckReport(Result, frozen=True):
         precision_mode: ATC's name of the mode.
         soc: the SoC's name.
         options: further options of the check that were given, by name.
-        operator_list: name of the list that the models were compared with.
+        operator_list: name of the list that the models were compared with, or any.
         cann: generation of CANN whose deviations from ONNX are reported.
     """
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from atc_py.check.answers import State
 from atc_py.check.condition_words import joined, when_words
+from atc_py.check.evidence import evidence_words, is_outweighed
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.open_dims import open_help
 from atc_py.check.rule_subjects import rule_subject
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Code
     from atc_py.source import SchemaHistory, SourceModel, SourceNode
     from atc_py.spec import Library, OpSpec, Rule
+    from atc_py.spec.rules import CounterEvidence
 
 __all__ = ["Conclusions", "labelled", "operator_label"]
 
@@ -61,6 +63,8 @@ class Conclusions:
         undecided = answer.state is State.UNKNOWN
         standing = Standing.UNKNOWN if undecided else Standing.of(rule.level)
         help_ = self._undecided_help(node.view) if undecided else _help(predicate, node.spec, rule)
+        if rule.contradicted is not None and is_outweighed(rule, node):
+            standing, help_ = Standing.LIST, _evidence_help(rule.contradicted)
         return Finding(
             code=predicate.code,
             standing=standing,
@@ -244,6 +248,14 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
         )
     help_ = filled(predicate.help, spec, rule)
     return help_ + _MORE_LEVELS.get(rule.level, Words("", ""))
+
+
+def _evidence_help(against: CounterEvidence) -> Words:
+    """Return why a node is compiled though a rule of the list forbids it."""
+    return Words(
+        f"no action is needed: boards take {evidence_words(against).en}; --strict-list refuses it",
+        f"无需处理：板卡可用 {evidence_words(against).zh}；--strict-list 会拒绝",
+    )
 
 
 def _rule_name(spec: OpSpec, rule: Rule) -> str:

@@ -44,11 +44,13 @@ class OpsetPlacement(msgspec.Struct, frozen=True):
         opset: the opset; of a custom operator, its domain's version.
         node: the node as the file has it.
         view: the node in the form of that opset; the node itself where nothing had to be restated.
+        spec: the specification that has the opset.
     """
 
     opset: int
     node: SourceNode
     view: SourceNode
+    spec: OpSpec
 
     @property
     def restated(self) -> bool:
@@ -70,19 +72,19 @@ def place_node(
 ) -> OpsetPlacement | OpsetRefusal:
     """Return the place of `view` among the opsets that `spec` lists."""
     if spec.custom or view.opset in spec.opsets:
-        return OpsetPlacement(view.opset, view, view)
+        return OpsetPlacement(view.opset, view, view, spec)
     own = _definition(view, spec, history)
     if isinstance(own, Words):
         return OpsetRefusal(own)
     versions = list(_listed(spec, view.opset, history))
     for opset, listed in versions:
         if listed.since_version == own.since_version:
-            return OpsetPlacement(opset, view, view)
+            return OpsetPlacement(opset, view, view, spec)
     refusals: list[Words] = []
     for opset, listed in versions:
         found = _Restating(view, spec, own, listed).at(opset)
         if not isinstance(found, Words):
-            return OpsetPlacement(opset, view, found)
+            return OpsetPlacement(opset, view, found, spec)
         refusals.append(found)
     return OpsetRefusal(refusals[0] if refusals else _NO_VERSION)
 

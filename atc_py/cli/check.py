@@ -30,7 +30,7 @@ __all__ = ["check"]
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
-_LEVELS = ("error", "unknown", "parser", "rewrite", "aicpu", "accuracy")
+_LEVELS = ("error", "unknown", "parser", "list", "rewrite", "aicpu", "accuracy")
 
 
 @click.command()

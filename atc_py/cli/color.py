@@ -20,6 +20,7 @@ _STYLES = {
     "warning": _YELLOW, "警告": _YELLOW,
     "unknown": _YELLOW, "待定": _YELLOW,
     "parser": _YELLOW, "解析器": _YELLOW,
+    "list": _YELLOW, "清单": _YELLOW,
     "accuracy": _YELLOW, "精度": _YELLOW,
     "rewrite": _CYAN, "改写": _CYAN,
     "aicpu": _CYAN, "AI CPU": _CYAN,

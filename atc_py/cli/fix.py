@@ -87,8 +87,9 @@ def fix(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Write MODEL, an ONNX file, in an equivalent form that the operator list takes.
 
-    Exit status: 0 done, 1 findings are left that no rule removes, 2 the command was called wrongly,
-    3 a file cannot be read or written, 4 a rewrite differs from the original.
+    Exit status: 0 done, 1 findings are left that no rule removes, or what was written does not run
+    on the target, 2 the command was called wrongly, 3 a file cannot be read or written, 4 a rewrite
+    differs from the original.
     """
     from atc_py import api
 
@@ -111,7 +112,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
         print_bytes(fixing_html(done, lang).encode("utf-8"))
     else:
         _print(done, lang, path, dry_run=choice.get("dry_run", False), verbose=verbose)
-    context.exit(1 if done.left else 0)
+    context.exit(0 if done.is_sound else 1)
 
 
 def _report_file(

@@ -1,4 +1,7 @@
-"""Help in the language of the commands: click's own layout, with lines cut by columns in Chinese."""
+"""Groups of commands, whose help is in their language, and which refuse options given twice.
+
+Help has click's own layout, with lines cut by columns in Chinese.
+"""
 
 from __future__ import annotations
 
@@ -76,13 +79,22 @@ class SpokenGroup(click.Group):
 
     context_class = SpokenContext
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the group's own options, none of them twice.
+
+        Raises:
+            AtcError: BAD_OPTION.
+        """
+        _refuse_repeated(ctx, args)
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that was given.
 
         Raises:
-            AtcError: BAD_OPTION where there is none, with the nearest.
+            AtcError: BAD_OPTION where there is none, with the nearest, and for an option given twice.
         """
         name = args[0]
         absent = self.get_command(ctx, name) is None
@@ -90,7 +102,13 @@ class SpokenGroup(click.Group):
             from atc_py.cli.unknown_names import no_such_command
 
             raise no_such_command(name, ctx.command_path, self.list_commands(ctx))
-        return super().resolve_command(ctx, args)
+        name_, command, rest = super().resolve_command(ctx, args)
+        # Groups look at their own options, and `atc` has a parser of its own.
+        if command is not None and type(command).parse_args is click.Command.parse_args:
+            settings = {"resilient_parsing": ctx.resilient_parsing, **command.context_settings}
+            own = command.context_class(command, ctx, name_, **settings)
+            _refuse_repeated(own, rest)
+        return name_, command, rest
 
     def summaries(self, ctx: click.Context) -> Iterable[tuple[str, str]]:
         """Yield the commands with the first paragraphs of their help."""
@@ -103,6 +121,31 @@ class SpokenGroup(click.Group):
         """List the commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries(ctx)))
+
+
+def _refuse_repeated(context: click.Context, args: list[str]) -> None:
+    """Refuse a second value of an option that keeps one: click takes the last without a word.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    if context.resilient_parsing:
+        return
+    _, _, given = context.command.make_parser(context).parse_args(args=list(args))
+    options = [option for option in given if isinstance(option, click.Option)]
+    if any(set(option.opts).intersection(context.help_option_names) for option in options):
+        return
+    seen: set[str | None] = set()
+    for option in options:
+        if option.multiple or option.count:
+            continue
+        if option.name in seen and not (option.is_flag and not option.secondary_opts):
+            from atc_py.diag.codes import BAD_OPTION
+
+            raise BAD_OPTION.error(
+                f"{option.opts[0]} is given twice, and takes one value", help="give it once"
+            )
+        seen.add(option.name)
 
 
 def _is_english() -> bool:

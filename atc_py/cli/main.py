@@ -112,8 +112,11 @@ class _Commands(SpokenGroup):
         A broken pipe cannot be a standard stream's here. Click takes each for one, and would end
         the command without a word.
         """
+        from atc_py.system.input_files import guarded_run
+
         try:
-            return super().invoke(ctx)
+            with guarded_run():
+                return super().invoke(ctx)
         except BrokenPipeError as error:
             raise RuntimeError(f"a pipe to another process broke: {error}") from error
 

@@ -90,7 +90,8 @@ def show(
     if as_json:
         print_json(operator_json(spec, history()))
         return
-    _print_lines(operator_lines(spec, history(), lang))
+    others = [each.list_name for each in known.candidates(spec.op) if each is not spec]
+    _print_lines(operator_lines(spec, history(), lang, others))
 
 
 @ops.command()

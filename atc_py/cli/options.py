@@ -43,6 +43,7 @@ __all__ = [
     "QUANT_BIAS",
     "REPORT_AS_JSON",
     "SOC",
+    "STRICT_LIST",
     "TEMPLATES",
     "fix_rules",
     "precision_controls",
@@ -194,7 +195,13 @@ LIST = click.option(
     default=DEFAULT_LIST,
     show_default=True,
     show_envvar=True,
-    help="Operator list that the model must keep to; `atc-py ops lists` names them.",
+    help="Operator list that the model must keep to, or any; `atc-py ops lists` names them.",
+)
+
+STRICT_LIST = click.option(
+    "--strict-list",
+    is_flag=True,
+    help="Hold to the letter of the list, also where boards take what it forbids.",
 )
 
 _PATH = click.Path(path_type=Path)
@@ -247,6 +254,7 @@ precision_controls = option_set(
     ),
     QUANT_BIAS,
     LIST,
+    STRICT_LIST,
 )  # fmt: skip
 """Options that refine a precision mode, that on passes and that on int8 models."""
 

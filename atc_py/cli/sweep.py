@@ -41,26 +41,30 @@ _PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
 """Verdicts as they are said of several rows."""
 
 
-def _texts(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, ...]:
-    """Return the values of a list with commas."""
-    return tuple(filter(None, (each.strip() for each in given.split(","))))
+def _texts(
+    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the values of lists with commas."""
+    return tuple(filter(None, (each.strip() for each in ",".join(given).split(","))))
 
 
 @click.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--soc", "socs", default="sim", show_default=True, metavar="NAME,...", callback=_texts,
-    help="SoCs to compile for.",
+    "--soc", "socs", multiple=True, default=["sim"], show_default=True, metavar="NAME,...",
+    callback=_texts, help="SoCs to compile for; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--precision-mode", "--precision_mode", "modes", default=PrecisionMode.FORCE_FP16.value,
-    show_default=True, metavar="MODE,...", callback=_texts, help="Precision modes.",
+    "--precision-mode", "--precision_mode", "modes", multiple=True,
+    default=[PrecisionMode.FORCE_FP16.value], show_default=True, metavar="MODE,...", callback=_texts,
+    help="Precision modes; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--list", "lists", metavar="NAME,...", envvar=LIST_VARIABLE, default=DEFAULT_LIST,
-    show_default=True, show_envvar=True, callback=_texts,
-    help="Operator lists that the models must keep to.",
+    "--list", "lists", multiple=True, metavar="NAME,...", envvar=LIST_VARIABLE,
+    default=[DEFAULT_LIST], show_default=True, show_envvar=True, callback=_texts,
+    help="Operator lists that the models must keep to; may be repeated.",
 )  # fmt: skip
+@options.STRICT_LIST
 @options.fix_rules
 @options.semantics
 @click.option(
@@ -208,6 +212,8 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
         "cann": given["cann"],
         "semantics": Semantics(given["semantics"]).value,
     }
+    if given["strict_list"]:
+        compiling["strict_list"] = True
     if given["fix"] is not None:
         compiling["fix"] = given["fix"]
     if specs is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.package.stored_types import TRANS_DATA
+from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -22,18 +23,25 @@ if TYPE_CHECKING:
     from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = [
+    "ITS_OWN_DTYPES",
     "NARROW",
     "TYPE_LINE",
     "Candidate",
     "find_candidates",
+    "has_float32_kernel",
     "line_of",
-    "makes_narrow",
     "ranked_lines",
+    "stay_narrow",
 ]
 
 TYPE_LINE = "OpType::"
 NARROW = frozenset({DType.FLOAT16.value, DType.BFLOAT16.value})
 """The 16-bit floats, as a compiled model names them."""
+
+ITS_OWN_DTYPES = "in 16 bits by the model's own dtypes"
+"""Why a line to keep may change nothing: nodes are kept as the model has them."""
+
+_WIDE = DType.FLOAT32.value
 
 _UNTOUCHED = frozenset({"Cast", TRANS_DATA})
 """Operators whose dtypes follow from others'."""
@@ -75,15 +83,23 @@ def line_of(node: OmNode) -> str | None:
     return name if _fits_a_line(name) else f"{TYPE_LINE}{node.op}"
 
 
-def makes_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
-    """Return those of `lines` of which a node still makes 16-bit floats."""
-    found = set()
+def stay_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
+    """Return those of `lines` whose nodes make 16-bit floats, and none of them wider ones."""
+    made: dict[str, set[str]] = {}
     for node in model.nodes:
         line = line_of(node)
-        made = {model.tensors[tensor].dtype for tensor in node.outputs}
-        if line is not None and line in lines and made & NARROW:
-            found.add(line)
-    return found
+        if line is not None and line in lines:
+            made.setdefault(line, set()).update(model.tensors[at].dtype for at in node.outputs)
+    return {line for line, dtypes in made.items() if dtypes & NARROW and _WIDE not in dtypes}
+
+
+def has_float32_kernel(op: str, soc: str) -> bool:
+    """Return True if a SoC has a kernel of a target operator in float32."""
+    row = find_operator(op)
+    if row is None:
+        return False
+    on_aicpu = any(DType.FLOAT32 in column.inputs[:1] for column in row.aicpu_columns)
+    return on_aicpu or row.takes_on(find_soc(soc), DType.FLOAT32)
 
 
 def _is_narrow(model: OmModel, node: OmNode) -> bool:

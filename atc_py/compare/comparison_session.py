@@ -292,7 +292,7 @@ class ComparisonSession:
             AtcError: BAD_OPTION, NO_SAMPLES or BAD_SAMPLE; NoFittingSampleError.
         """
         if isinstance(samples, int):
-            roles = input_roles(self._reference)
+            roles = input_roles(self._reference, self._ports)
             return DrawnSamples(self._ports, roles, self._given, (samples, self._seed))
         inputs = SampleInputs.of(self._package.description, self._ports, self._given)
         if isinstance(samples, FittingSamples):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
 from atc_py.compare.fix_diff import graph_changes
 from atc_py.compare.fix_feeds import model_feeds
@@ -16,6 +14,7 @@ from atc_py.compare.fix_record import (
     difference_of,
     errors_left,
     left_findings,
+    placed_in,
     refuse_differences,
     rewrites_of,
 )
@@ -26,39 +25,57 @@ from atc_py.compare.rewrite_groups import rewrite_groups
 from atc_py.compare.streamed_model import StreamedModel
 from atc_py.compare.target_proof import prove_on_target
 from atc_py.diag import AtcError
-from atc_py.diag.codes import REFERENCE_FAILED
+from atc_py.diag.codes import MEMORY_LIMIT, REFERENCE_FAILED
 from atc_py.fix.deciding_inputs import deciding_values
 from atc_py.fix.engine import Fixer
 from atc_py.fix.listed_opset import state_at_listed_opset
+from atc_py.fix.original_layers import with_original_layers
 from atc_py.fix.restate import changed_operators
+from atc_py.fix.start import Start
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.onnx_writer import write_onnx
 from atc_py.frontend.rewriting.qdq.convention import MARK
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.output_paths import rewritten_output
+from atc_py.pipeline.check import judged
 from atc_py.results.fixing import Fixing
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
+from atc_py.system.memory_limit import RAISE_IT
 from atc_py.system.temp_folders import work_folder
-from atc_py.target import find_soc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from atc_py.check.findings import ModelCheck
     from atc_py.compare.proof import FixProof
     from atc_py.compare.target_proof import OnTarget
+    from atc_py.diag import Diagnostic
     from atc_py.fix.fixed import Applied, Fixed
+    from atc_py.frontend.folding.graph import WorkGraph
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.frontend.rewriting.onnx_writer import Written
     from atc_py.options.compile_options import CheckOptions
     from atc_py.options.fix_options import FixOptions
-    from atc_py.results.fixing import Difference
+    from atc_py.pipeline.check import LoneCheck
+    from atc_py.results.fixing import Difference, Left
     from atc_py.spec import Library
 
 __all__ = ["fix_file"]
 
 
+_LESS_PROOF = f"{RAISE_IT}; --seeds 0 fixes it without a proof"
 _WITHOUT_PROOF = "run the model in onnxruntime to see why; --seeds 0 fixes it without a proof"
+
+
+class _Verdicts(TypedDict):
+    """The parts of the record that the checks fill."""
+
+    errors: tuple[int, int]
+    verdicts: tuple[str, str]
+    left: tuple[Left, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    deciding: Mapping[str, tuple[float, ...]]
 
 
 class _Proved(TypedDict):
@@ -82,42 +99,61 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     """
     path = rewritten_output(model, output, "fixed", ("fixed",))
     file, library = read_model(model), _library(options.check)
-    fixed = _fix(file, library, options)
-    before = file.opsets.get("", 0)
-    after = state_at_listed_opset(fixed, library, _cann(options))
-    write = _writer(fixed, library, (before, after), options)
-    left = tuple(left_findings(fixed, options.rules))
+    before = judged(file, options.check.input_shapes, options.check)
+    fixed = _fix(file, library, options, before)
+    opset = file.opsets.get("", 0)
+    opsets = opset, state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
-    restated = options.rules.for_cann and before != after
-    in_vain = bool(left) and not groups and not restated
-    idle = options.dry_run or in_vain
-    changed = bool(groups or before != after) and not in_vain
-    with work_folder(None if idle else Path(os.path.realpath(path)).parent) as folder:
+    restated = options.rules.for_cann and opsets[0] != opsets[1]
+    untouched = not groups and not restated
+    hopeless = untouched and opsets[0] == opsets[1] and _has_errors(before.check, options)
+    beside = None if options.dry_run or hopeless else Path(os.path.realpath(path)).parent
+    with work_folder(beside) as folder:
         trial = folder / path.name
-        written = write(trial, external=options.external, final=path)
+        form = _write(fixed, trial, path, _Writer(library, opsets, options))
+        in_vain = hopeless or (untouched and _has_errors(form.check, options))
+        changed = bool(groups or opsets[0] != opsets[1]) and not in_vain
+        idle = options.dry_run or in_vain
+        after = before.check if in_vain else form.check
         proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
         refuse_differences(groups, proof, model)
         target = _on_target(fixed, proof, folder, path.name, options)
         if not idle:
-            _put_in_place(trial, written, path)
+            _put_in_place(trial, form.written, path)
     return Fixing(
         model=model,
         output=None if idle else path,
         operator_list=options.check.precision.operator_list,
-        opset=(before, before if in_vain else after),
-        errors=(_errors(fixed.before.check.counts), _errors(fixed.after.check.counts)),
-        rewrites=tuple(rewrites_of(fixed, groups, proof, options, written.nodes, target)),
-        left=left,
-        diagnostics=tuple(each.diagnostic() for each in errors_left(fixed, options.rules)),
-        verdicts=(fixed.before.check.standing.value, fixed.after.check.standing.value),
+        opset=(opset, opset if in_vain else opsets[1]),
+        rewrites=tuple(rewrites_of(fixed, groups, proof, options, form.written.nodes, target)),
         bound=options.rules.bind,
         ranges=options.rules.ranges,
-        changes=graph_changes(fixed, written.nodes),
-        deciding=deciding_values(fixed.model) if left and fixed.model is not None else {},
+        changes=graph_changes(fixed, form.written.nodes),
         data=options.data,
         target=None if target is None else target.proof,
+        **_verdicts(fixed, (before.check, after), options),
         **_proved(proof),
     )
+
+
+def _verdicts(
+    fixed: Fixed, checks: tuple[ModelCheck, ModelCheck], options: FixOptions
+) -> _Verdicts:
+    """Return the parts of the record that the checks of the file and of its new form fill."""
+    before, after = checks
+    left = errors_left(after, options.rules)
+    return {
+        "errors": (_errors(before.counts), _errors(after.counts)),
+        "verdicts": (before.standing.value, after.standing.value),
+        "left": tuple(left_findings(fixed, left, after.faults)),
+        "diagnostics": (*after.faults, *(each.diagnostic() for each in left)),
+        "deciding": deciding_values(fixed.model) if left and fixed.model is not None else {},
+    }
+
+
+def _has_errors(check: ModelCheck, options: FixOptions) -> bool:
+    """Return True if anything is left to remove."""
+    return bool(check.faults or errors_left(check, options.rules))
 
 
 def _library(check: CheckOptions) -> Library:
@@ -130,32 +166,84 @@ def _cann(options: FixOptions) -> int | None:
     return options.check.precision.cann if options.rules.for_cann else None
 
 
-def _fix(file: OnnxFile, library: Library, options: FixOptions) -> Fixed:
+def _fix(file: OnnxFile, library: Library, options: FixOptions, before: LoneCheck) -> Fixed:
     """Apply the rules."""
-    check = options.check
-    conditions = Conditions(check.precision_mode, find_soc(check.soc), check.precision.cann)
-    fixed = Fixer(file, conditions, library, options.rules).fix(check.input_shapes)
+    known, start = before.known, None
+    if known is not None and not options.rules.bind and known.file is file:
+        start = Start.of(known.survey.folded, known.checked)
+    fixer = Fixer(file, before.judge.conditions, library, options.rules, start)
+    fixed = fixer.fix(options.check.input_shapes)
     fixed.require_settled()
     return fixed
 
 
-def _writer(
-    fixed: Fixed, library: Library, opsets: tuple[int, int], options: FixOptions
-) -> Callable[..., Written]:
-    """Return what writes the graph; no folded node comes back that the list does not take."""
-    operators = {node.op_type for node in fixed.file.nodes}
-    # The file's producer becomes atc-py, so biases of int8 layers need the mark of their convention.
-    marks = {MARK: fixed.graph.quant_bias.value} if has_ascend_nodes(fixed.graph) else {}
-    return partial(
-        write_onnx,
-        fixed.file,
-        fixed.graph,
-        gone=changed_operators(operators, *opsets)
-        | {each for each in operators if library.find(each) is None},
-        marks=marks,
-        bound=options.rules.bind,
-        replaced={each.name for applied in fixed.applied for each in applied.node.outputs if each},
-    )
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A fixed model in a file, and its check, whose findings are placed in the original."""
+
+    graph: WorkGraph
+    written: Written
+    check: ModelCheck
+
+
+def _write(fixed: Fixed, trial: Path, path: Path, writer: _Writer) -> _Form:
+    """Write the form that is left with the fewest findings, with the file's own layers where it may."""
+    rules, deployed = writer.options.rules, fixed.graph
+    original = None if rules.all_findings else with_original_layers(fixed)
+    form = writer.write(fixed, deployed if original is None else original, trial, path)
+    if original is not None and errors_left(form.check, rules):
+        other = writer.write(fixed, deployed, trial, path)
+        if len(errors_left(other.check, rules)) < len(errors_left(form.check, rules)):
+            form = other
+        else:
+            form = writer.write(fixed, original, trial, path)
+    fixed.graph = form.graph
+    return form
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes graphs of one fixed model.
+
+    Attributes:
+        library: the operator list.
+        opsets: of the file, and of what is written.
+        options: the user's.
+    """
+
+    library: Library
+    opsets: tuple[int, int]
+    options: FixOptions
+
+    def write(self, fixed: Fixed, graph: WorkGraph, trial: Path, path: Path) -> _Form:
+        """Write a graph and check it; no folded node comes back that the list does not take."""
+        operators = {node.op_type for node in fixed.file.nodes}
+        gone = {each for each in operators if self.library.find(each) is None}
+        # The file's producer becomes atc-py, so biases of int8 layers need the mark of their convention.
+        marks = {MARK: graph.quant_bias.value} if has_ascend_nodes(graph) else {}
+        written = write_onnx(
+            fixed.file,
+            graph,
+            trial,
+            external=self.options.external,
+            gone=gone | changed_operators(operators, *self.opsets),
+            marks=marks,
+            bound=self.options.rules.bind,
+            final=path,
+            replaced={
+                each.name for applied in fixed.applied for each in applied.node.outputs if each
+            },
+        )
+        return _Form(graph, written, self._check(trial, fixed.file, written))
+
+    def _check(self, trial: Path, file: OnnxFile, written: Written) -> ModelCheck:
+        """Check what was written, as `check` does."""
+        found = read_model(trial, lenient=True)
+        inputs = {each.name for each in found.inputs}
+        given = self.options.check.input_shapes
+        shapes = {name: dims for name, dims in given.items() if name in inputs}
+        check = judged(found, shapes, self.options.check).check
+        return placed_in(check, file.path, written.sources)
 
 
 def _proved(proof: FixProof | None) -> _Proved:
@@ -187,11 +275,9 @@ def _prove(
     try:
         return prove(original, written, groups, feeds, fixed.tidied.twins)
     except AtcError as error:
+        helps = {REFERENCE_FAILED: _WITHOUT_PROOF, MEMORY_LIMIT: _LESS_PROOF}
         raise AtcError(
-            *(
-                replace(each, help=_WITHOUT_PROOF) if each.code is REFERENCE_FAILED else each
-                for each in error.diagnostics
-            )
+            *(replace(each, help=helps.get(each.code, each.help)) for each in error.diagnostics)
         ) from error
 
 

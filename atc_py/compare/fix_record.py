@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as with_changes
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
 from atc_py.compare.fix_assumptions import Assumptions
 from atc_py.diag import AtcError, Place, Words
+from atc_py.diag.chinese import both
 from atc_py.diag.codes import DEVIATES_ON_CANN, FIX_DIFFERS, REFUSED_BY_PARSER
 from atc_py.fix.rule import Exactness
 from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,17 +21,25 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from atc_py.check.findings import Finding
+    from atc_py.check.findings import Finding, ModelCheck
     from atc_py.compare.proof import FixProof
     from atc_py.compare.region_proof import Disagreement, RegionProof
     from atc_py.compare.result_gap import ResultGap
     from atc_py.compare.target_proof import OnTarget
     from atc_py.diag import Diagnostic
     from atc_py.fix.fixed import Applied, Fixed
+    from atc_py.frontend.folding.graph import WorkNode
     from atc_py.options.fix_options import FixOptions
     from atc_py.options.fix_rules import FixRules
 
-__all__ = ["difference_of", "errors_left", "left_findings", "refuse_differences", "rewrites_of"]
+__all__ = [
+    "difference_of",
+    "errors_left",
+    "left_findings",
+    "placed_in",
+    "refuse_differences",
+    "rewrites_of",
+]
 
 _OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
 """Findings that only rules for CANN remove."""
@@ -162,9 +173,14 @@ def _new_nodes(
     return tuple(sorted(found, key=lambda each: each.position))
 
 
-def left_findings(fixed: Fixed, rules: FixRules) -> Iterable[Left]:
-    """Yield the errors that are left, and the deviations of CANN where they are removed."""
-    for finding in errors_left(fixed, rules):
+def left_findings(
+    fixed: Fixed, findings: Iterable[Finding], faults: Iterable[Diagnostic]
+) -> Iterable[Left]:
+    """Yield what is left: faults of the model, and findings with the rules that did not fit."""
+    for fault in faults:
+        place = fault.place or Place()
+        yield Left(place.node, place.op_type or "", both(fault.message), (), fault.code.id)
+    for finding in findings:
         node = finding.place.node
         unfit = dict.fromkeys(
             (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
@@ -173,13 +189,40 @@ def left_findings(fixed: Fixed, rules: FixRules) -> Iterable[Left]:
         yield Left(node, operator, finding.message, tuple(unfit), finding.code.id)
 
 
-def errors_left(fixed: Fixed, rules: FixRules) -> list[Finding]:
+def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:
     """Return the findings that are left of those that `rules` were to remove."""
     return [
         each
-        for each in fixed.after.check.findings
+        for each in check.findings
         if each.standing is Standing.ERROR or (rules.for_cann and each.code in _OF_CANN)
     ]
+
+
+def placed_in(check: ModelCheck, path: Path, sources: Sequence[WorkNode]) -> ModelCheck:
+    """Return the check of a written file with places in the file that it was made from.
+
+    Args:
+        check: of what was written.
+        path: of the original.
+        sources: the nodes of what was written, with their positions in the original.
+    """
+
+    def placed(place: Place) -> Place:
+        node = place.node
+        if node is None or node >= len(sources):
+            return with_changes(place, file=str(path))
+        name = place.node_name
+        if name and not sources[node].holds_graphs:
+            name = sources[node].name  # new nodes of one name were named apart
+        return with_changes(place, file=str(path), node=sources[node].index, node_name=name)
+
+    return replace(
+        check,
+        findings=tuple(replace(each, place=placed(each.place)) for each in check.findings),
+        faults=tuple(
+            with_changes(each, place=placed(each.place or Place())) for each in check.faults
+        ),
+    )
 
 
 def difference_of(found: ResultGap) -> Difference:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+import numpy as np
+import onnx
 
-    import onnx
+from atc_py.compare.node_order import nodes_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
     from atc_py.compare.reference import ReferenceModel
+    from atc_py.running.model import Port
 
 __all__ = ["Role", "input_roles"]
 
@@ -20,11 +26,11 @@ _THROUGH = frozenset(
 )
 """Operators that pass on the values of their first input."""
 
-_INDEXING = frozenset({"Gather", "GatherElements", "Scatter", "ScatterElements"})
-"""Operators whose second input holds indices along one axis of the first."""
-
 _RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _LENGTHS_AT = 4
+
+_SMALL = 1024
+"""Elements of a constant up to which shapes may follow from its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,48 +38,177 @@ class Role:
     """Role of an input: data, indices, lengths and the like.
 
     Attributes:
-        ids: rows of the smallest table that it selects from; None where it selects nothing.
+        ids: end of the numbers with which it selects from the smallest of its tables; None where it
+            selects nothing.
         lengths_of: name of the sequence whose lengths it holds; "" where it holds none.
+        first: the least of these numbers.
     """
 
     ids: int | None = None
     lengths_of: str = ""
+    first: int = 0
 
 
-def input_roles(model: ReferenceModel) -> dict[str, Role]:
-    """Return the role of each input that has one."""
-    readers: dict[str, list[tuple[onnx.NodeProto, int]]] = {}
-    for node in model.nodes:
-        for at, name in enumerate(node.input):
-            readers.setdefault(name, []).append((node, at))
-    found = {name: _role(model, list(_readers_of(name, readers))) for name in model.inputs}
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A node that reads `factor` times an input plus `term`, at a position."""
+
+    node: onnx.NodeProto
+    at: int
+    factor: int = 1
+    term: int = 0
+
+
+def input_roles(model: ReferenceModel, ports: Sequence[Port] = ()) -> dict[str, Role]:
+    """Return the role of each input that has one.
+
+    Args:
+        model: the model.
+        ports: its inputs with their dims, from which those of computed tables follow.
+    """
+    roles = _Roles(model, ports)
+    found = {name: roles.role_of(name) for name in model.inputs}
     return {name: role for name, role in found.items() if role != Role()}
 
 
-def _readers_of(
-    name: str, readers: dict[str, list[tuple[onnx.NodeProto, int]]]
-) -> Iterator[tuple[onnx.NodeProto, int]]:
-    """Yield (node, input position) of all that read `name`, also through nodes that pass it on."""
-    waiting, seen = [name], {name}
-    while waiting:
-        for node, at in readers.get(waiting.pop(), ()):
-            yield node, at
-            if at == 0 and node.op_type in _THROUGH and node.output[0] not in seen:
-                seen.add(node.output[0])
-                waiting.append(node.output[0])
+class _Roles:
+    """The readers of a model's values, and the dims of what they read."""
+
+    def __init__(self, model: ReferenceModel, ports: Sequence[Port]) -> None:
+        self._model, self._ports = model, ports
+        self._readers: dict[str, list[tuple[onnx.NodeProto, int]]] = {}
+        for node in nodes_within(model.nodes):
+            for at, name in enumerate(node.input):
+                self._readers.setdefault(name, []).append((node, at))
+
+    def role_of(self, name: str) -> Role:
+        """Return the role of an input."""
+        uses = list(self._uses_of(name))
+        first, end = 0, None
+        for use in uses:
+            rows = self._rows(use)
+            if rows is not None:
+                last = (max(rows, 1) - 1 - use.term) // use.factor
+                first = max(first, -(use.term // use.factor))
+                end = last + 1 if end is None else min(end, last + 1)
+        lengths = [
+            use.node.input[0]
+            for use in uses
+            if use.node.op_type in _RECURRENT and use.at == _LENGTHS_AT
+        ]
+        return Role(end, lengths[0] if lengths else "", 0 if end is None else first)
+
+    def _uses_of(self, name: str) -> Iterator[_Use]:
+        """Yield all that read `name`, also through nodes that pass it on or move it by constants."""
+        waiting, seen = [(name, 1, 0)], {name}
+        while waiting:
+            value, factor, term = waiting.pop()
+            for node, at in self._readers.get(value, ()):
+                yield _Use(node, at, factor, term)
+                moved = self._moved(node, at, factor, term)
+                if moved is not None and node.output[0] not in seen:
+                    seen.add(node.output[0])
+                    waiting.append((node.output[0], *moved))
+
+    def _moved(
+        self, node: onnx.NodeProto, at: int, factor: int, term: int
+    ) -> tuple[int, int] | None:
+        """Return factor and term after a node; None where the values are others."""
+        if node.op_type in _THROUGH:
+            return (factor, term) if at == 0 else None
+        if node.op_type not in {"Add", "Mul", "Sub"} or len(node.input) != 2:  # noqa: PLR2004
+            return None
+        constant = self._model.constant(node.input[1 - at])
+        if constant is None or constant.size != 1 or constant.dtype.kind not in "iu":
+            return None
+        number = int(constant.reshape(()))
+        if node.op_type == "Mul":
+            return (factor * number, term * number) if number > 0 else None
+        if node.op_type == "Sub":
+            return (factor, term - number) if at == 0 else None
+        return factor, term + number
+
+    def _rows(self, use: _Use) -> int | None:
+        """Return the rows that a node selects among by what it reads; None for other inputs."""
+        selecting = _SELECTING.get(use.node.op_type)
+        if selecting is None or use.at not in selecting:
+            return None
+        table, rows_of = selecting[use.at]
+        if len(use.node.input) <= table:
+            return None
+        name = use.node.input[table]
+        if use.node.op_type == "OneHot":
+            depth = self._model.constant(name)
+            return None if depth is None or depth.size != 1 else int(depth.reshape(()))
+        shape = self._model.constant_shape(name) or self._shapes.get(name)
+        return None if not shape else rows_of(use.node, shape)
+
+    @cached_property
+    def _shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Closed dims of computed values by name, as far as ONNX's inference finds them."""
+        model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
+        model.opset_import.extend(self._model.opsets)
+        model.graph.node.extend(self._model.running_nodes)
+        for port in self._ports:
+            element = onnx.helper.np_dtype_to_tensor_dtype(port.dtype.numpy)
+            dims = list(port.shape)
+            model.graph.input.append(onnx.helper.make_tensor_value_info(port.name, element, dims))
+        for each in self._model.constants.values():
+            if np.prod(each.dims, dtype=np.float64) <= _SMALL and not each.external_data:
+                model.graph.initializer.append(each)
+            else:
+                info = onnx.helper.make_tensor_value_info(each.name, each.data_type, each.dims)
+                model.graph.input.append(info)
+        try:
+            found = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+        except Exception:  # noqa: BLE001  (inference raises anything; tables are then not known)
+            return {}
+        known = {each.name: each.type.tensor_type for each in (*found.value_info, *found.input)}
+        return {
+            name: tuple(dim.dim_value for dim in type_.shape.dim)
+            for name, type_ in known.items()
+            if type_.HasField("shape") and all(dim.HasField("dim_value") for dim in type_.shape.dim)
+        }
 
 
-def _role(model: ReferenceModel, uses: list[tuple[onnx.NodeProto, int]]) -> Role:
-    """Return the role that an input with these uses has."""
-    tables = [rows for node, at in uses if (rows := _table(model, node, at)) is not None]
-    lengths = [n.input[0] for n, at in uses if n.op_type in _RECURRENT and at == _LENGTHS_AT]
-    return Role(min(tables, default=None), lengths[0] if lengths else "")
-
-
-def _table(model: ReferenceModel, node: onnx.NodeProto, at: int) -> int | None:
-    """Return rows of the constant table in which a node selects by its input `at`."""
-    if node.op_type not in _INDEXING or at != 1:
-        return None
-    shape = model.constant_shape(node.input[0])
+def _along_axis(node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
+    """Return the dim along the node's axis."""
     axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
-    return None if shape is None or not -len(shape) <= axis < len(shape) else shape[axis]
+    return shape[axis] if -len(shape) <= axis < len(shape) else None
+
+
+def _of_all_axes(node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
+    """Return the smallest of the dims that tuples of indices select among."""
+    batch = next((each.i for each in node.attribute if each.name == "batch_dims"), 0)
+    return min(shape[batch:], default=None)
+
+
+def _classes(_node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
+    """Return the dim of classes."""
+    return shape[1] if len(shape) > 1 else None
+
+
+def _rows_of_table(_node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
+    """Return the first dim."""
+    return shape[0]
+
+
+_RowsOf = Callable[[onnx.NodeProto, tuple[int, ...]], "int | None"]
+
+_ALONG_AXIS, _OF_ALL, _OF_CLASSES = ({1: (0, e)} for e in (_along_axis, _of_all_axes, _classes))
+
+_SELECTING: Mapping[str, Mapping[int, tuple[int, _RowsOf]]] = {
+    "EmbedLayerNormalization": {0: (2, _rows_of_table), 1: (4, _rows_of_table)},
+    "Gather": _ALONG_AXIS,
+    "GatherBlockQuantized": _ALONG_AXIS,
+    "GatherElements": _ALONG_AXIS,
+    "GatherND": _OF_ALL,
+    "NegativeLogLikelihoodLoss": _OF_CLASSES,
+    "OneHot": {0: (1, _rows_of_table)},
+    "RotaryEmbedding": {1: (2, _rows_of_table)},
+    "Scatter": _ALONG_AXIS,
+    "ScatterElements": _ALONG_AXIS,
+    "ScatterND": _OF_ALL,
+    "SoftmaxCrossEntropyLoss": _OF_CLASSES,
+}
+"""By operator, the inputs that select: the position of what they select from, and its rows."""

@@ -42,7 +42,7 @@ def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -
         generator = np.random.default_rng([seed, position])
         shape = closed_shape(port.shape)
         if role.ids is not None:
-            found[port.name] = _ids(generator, shape, role.ids).astype(port.dtype.numpy)
+            found[port.name] = _ids(generator, shape, role).astype(port.dtype.numpy)
         elif role.lengths_of:
             longest = shapes.get(role.lengths_of, (1,))[0] or 1
             found[port.name] = generator.integers(1, longest + 1, shape).astype(port.dtype.numpy)
@@ -60,11 +60,12 @@ def _is_mask(port: Port) -> bool:
     )
 
 
-def _ids(generator: np.random.Generator, shape: Sequence[int], rows: int) -> npt.NDArray[np.int64]:
-    """Return indices in [0, rows), the last one among them."""
-    ids = generator.integers(0, max(rows, 1), tuple(shape))
+def _ids(generator: np.random.Generator, shape: Sequence[int], role: Role) -> npt.NDArray[np.int64]:
+    """Return indices from the first to the last one, which is among them."""
+    end = max(role.ids or 0, role.first + 1)
+    ids = generator.integers(role.first, end, tuple(shape))
     if ids.size > 1:
-        ids.flat[0] = max(rows - 1, 0)
+        ids.flat[0] = end - 1
     return ids
 
 

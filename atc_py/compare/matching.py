@@ -1,9 +1,9 @@
 """Matching of the device's results with the values of the original.
 
-A target node carries the original nodes that it came from; its result, once it leaves the nodes
-made of the last of them, is that node's value. TransData, and a Cast between dtypes of one kind,
-pass on the value that they read. All other results are intermediate steps, which the original does
-not have.
+A target node carries the original nodes that it came from, and its result the values of the
+original that it was made to be; once it leaves the nodes made of the last of them, it is that
+node's value, if it is one. TransData, and a Cast between dtypes of one kind, pass on the value that
+they read. All other results are intermediate steps, which the original does not have.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from atc_py.results.picture_inputs import AIPP
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from atc_py.package.schema import OmModel, OmNode
+    from atc_py.package.schema import OmModel, OmNode, OmOrigin
 
 __all__ = ["Matching", "SourceLike", "match"]
 
@@ -99,13 +99,14 @@ class _Matcher:
         self._group = [self._group_of(node) for node in model.nodes]
         self._producer = {t: at for at, node in enumerate(model.nodes) for t in node.outputs}
         self._leaving = self._find_leaving()
+        self._stands_for = self._find_names()
 
     def match(self) -> Matching:
         """Return all matches."""
         alone = []
         for at, node in enumerate(self._model.nodes):
-            for position, tensor in enumerate(node.outputs):
-                name = self._value_of(at, position, tensor)
+            for tensor in node.outputs:
+                name = self._value_of(at, tensor)
                 name = self._values.get(tensor) if node.op == AIPP else name
                 if name is None:
                     reason = "an intermediate step of one node of the original"
@@ -116,9 +117,10 @@ class _Matcher:
 
     def _group_of(self, node: OmNode) -> int | None:
         """Return the position of the last original node; None outside the outer graph."""
-        if not node.origins:
-            return None
-        origin = node.origins[-1]
+        return self._node_of(node.origins[-1]) if node.origins else None
+
+    def _node_of(self, origin: OmOrigin) -> int | None:
+        """Return the position of an origin's node; None outside the outer graph."""
         if not 0 <= origin.index < len(self._sources):
             return None
         source = self._sources[origin.index]
@@ -141,21 +143,28 @@ class _Matcher:
                     leaving.add(tensor)
         return leaving
 
-    def _value_of(self, at: int, position: int, tensor: int) -> str | None:
-        """Return the value of the original that result `position` of node `at` is."""
+    def _find_names(self) -> list[tuple[str, ...]]:
+        """Return what tensors stand for; what a Cast hands on is what it makes, where it is a step."""
+        names = [tensor.stands_for for tensor in self._model.tensors]
+        for node in reversed(self._model.nodes):
+            if node.op in _THROUGH and self._kind(node.inputs[0]) == self._kind(node.outputs[0]):
+                names[node.inputs[0]] = names[node.inputs[0]] or names[node.outputs[0]]
+        return names
+
+    def _value_of(self, at: int, tensor: int) -> str | None:
+        """Return the value of the original that a result of node `at` is."""
         node, group = self._model.nodes[at], self._group[at]
         passed_through = self._passed_through(node, group)
         if passed_through is not None:
             return passed_through
         if group is None or tensor not in self._leaving:
             return None
-        results = [*self._sources[group].output]
-        names = [name for name in results if name]
-        if len(names) == 1:
-            own = results.index(names[0])
-            return names[0] if position == (own if own < len(node.outputs) else 0) else None
-        label = self._model.tensors[tensor].name
-        return next((n for n in names if label == n or label.startswith(f"{n}.")), None)
+        # A step may be the value of an older origin: nodes that compute the same became one.
+        made = {at for at in map(self._node_of, node.origins) if at is not None}
+        names = {name for at in made for name in self._sources[at].output}
+        known = [name for name in self._stands_for[tensor] if name in names]
+        own = [name for name in known if name in self._sources[group].output]
+        return next(iter(own or known), None)
 
     def _passed_through(self, node: OmNode, group: int | None) -> str | None:
         """Return the input of an inserted Cast or TransData that stands for the original's value."""
@@ -179,13 +188,18 @@ class _Matcher:
     def _original_alone(self) -> tuple[Alone, ...]:
         """Return nodes of the original none of whose values is on the device."""
         seen = set(self._values.values())
-        inside = {o.index for node in self._model.nodes for o in node.origins}
         return tuple(
-            Alone(
-                source.name or next(iter(source.output), ""),
-                source.op_type,
-                "fused into the node after it" if at in inside else "folded or not needed",
-            )
-            for at, source in enumerate(self._sources)
+            Alone(source.name or next(iter(source.output), ""), source.op_type, reason)
+            for source, reason in zip(self._sources, self._why_alone(), strict=True)
             if seen.isdisjoint(source.output)
         )
+
+    def _why_alone(self) -> Iterator[str]:
+        """Yield why nodes of the original have no value on the device, if they have none."""
+        inside = {o.index for node in self._model.nodes for o in node.origins}
+        alike = {name for tensor in self._values for name in self._stands_for[tensor]}
+        for at, source in enumerate(self._sources):
+            if not alike.isdisjoint(source.output):
+                yield "equal to a value that is compared"
+            else:
+                yield "fused into the node after it" if at in inside else "folded or not needed"

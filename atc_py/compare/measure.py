@@ -19,6 +19,7 @@ import numpy as np
 
 from atc_py.results.judgment import ErrorsBeyondFloor
 from atc_py.results.layer import Figures, Lost
+from atc_py.tensor.sameness import same_elements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,21 +111,23 @@ class Measure:
     def figures(self) -> Figures:
         """Return the numbers so far."""
         share = 1 / max(self._count, 1)
-        finite = max(self._finite, 1)
+        # Sums over nothing say nothing.
+        finite = math.nan if self._count and not self._finite else max(self._finite, 1)
+        known = finite / finite
         return Figures(
             elements=self._count,
             cosine=self._cosine(self._dot, self._found2),
-            max_absolute=self._max_error,
-            max_relative=self._max_ratio,
+            max_absolute=self._max_error * known,
+            max_relative=self._max_ratio * known,
             mean_absolute=self._error / finite,
-            mean_relative=self._ratio / max(self._relative, 1),
+            mean_relative=self._ratio / max(self._relative, 1) * known,
             rmse=math.sqrt(self._error2 / finite),
-            distance=_ratio(math.sqrt(self._error2), math.sqrt(self._wanted2)),
-            snr=self._snr(self._error2),
+            distance=_ratio(math.sqrt(self._error2), math.sqrt(self._wanted2)) * known,
+            snr=self._snr(self._error2) * known,
             nan=self._nan * share,
             inf=self._inf * share,
             differing=self._differing * share,
-            magnitude=math.sqrt(self._wanted2 / finite),
+            magnitude=math.sqrt(self._wanted2 / max(self._finite, 1)),
             lowest=self._lowest if self._lowest <= self._highest else math.nan,
             highest=self._highest if self._lowest <= self._highest else math.nan,
             limit=self._limit,
@@ -169,7 +172,7 @@ class Measure:
             self._add_finite(found, wanted)
             return
         there = np.isfinite(wanted)
-        self._differing += int((~there & (found != wanted) & ~_both_nan(found, wanted)).sum())
+        self._differing += int((~there & ~same_elements(found, wanted)).sum())
         self._add_where_expected(found[there], wanted[there])
 
     def _add_where_expected(self, found: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
@@ -293,12 +296,6 @@ def _least_normal(dtype: DType) -> float:
     import ml_dtypes
 
     return float(ml_dtypes.finfo(dtype.numpy).smallest_normal)  # type: ignore[no-untyped-call]
-
-
-def _both_nan(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return a mask of the elements that are NaN on both sides."""
-    found: NDArray[np.bool_] = np.isnan(a) & np.isnan(b)
-    return found
 
 
 def _ratio(error: float, size: float) -> float:

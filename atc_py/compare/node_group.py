@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from atc_py.compare.float64_nodes import ExactNodes
 from atc_py.compare.node_order import nodes_within, read_by
 from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
 from atc_py.frontend.rewriting.proto_parts import whole_node
@@ -110,6 +111,28 @@ class NodeGroup:
             for name, const in self.constants.items()
         }
         return NodeGroup(self.nodes, self.opsets, constants, self.writes)
+
+    def in_float64(
+        self, name: str, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any], *, alike: bool
+    ) -> NDArray[np.float64] | None:
+        """Return a result in float64, which tells whose rounding a difference is.
+
+        Args:
+            name: of the result.
+            feeds: what the nodes read.
+            found: the result as an engine has it.
+            alike: whether it may differ by more than rounding does near 1.
+        """
+        if sum(map(constant_bytes, self.constants.values())) > FED_BYTES:
+            return None
+        constants = {
+            each: numpy_helper.from_array(np.asarray(const.numpy()), each)
+            for each, const in self.constants.items()
+        }
+        opsets = [helper.make_opsetid(domain, at) for domain, at in self.opsets.items()]
+        nodes = ExactNodes(name, tuple(self.nodes), self.reads, constants, opsets)
+        fed = {each: feeds[each] for each in self.reads if each in feeds}
+        return nodes.run(fed, found, alike=alike)
 
     def close(self) -> None:
         """Give back what the engines hold; they start again when they are needed."""

@@ -178,7 +178,8 @@ class _Measured:
         if not self.judged or self._measure is None:
             return None
         layer, own = self.suspect.layer, self._measure.figures()
-        if not own.rmse or own.rmse * INTRODUCED_FACTOR < layer.figures.rmse:
+        seen = own.rmse * INTRODUCED_FACTOR >= layer.figures.rmse  # false for NaN
+        if not own.rmse or not seen:
             return None
         return OwnError(
             source=layer.source,

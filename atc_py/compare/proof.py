@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from atc_py.compare.input_roles import Role
     from atc_py.compare.streamed_model import StreamedModel
     from atc_py.fix.fixed import Applied
     from atc_py.fix.tidy.tidying import Twin
@@ -63,9 +64,9 @@ class ModelFeeds:
     given: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
-    def of(self, seed: int, original: StreamedModel) -> Feeds:
-        """Return the data of one run."""
-        drawn = fitting_feeds(self.ports, input_roles(original), seed)
+    def of(self, seed: int, roles: Mapping[str, Role]) -> Feeds:
+        """Return the data of one run, in which inputs have the given roles."""
+        drawn = fitting_feeds(self.ports, roles, seed)
         return {**drawn, **_within(self.ports, self.ranges, seed), **self.given}
 
 
@@ -116,8 +117,9 @@ def prove(
     regions = FinalRegions(original, fixed, groups, found.rewrites, twins)
     kept = dict.fromkeys(_not_drawn(original, groups))
     visible: Feeds = {}
+    roles = input_roles(original, feeds.ports)
     for seed in feeds.seeds:
-        visible = _run_both(original, fixed, feeds.of(seed, original), regions, found, kept)
+        visible = _run_both(original, fixed, feeds.of(seed, roles), regions, found, kept)
     steps = SharedSteps(original.file.tensors, feeds.seeds, visible)
     for group, proof, region in zip(groups, found.rewrites, regions.regions, strict=True):
         for step in group:
@@ -213,8 +215,9 @@ def _effect_of_rounding(
             and the classes of the rules allow.
     """
     largest = 0.0
+    roles = input_roles(original, feeds.ports)
     for seed in feeds.seeds:
-        plain = feeds.of(seed, original)
+        plain = feeds.of(seed, roles)
         rounded = {each: moved(array, seed, least) for each, array in plain.items()}
         values = []
         for each in (plain, rounded):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.results.judgment import Ranking
+from atc_py.tensor.sameness import best_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,16 +40,20 @@ class Ranks:
         self._classes = 0
 
     def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
-        """Add a pair of score matrices; rows in which the original has NaN say nothing."""
+        """Add a pair of score matrices.
+
+        Rows in which the original has NaN, or nothing finite, say nothing.
+        """
         self._classes = wanted.shape[1]
-        for ours, theirs in zip(found.astype(np.float64), wanted.astype(np.float64), strict=True):
-            if np.isnan(theirs).any():
+        pair = found.astype(np.float64), wanted.astype(np.float64)
+        places = zip(*pair, *map(best_places, pair), strict=True)
+        for ours, theirs, first, best in places:
+            if best < 0:
                 continue
             self._rows += 1
-            if np.isnan(ours).any():
+            if first < 0:
                 continue
-            best = int(theirs.argmax())
-            self._first += bool(theirs[ours.argmax()] == theirs[best])
+            self._first += bool(theirs[first] == theirs[best])
             before = int((ours > ours[best]).sum() + (ours[:best] == ours[best]).sum())
             self._among += before < _FEW
 

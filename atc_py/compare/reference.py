@@ -19,7 +19,7 @@ from atc_py.compare.float64_nodes import exact_nodes
 from atc_py.compare.node_order import producers_first, read_by
 from atc_py.compare.piece import piece_of
 from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
 from atc_py.frontend.quantizing.balance_marks import balanced_values
 from atc_py.frontend.reading.mapped import reading_errors
@@ -142,6 +142,18 @@ class ReferenceModel:
         return self
 
     @property
+    def opsets(self) -> Sequence[onnx.OperatorSetIdProto]:
+        """Versions of operators that the model imports."""
+        found: Sequence[onnx.OperatorSetIdProto] = self._proto.opset_import
+        return found
+
+    @property
+    def running_nodes(self) -> Sequence[onnx.NodeProto]:
+        """The nodes that run."""
+        found: Sequence[onnx.NodeProto] = self._proto.graph.node
+        return found
+
+    @property
     def balanced(self) -> frozenset[str]:
         """The values that the file says were scaled when it was quantized."""
         return balanced_values(self._proto)
@@ -210,7 +222,8 @@ class ReferenceModel:
         """Return results of the piece at `at`; those that are not tensors are left out.
 
         Raises:
-            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it.
+            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it,
+                MEMORY_LIMIT where its values take too much.
         """
         if at in self._engines:
             # Of other data, the engine may refuse some, and the other one is tried again.
@@ -237,7 +250,9 @@ class ReferenceModel:
             try:
                 engine = start(model, piece.writes)
                 return engine, engine.run(feeds)
-            except Exception as error:  # noqa: BLE001, PERF203  (both raise anything)
+            except AtcError:  # noqa: PERF203  (both raise anything)
+                raise
+            except Exception as error:  # noqa: BLE001
                 reasons.append(" ".join(f"{type(error).__name__}: {error}".split())[:200])
         ops = ", ".join(dict.fromkeys(node.op_type for node in piece.nodes))
         raise REFERENCE_FAILED.error(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.compare.engine_memory import require_engine_memory
 from atc_py.compare.node_order import nodes_within
 from atc_py.frontend.folding.evaluator_faults import FINITE, fault_of
 from atc_py.frontend.reading.history import history
@@ -56,6 +57,7 @@ def start_onnxruntime(
 
     Raises:
         ValueError: onnxruntime would end the process.
+        AtcError: MEMORY_LIMIT where its values take too much.
     """
     import onnxruntime
 
@@ -66,6 +68,7 @@ def start_onnxruntime(
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     opset = _opset_of(model)
+    require_engine_memory(model, writes)
     for node in nodes_within(model.graph.node):
         _refuse_crash(node, opset)
     session = onnxruntime.InferenceSession(
@@ -80,12 +83,14 @@ def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Ref
 
     Raises:
         ValueError: it gets a node wrong.
+        AtcError: MEMORY_LIMIT where its values take too much.
     """
     from onnx.reference import ReferenceEvaluator
 
     from atc_py.compare.evaluator_operators import own_operators
 
     opset = _opset_of(model)
+    require_engine_memory(model, None)
     own = own_operators(opset)
     replaced = {each.__name__ for each in own}
     nodes = [*nodes_within(model.graph.node)]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.tensor.sameness import same_elements
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -42,7 +44,7 @@ class ResultGap:
             self.differing += wanted.size
             self.gap = float("inf")
             return
-        same = _same(found, wanted)
+        same = same_elements(found, wanted)
         self.differing += int(wanted.size - np.count_nonzero(same))
         self.gap = max(self.gap, _gap(found, wanted, same))
 
@@ -57,7 +59,7 @@ def largest_gap(found: NDArray[Any], wanted: NDArray[Any], *, finite: bool = Tru
     """
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         return float("inf")
-    same = _same(found, wanted)
+    same = same_elements(found, wanted)
     if finite and _is_float(wanted):
         same |= ~np.isfinite(wanted)
     return _gap(found, wanted, same)
@@ -67,14 +69,6 @@ def magnitude(values: NDArray[Any]) -> float:
     """Return the largest magnitude among finite elements; 0 if there are none."""
     kept = values[np.isfinite(values)] if _is_float(values) else values
     return float(np.abs(kept.astype(np.float64)).max(initial=0.0))
-
-
-def _same(found: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where two results of one dtype and of the same dims are equal; NaN equals NaN."""
-    same = np.asarray(found == wanted)
-    if _is_float(wanted):
-        same |= np.isnan(found) & np.isnan(wanted)
-    return same
 
 
 def _gap(found: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> float:

@@ -27,7 +27,7 @@ class Spread:
     def add(self, figures: Figures, name: str) -> None:
         """Add the figures of a sample."""
         judged = figures.judged
-        distance = math.inf if figures.lost_share else judged.distance
+        distance = figures.error_of(judged.distance)
         # Cosines are kept as their distance from 1, which has the digits that matter.
         apart = math.inf if math.isnan(judged.cosine) else 1 - judged.cosine
         self._count += 1

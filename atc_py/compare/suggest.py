@@ -15,7 +15,14 @@ from itertools import combinations, islice
 from math import comb
 from typing import TYPE_CHECKING, Protocol
 
-from atc_py.compare.candidates import find_candidates, line_of, makes_narrow, ranked_lines
+from atc_py.compare.candidates import (
+    ITS_OWN_DTYPES,
+    find_candidates,
+    has_float32_kernel,
+    line_of,
+    ranked_lines,
+    stay_narrow,
+)
 from atc_py.compare.targets import reaches, targets_text
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_KERNEL
@@ -124,7 +131,7 @@ class _Search:
         return self._record(self._try_smaller_sets(best))
 
     def _all_kept(self) -> Trial | None:
-        """Try all candidates in float32; drop those without a kernel there.
+        """Try all candidates in float32; drop those without a kernel there, or narrow in the model.
 
         Nodes that were fused with others may stand alone where those are kept; they are added.
         """
@@ -138,9 +145,13 @@ class _Search:
             if fresh and self._compilations_left:
                 self._candidates |= fresh
                 continue
-            narrow = makes_narrow(trial.model, self._candidates.keys())
-            self._exclude(narrow, NO_FLOAT32)
-            return trial
+            narrow = stay_narrow(trial.model, self._candidates.keys())
+            soc = trial.model.soc
+            own = {each for each in narrow if has_float32_kernel(self._candidates[each].op, soc)}
+            self._exclude(own, ITS_OWN_DTYPES)
+            self._exclude(narrow - own, NO_FLOAT32)
+            if not narrow or not self._compilations_left:
+                return trial
         return None
 
     def _grown_set(self, most: Trial) -> Trial:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from atc_py.exec.records import OutputSums, cosine
+from atc_py.tensor.sameness import best_places, same_elements
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,7 +41,7 @@ def _add_values(
     sums: OutputSums, ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]
 ) -> None:
     """Add values of the same shape."""
-    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    same = same_elements(ours, theirs)
     with np.errstate(invalid="ignore"):
         error = np.where(same, 0.0, np.abs(ours - theirs))
     largest = float(np.nan_to_num(error, nan=np.inf, posinf=np.inf).max(initial=0.0))
@@ -51,8 +52,10 @@ def _add_values(
     sums.product += product
     sums.npu_square += npu_square
     sums.square += square
-    sums.least_cosine = min(sums.least_cosine, cosine(product, npu_square, square))
+    known = bool(finite.any()) or bool(same.all())
+    here = cosine(product, npu_square, square) if known else 0.0
+    sums.least_cosine = min(sums.least_cosine, here)
     if theirs.ndim and theirs.shape[-1] >= _PAIR and theirs.size:
-        equal: Any = ours.argmax(-1) == theirs.argmax(-1)
-        sums.rows += int(np.size(equal))
-        sums.equal_rows += int(np.count_nonzero(equal))
+        best = best_places(theirs)
+        sums.rows += int(np.count_nonzero(best >= 0))
+        sums.equal_rows += int(np.count_nonzero((best >= 0) & (best_places(ours) == best)))

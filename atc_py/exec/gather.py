@@ -130,7 +130,9 @@ def _outputs(parts: Sequence[ModelRecord]) -> list[ProgramOutput]:
 def _output(name: str, sums: OutputSums) -> ProgramOutput:
     """Return the comparison of one output."""
     compared = sums.runs > sums.other_shapes
-    whole = cosine(sums.product, sums.npu_square, sums.square)
+    whole = sums.least_cosine  # of runs in which nothing has a direction
+    if sums.npu_square or sums.square:
+        whole = cosine(sums.product, sums.npu_square, sums.square)
     return ProgramOutput(
         name=name,
         npu_dtype=sums.npu_dtype,

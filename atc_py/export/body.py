@@ -130,7 +130,8 @@ class Body:
 
     def const(self, values: ArrayLike, dtype: DType = DType.FLOAT32) -> str:
         """Return a constant of the body."""
-        array = np.array(values, dtype=held_dtype(dtype).numpy)
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, as on the device
+            array = np.array(values, dtype=held_dtype(dtype).numpy)
         key = (dtype, array.shape, array.tobytes())
         if key not in self._constants:
             tensor = TensorProto(

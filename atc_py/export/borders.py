@@ -61,7 +61,9 @@ def bordered(
     fill = ""
     if mode == "constant":
         # what the dtype holds of the number, before it is written in the dtype that carries it
-        fill = body.const(np.asarray(number).astype(dtype.numpy).astype(carrier.numpy), carrier)
+        with np.errstate(over="ignore"):  # a number beyond the dtype is infinite there
+            border = np.asarray(number).astype(dtype.numpy).astype(carrier.numpy)
+        fill = body.const(border, carrier)
     inputs = [body.ints(*pads), *([fill] if fill else [])]
     return carried(body, value, dtype, PADDED, lambda x: body.add("Pad", x, *inputs, mode=mode))
 

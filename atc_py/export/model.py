@@ -234,9 +234,10 @@ class _Emulator:
         if emulation is None:
             raise NoFormError("no emulation is written for it")
         body = self._body(facts, writes)
-        written = emulation.write(body)
+        empty = _no_elements(body)
+        written = emulation.write(body) if empty is None else empty
         results = [written] if isinstance(written, str) else written
-        body.finish(results, rounds=not emulation.moves)
+        body.finish(results, rounds=empty is None and not emulation.moves)
         made = [name for name, value in zip(writes, results, strict=True) if value]
         used = {value for each in body.nodes for value in reads_of(each)}
         body.inputs = {at: name for at, name in body.inputs.items() if name in used}
@@ -323,6 +324,21 @@ class _Emulator:
         """Return the type of a value."""
         facts = self._types[tensor]
         return helper.make_tensor_value_info(name, element_type(facts.dtype), list(facts.dims))
+
+
+def _no_elements(body: Body) -> list[str] | None:
+    """Write the results of a node that has no element to compute; None where it has, or may have.
+
+    The simulator does not launch such a node. Operators of ONNX may fail: ArgMax over an empty axis.
+    """
+    shapes = [[dim for dim in facts.dims if dim is not None] for facts in body.node.outputs]
+    whole = zip(shapes, body.node.outputs, strict=True)
+    if not all(0 in shape and len(shape) == len(facts.dims) for shape, facts in whole):
+        return None
+    return [
+        body.const(np.empty(shape), facts.dtype)
+        for shape, facts in zip(shapes, body.node.outputs, strict=True)
+    ]
 
 
 def _is_on_grid(made: NDArray[Any], dtype: DType) -> bool:

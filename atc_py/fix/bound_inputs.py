@@ -8,6 +8,8 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.ir import DenseConst
+from atc_py.system.memory_limit import require_memory
+from atc_py.tensor.shapes import element_count
 
 
 def bind_inputs(graph: WorkGraph, values: Mapping[str, float]) -> None:
@@ -29,4 +31,7 @@ def bind_inputs(graph: WorkGraph, values: Mapping[str, float]) -> None:
                 f"input {name!r} cannot be bound: its dims are open",
                 help=f"give them with --input-shape {name}:...",
             )
+        require_memory(
+            element_count(shape) * dtype.itemsize, f"input {name!r}, bound to one value,"
+        )
         graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))

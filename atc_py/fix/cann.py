@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.parts.resampling import require_places
 from atc_py.fix.parts.windows import take
 from atc_py.fix.site import Site
@@ -143,7 +144,7 @@ def at_pixels(site: Site) -> Sequence[str]:
     away = site.op("Floor", site.op("Add", site.op("Abs", place), const(0.5)))
     pixel = site.op("Mul", site.op("Sign", place), away)
     step = 2 / np.maximum(sizes - 1, 1) if corners else 2 / sizes
-    first = np.full(2, -1) if corners else 1 / sizes - 1
+    first = tables.full(2, -1) if corners else 1 / sizes - 1
     y = site.op("Add", site.op("Mul", pixel, const(step)), const(first))
     if grid is not None and grid.dtype is not None:
         y = site.cast(y, grid.dtype)
@@ -165,7 +166,7 @@ def wrapped(site: Site) -> Sequence[str]:
     shifted = site.op("Add", indices, size)
     whole = site.op("Mul", site.op("Div", shifted, size), size)
     places = site.unsqueeze(site.op("Sub", shifted, whole), [axis])
-    along = np.arange(depth).reshape([-1] + [1] * (rank - axis))
+    along = tables.arange(depth).reshape([-1] + [1] * (rank - axis))
     marked = site.op("Equal", places, site.const(along, DType.INT32, "places"))
     return [_chosen(site, marked)]
 
@@ -244,7 +245,7 @@ def with_least_padding(site: Site) -> Sequence[str]:
         for count, at in ((end, 1), (begin, 0)):
             if count:
                 around = [*dims[:axis], count, *dims[axis + 1 :]]
-                parts.insert(at, site.const(np.full(around, _LEAST), site.element, "least"))
+                parts.insert(at, site.const(tables.full(around, _LEAST), site.element, "least"))
         dims[axis] += begin + end
         y = site.op("Concat", *parts, axis=axis) if len(parts) > 1 else y
     return site.again(y, pads=None, ceil_mode=None)
@@ -367,7 +368,7 @@ def linear_as_asymmetric(site: Site) -> Sequence[str]:
 def _nearest(site: Site, halves: Collection[str], *, upper: bool = False) -> Sequence[str]:
     y = site.name(0)
     for axis, places in _axes(site, halves, upper=upper):
-        y = take(site, y, axis, places.nearest.tolist(), places.size)
+        y = take(site, y, axis, places.nearest, places.size)
     return [site.op("Identity", y) if y == site.name(0) else y]
 
 

@@ -15,7 +15,7 @@ from atc_py.spec.generations import find_generation
 def bound_node(
     node: SourceNode, library: Library, conditions: Conditions, before: NodesBefore
 ) -> BoundNode | None:
-    """Return a node bound to its specification; None if it stands at no listed opset.
+    """Return a node bound to the first specification by which it stands at an opset, or None.
 
     Args:
         node: the node.
@@ -23,12 +23,12 @@ def bound_node(
         conditions: the generation of CANN, besides precision mode and SoC.
         before: the nodes before each node of the model.
     """
-    spec = library.find(node.op_type, node.domain)
-    placement = None if spec is None else place_node(node, spec, history())
-    if spec is None or not isinstance(placement, OpsetPlacement):
-        return None
-    at, earlier = placement.opset, before(node)
-    return BoundNode(spec, placement.view, at, conditions, node.opset, before=earlier)
+    for spec in library.candidates(node.op_type, node.domain):
+        placement = place_node(node, spec, history())
+        if isinstance(placement, OpsetPlacement):
+            at, earlier = placement.opset, before(node)
+            return BoundNode(spec, placement.view, at, conditions, node.opset, before=earlier)
+    return None
 
 
 def nodes_before(nodes: Sequence[SourceNode], library: Library) -> NodesBefore:

@@ -23,7 +23,7 @@ from atc_py.fix.surroundings import MOST_NODES, Readers, Surroundings, makers_of
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.folded import FoldedModel
-from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode, levels_of
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.onnx_file import OnnxFile
@@ -37,7 +37,7 @@ from atc_py.spec import Library
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 
-# Rounds of rules; a form takes few.
+# Rounds of rules, beside one for each level of graphs in graphs; a form takes few.
 _MOST_ROUNDS = 60
 
 # Times that other forms are tried for nodes whose first forms are refused in the end.
@@ -87,7 +87,9 @@ class Fixer:
         check_rules(rules.only | rules.skip)
         self._applied: list[Applied] = []
         self._hopeless: dict[int, list[Unfit]] = {}
+        self._levels = max((levels_of(node.proto) for node in file.nodes), default=0)
         self._lineage = Lineage()
+        self._made_bytes = 0
         self._chosen: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
         self._met: Mapping[SourceNode, frozenset[str]] = {}
@@ -132,7 +134,7 @@ class Fixer:
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
-        self._lineage, self._chosen = Lineage(), {}
+        self._lineage, self._chosen, self._made_bytes = Lineage(self._levels), {}, 0
         file = self._file
         start = self._start
         if start is None:
@@ -143,7 +145,7 @@ class Fixer:
             quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         else:
             graph, quantized = start.graph, start.quantized
-
+        imported = frozenset(graph.nodes).difference(file.nodes)
         look = self._looking(graph, quantized)
         model, before = look() if start is None else (start.model, start.checked)
         self._start = start or Start.of(model, before)
@@ -152,7 +154,7 @@ class Fixer:
         if self._is_modernized(graph, model, after):
             model, after = look()
         precise = self._for_precision()
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MOST_ROUNDS + self._levels):
             refused = set(self._refused(model.source, after))
             changed, unfit = self._round(graph, model.source, refused)
             if not changed and self._rules.for_cann:
@@ -178,6 +180,7 @@ class Fixer:
             (*known, *unfit),
             look=look,
             folded=model,
+            imported=imported,
         )
 
     def _looking(
@@ -312,7 +315,9 @@ class Fixer:
         ]
         opset = writer.graph.opsets.get("", 0)
         room = MOST_NODES - len(writer.nodes)
-        around = Surroundings(writer.graph, self._makers, self._file.tensors, room, self._readers)
+        around = Surroundings(
+            writer.graph, self._makers, self._file.tensors, room, self._readers, self._made_bytes
+        )
 
         sites: list[Site] = []
 
@@ -343,6 +348,7 @@ class Fixer:
         chain = tuple(reader.work for reader in site.absorbed)
         origin = replace(work, outputs=chain[-1].outputs) if chain else work
         made = splice(writer, origin, site, form.results)
+        self._made_bytes += site.made_bytes
         chain = (*chain[:-1], *site.beside, *chain[-1:])
         new = writer.nodes[start:]
         given = [] if chain else nodes_looked_through(self._makers, work, new, writer.graph.consts)

@@ -1,10 +1,12 @@
 """What a rule reads of a node: tensors, attributes, known ranges; each fact that lacks is a requirement."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, cast
 
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import require
@@ -96,7 +98,9 @@ class SiteFacts:
 
     def constant(self, position: int) -> NDArray[Any]:
         """The data of a required input that is not computed at run time."""
-        return self._const(position).numpy()
+        const = self._const(position)
+        tables.require_bytes(const.dtype.itemsize * prod(const.shape))
+        return const.numpy()
 
     def _const(self, position: int) -> ConstData:
         tensor = self.input(position)

@@ -13,7 +13,7 @@ from atc_py.fix.rule import FixRule
 from atc_py.fix.step import RuleStep
 from atc_py.fix.tidy.tidying import Tidied
 from atc_py.frontend.folding.folded import FoldedModel
-from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.source import SourceModel, SourceNode
 
@@ -64,6 +64,7 @@ class Fixed:
         look: folds and checks the graph once more; None if it is not settled.
         folded: the graph with its branches and as a source model; None if it is not settled.
         tidied: changes of tidying, after the last rule.
+        imported: nodes that stand for quantized layers of the file, as the compiler takes them.
     """
 
     file: OnnxFile
@@ -76,6 +77,7 @@ class Fixed:
     look: Callable[[], tuple[FoldedModel, Checked]] | None = None
     folded: FoldedModel | None = None
     tidied: Tidied = field(default_factory=Tidied)
+    imported: frozenset[WorkNode] = frozenset()
 
     @property
     def model(self) -> SourceModel | None:

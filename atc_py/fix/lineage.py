@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from atc_py.fix.rule import FixRule
 
 MOST_RETURNS = 8
-"""Times that one rule may take part in what replaces one node of the file."""
+"""Times that one rule may take part in what replaces one node of the file, beside once for each level of
+graphs in graphs, which a rule opens one by one."""
 
 MOST_NEW_NODES = 300_000
 """Nodes that rules may write in one model."""
@@ -22,8 +23,10 @@ class Lineage:
         endless: whether a bound was reached; what has been written is then of no use.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, levels: int = 0) -> None:
+        """Know nothing yet; `levels` are those of graphs in the graphs of the file's nodes."""
         self.endless = False
+        self._most = MOST_RETURNS + levels
         self._rules: dict[str, tuple[str, ...]] = {}
         self._written = 0
 
@@ -37,5 +40,5 @@ class Lineage:
         names = tuple(made)
         self._rules.update(dict.fromkeys(names, after))
         self._written += len(names)
-        if after.count(rule.name) > MOST_RETURNS or self._written > MOST_NEW_NODES:
+        if after.count(rule.name) > self._most or self._written > MOST_NEW_NODES:
             self.endless = True

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.facts import SiteFacts
 from atc_py.fix.new_node import NewNode
 from atc_py.fix.ranges import Ranges
@@ -35,6 +36,7 @@ class Site(SiteFacts):
         opset: the version of ONNX's operators at which new nodes are written.
         made: the new nodes, producers first.
         consts: data of new constants by name.
+        made_bytes: bytes of these.
         absorbed: nodes that go along with the node, each reading the one before it; the results
             are then those of the last.
         beside: nodes that stay, whose results the absorbed ones read and what is written does not.
@@ -66,17 +68,27 @@ class Site(SiteFacts):
         self.made: list[NewNode] = []
         self.consts: dict[str, ConstData] = {}
         self._fresh = fresh
+        self.made_bytes = 0
 
     def const(self, array: ArrayLike, dtype: DType | None = None, label: str = "const") -> str:
         """Return the name of a new constant; int64 unless `dtype` says otherwise."""
-        data = np.array(array, (dtype or DType.INT64).numpy, order="C")
+        return self._keep(np.array(array, (dtype or DType.INT64).numpy, order="C"), label)
+
+    def _keep(self, data: NDArray[Any], label: str) -> str:
         name = self._fresh(self._label(label))
         self.consts[name] = DenseConst(data)
+        self.made_bytes += data.nbytes
+        around = self._surroundings
+        tables.require_bytes(self.made_bytes + (0 if around is None else around.made_bytes))
         return name
 
     def scalar(self, value: float, label: str = "scalar") -> str:
         """Return the name of a constant without axes, of the dtype of the first input."""
         return self.const(value, self.element, label)
+
+    def require_opset(self, least: int) -> None:
+        """Require that new nodes are written at an opset, or a newer one."""
+        require(self.opset >= least, "the opset is {least} or more", least=least)
 
     def op(self, op_type: str, *inputs: str, label: str = "", **attributes: Any) -> str:
         """Write a node with one output; return the output's name."""
@@ -170,9 +182,7 @@ class Site(SiteFacts):
             names.update((name, new) for name, new in zip(node.outputs, made, strict=True) if name)
 
     def _const_of(self, value: NDArray[Any]) -> str:
-        name = self._fresh(self._label("const"))
-        self.consts[name] = DenseConst(np.ascontiguousarray(value).reshape(value.shape))
-        return name
+        return self._keep(np.ascontiguousarray(value).reshape(value.shape), "const")
 
     def squeeze(self, x: str, axes: Sequence[int]) -> str:
         """Remove axes of 1."""

@@ -77,6 +77,7 @@ class Surroundings:
         tensors: reads the tensors of attributes.
         room: number of nodes that may be added.
         readers: the readers of values; None where single nodes alone are replaced.
+        made_bytes: bytes of the constants that rules have made.
     """
 
     graph: WorkGraph
@@ -84,6 +85,7 @@ class Surroundings:
     tensors: TensorReader
     room: int = MOST_NODES
     readers: Readers | None = None
+    made_bytes: int = 0
 
     def known(self, name: str) -> NDArray[Any] | None:
         """Return the data of a constant; None for other values."""

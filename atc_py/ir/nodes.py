@@ -64,15 +64,18 @@ class Value:
         type: dtype, shape and format.
         producer: the node that computes it, or None.
         const: its data when it is a constant, else None.
+        stands_for: names of the source model's values that it is, in whatever dtype and format;
+            none for a step on the way to one.
     """
 
-    __slots__ = ("_uses", "const", "name", "producer", "type")
+    __slots__ = ("_uses", "const", "name", "producer", "stands_for", "type")
 
     def __init__(self, name: str, type: TensorType, const: ConstData | None = None) -> None:  # noqa: A002
         self.name = name
         self.type = type
         self.const = const
         self.producer: Node | None = None
+        self.stands_for: tuple[str, ...] = ()
         self._uses: _Use | dict[_Use, None] | None = None
 
     @property
@@ -127,7 +130,11 @@ class Value:
         return tuple(dict.fromkeys([node for node, _ in held]))
 
     def replace_by(self, other: Value) -> None:
-        """Replace this value by `other` in every use, outputs of the graph included."""
+        """Replace this value by `other` in every use, outputs of the graph included.
+
+        `other` then is what this value was of the source model, beside what it is already.
+        """
+        other.stands_for = tuple(dict.fromkeys((*other.stands_for, *self.stands_for)))
         for node, position in self.uses:
             node.set_input(position, other)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.tensor.sameness import same_elements
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -63,7 +65,7 @@ def agreement(
         ulps = float("inf") if unequal.any() else 0.0
     else:
         one, other = one.astype(np.float64), other.astype(np.float64)
-        unequal = ~((one == other) | (np.isnan(one) & np.isnan(other)))
+        unequal = ~same_elements(one, other)
         taken = np.zeros(other.shape) if noise is None else noise.reshape(-1)
         place = last_places(expected.reshape(-1)[unequal])
         ulps = _ulps(one[unequal], other[unequal], taken[unequal], place)

@@ -16,29 +16,38 @@ from atc_py.lowering.registry import find_lowering, lowering_versions
 from atc_py.lowering.rewritten import lower_beyond, lower_carried
 from atc_py.lowering.scope import Scope
 from atc_py.spec import library
+from atc_py.spec.lists import ANY_LIST
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import OpenShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from atc_py.check.restating import OpsetPlacement
     from atc_py.source import SourceModel, SourceNode, SourceTensor
     from atc_py.spec import Library, OpSpec
 
 __all__ = ["can_lower", "lower_model"]
 
 
-def lower_model(model: SourceModel, specs: Library | None = None) -> Graph:
+def lower_model(
+    model: SourceModel,
+    specs: Library | None = None,
+    placements: Iterable[OpsetPlacement | None] = (),
+) -> Graph:
     """Return the target graph of `model`, phase `lowered`.
 
     Args:
         model: every node in the form of a listed opset.
         specs: the specifications; the built-in ones by default.
+        placements: by which specifications nodes were taken; others by the first in `specs`.
 
     Raises:
         AtcError: with the findings of all nodes that cannot be lowered.
     """
-    work = _Work(Graph(model.name, Phase.LOWERED), str(model.path), specs or library())
+    taken = {each.view: each.spec for each in placements if each is not None}
+    graph = Graph(model.name, Phase.LOWERED)
+    work = _Work(graph, str(model.path), specs or library(ANY_LIST), taken)
     scope = Scope()
     for source in model.inputs:
         scope.bind(source, work.graph.add_input(source.name, _type_of(source)))
@@ -55,31 +64,36 @@ class _Work(msgspec.Struct, frozen=True):
         graph: the graph under construction.
         file: the model's file, for diagnostics.
         specs: the specifications.
+        taken: those by which nodes were taken.
         sink: takes the findings of nodes that cannot be lowered.
     """
 
     graph: Graph
     file: str
     specs: Library
+    taken: Mapping[SourceNode, OpSpec]
     sink: Sink = msgspec.field(default_factory=Sink)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
         """Lower `nodes`; one that fails gets stand-ins, so that those after it are looked at."""
-        for node in map(_with_typed_outputs, nodes):
-            results = self._lower(node, Builder(self, scope, node))
+        for source in nodes:
+            node = _with_typed_outputs(source)
+            spec = self.taken.get(source) or self.specs.find(node.op_type, node.domain)
+            results = self._lower(spec, Builder(self, scope, node))
             for output, value in zip(node.outputs, results, strict=False):
                 if output is not None:
                     scope.bind(output, value)
+                    value.stands_for = (*value.stands_for, output.name, *output.holds)
 
-    def _lower(self, node: SourceNode, builder: Builder) -> Sequence[Value]:
+    def _lower(self, spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
         """Return the target values of the node's outputs."""
         try:
-            return _lower_node(node, builder, self.specs)
+            return _lower_node(spec, builder)
         except AtcError as error:
             self.sink.extend(error.diagnostics)
         except OpenShapeError as error:
             self.sink.extend(_needs_dims(builder, error).diagnostics)
-        return _stand_ins(node)
+        return _stand_ins(builder.node)
 
 
 def _with_typed_outputs(node: SourceNode) -> SourceNode:
@@ -107,13 +121,12 @@ def can_lower(op_type: str, domain: str, specs: Library | None = None) -> bool:
     """Return True if there is a way to lower an operator, at some version at least."""
     if lowering_versions(op_type):
         return True
-    spec = (specs or library()).find(op_type, domain)
+    spec = (specs or library(ANY_LIST)).find(op_type, domain)
     return spec is not None and spec.target is not None
 
 
-def _lower_node(node: SourceNode, builder: Builder, specs: Library) -> Sequence[Value]:
+def _lower_node(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
     """Return the target values of the node's outputs."""
-    spec = specs.find(node.op_type, node.domain)
     if spec is None:
         return _lower_as_listed(None, builder)
     results = lower_beyond(spec, builder)

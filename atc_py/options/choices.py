@@ -69,7 +69,8 @@ class PrecisionSettings(TypedDict, total=False):
         quant_bias: `unfolded` or `folded`, the convention of the biases of a model in the deploy
             form; `auto`, the default, goes by the file's metadata.
         operator_list: the list of operators that a model must keep to, such as `cann-9.0`; by
-            default that of the environment's ATC_PY_LIST, else `base`.
+            default that of the environment's ATC_PY_LIST, else `any`: any list may take a node.
+        strict_list: let rules that boards contradict refuse nodes like any other.
         cann: generation of CANN, 5 to 9, whose deviations from ONNX count.
         semantics: `onnx`, the default, or `cann`: nodes compute what CANN's parser makes of them.
     """
@@ -87,6 +88,7 @@ class PrecisionSettings(TypedDict, total=False):
     only_atc_passes: bool
     quant_bias: str
     operator_list: str | None
+    strict_list: bool
     cann: int
     semantics: str
 
@@ -256,6 +258,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         only_atc_passes=given.get("only_atc_passes", False),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
         operator_list=chosen_list(given.get("operator_list")),
+        strict_list=given.get("strict_list", False),
         cann=_generation(given.get("cann", NEWEST_CANN)),
         semantics=_semantics(given.get("semantics", Semantics.ONNX.value)),
     )

@@ -18,9 +18,11 @@ from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Shape
 
 __all__ = [
+    "ANY_LIST",
     "AUTO",
     "CANN_GENERATIONS",
     "DEFAULT_LIST",
+    "FIRST_LIST",
     "LIST_VARIABLE",
     "NEWEST_CANN",
     "CheckOptions",
@@ -34,8 +36,14 @@ __all__ = [
 AUTO = "auto"
 """The user's choice to leave the convention to the file."""
 
-DEFAULT_LIST = "base"
-"""The operator list that counts where none is chosen."""
+FIRST_LIST = "base"
+"""The earliest operator list, which is asked first."""
+
+ANY_LIST = "any"
+"""The choice that each node may be taken by any of the operator lists."""
+
+DEFAULT_LIST = ANY_LIST
+"""The choice of operator list that counts where none is made."""
 
 LIST_VARIABLE = "ATC_PY_LIST"
 """Environment variable that chooses the operator list where the call does not."""
@@ -142,7 +150,8 @@ class PrecisionOptions(Result, frozen=True):
         is_weight_clip: whether weights that become narrower are clamped to finite values.
         only_atc_passes: whether rewrites that no known pass of ATC does are left out.
         quant_bias: the convention of biases of int8 layers; None to use the file's.
-        operator_list: name of the list of operators that the model must keep to.
+        operator_list: name of the list of operators that the model must keep to, or `any`.
+        strict_list: whether rules that boards contradict refuse nodes like any other.
         cann: generation of CANN whose deviations from ONNX count.
         semantics: whether nodes mean what ONNX says, or what CANN makes of them.
     """
@@ -159,6 +168,7 @@ class PrecisionOptions(Result, frozen=True):
     only_atc_passes: bool = False
     quant_bias: QuantBias | None = None
     operator_list: str = DEFAULT_LIST
+    strict_list: bool = False
     cann: int = NEWEST_CANN
     semantics: Semantics = Semantics.ONNX
 

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
+from atc_py.system.input_files import read_as_well, refuse_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from atc_py.diag import AtcError
 
 __all__ = ["default_output", "file_output", "output_folder", "report_output", "rewritten_output"]
 
@@ -34,26 +37,16 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
     """Return the path of the offline model for `model`, given the user's `output` or None.
 
     Raises:
-        AtcError: BAD_OPTION for a text that names no file and for the model itself, CANNOT_WRITE
+        AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
             if the path exists and is not a regular file.
     """
-    given = f"{model.stem}{_SUFFIX}" if output is None else os.fspath(output)
-    if output is not None and (_names_no_file(given) or os.path.split(given)[1] == _SUFFIX):
-        raise BAD_OPTION.error(
-            f"the output {given!r} names no file", help="give a file name such as model.om"
-        )
-    path = _with_suffix(Path(given))
-    for each in (Path(given), path):
-        name = f"{model.stem}{_SUFFIX}"
-        example = each / name if stat.S_ISDIR(_mode(each)) else name
-        _refuse_no_file(each, f"give the name of a file, such as {example}")
-    if _is_same(path, model):
-        raise BAD_OPTION.error(
-            f"the output {path} is the model itself",
-            place=Place(str(path)),
-            help="give another name with -o; the model would be lost",
-        )
-    return path
+    name = f"{model.stem}{_SUFFIX}"
+    given = name if output is None else os.fspath(output)
+    if output is not None and os.path.split(given)[1] == _SUFFIX:
+        raise _no_file("the output", given, "model.om")
+    example = Path(given) / name if stat.S_ISDIR(_mode(Path(given))) else name
+    path = _checked("the output", given, str(example))
+    return _unread(_checked("the output", _with_suffix(path), name), [model])
 
 
 def rewritten_output(
@@ -76,20 +69,7 @@ def rewritten_output(
     for other in forms:
         stem = stem.removesuffix(f".{other}") or stem
     default = model.parent / f"{stem}.{form}.onnx"
-    path = default if output is None else Path(output)
-    if output is not None and _names_no_file(os.fspath(output)):
-        raise BAD_OPTION.error(
-            f"the output {os.fspath(output)!r} names no file",
-            help=f"give a file name such as {default.name}",
-        )
-    _refuse_no_file(path, f"give the name of a file, such as {default.name}")
-    if _is_same(path, model):
-        raise BAD_OPTION.error(
-            f"the output {path} is the model itself",
-            place=Place(str(path)),
-            help="give another name with -o; the model would be lost",
-        )
-    return path
+    return file_output(default if output is None else output, [model], default.name)
 
 
 def _names_no_file(given: str) -> bool:
@@ -135,56 +115,49 @@ def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
     """Return the file that the user names with `option` for a report on the files `inputs`.
 
     Raises:
-        AtcError: BAD_OPTION for a text that names no file and for one of the inputs, CANNOT_WRITE
+        AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
             if the path exists and is not a regular file.
     """
-    if _names_no_file(given):
-        raise BAD_OPTION.error(
-            f"{option} {given!r} names no file",
-            help=f"give a file name such as report.json{_stdout_hint(option)}",
-        )
-    path = Path(given)
-    _refuse_no_file(path, f"give the name of a file{_stdout_hint(option)}")
-    if any(_is_same(path, each) for each in inputs):
-        raise BAD_OPTION.error(
-            f"{option} {path} is a model that is to be checked",
-            place=Place(str(path)),
-            help="give another name; the model would be lost",
-        )
-    return path
+    hint = ", or leave --output out to print the report" if option == "--output" else ""
+    return _unread(_checked(option, given, "report.json", hint), inputs)
 
 
 def file_output(given: str | os.PathLike[str], inputs: Iterable[Path], example: str) -> Path:
     """Return the file that the user names with -o for what is made of the files `inputs`.
 
     Raises:
-        AtcError: BAD_OPTION for a text that names no file and for one of the inputs, CANNOT_WRITE
+        AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
             if the path exists and is not a regular file.
     """
+    return _unread(_checked("the output", given, str(example)), inputs)
+
+
+def _checked(subject: str, given: str | os.PathLike[str], example: str, hint: str = "") -> Path:
+    """Return what the user names as the path of a file that can be written."""
     if _names_no_file(os.fspath(given)):
-        raise BAD_OPTION.error(
-            f"the output {os.fspath(given)!r} names no file",
-            help=f"give a file name such as {example}",
-        )
+        raise _no_file(subject, os.fspath(given), example, hint)
     path = Path(given)
-    _refuse_no_file(path, f"give the name of a file, such as {example}")
+    _refuse_no_file(path, f"give the name of a file, such as {example}{hint}")
+    return path
+
+
+def _no_file(subject: str, given: str, example: str, hint: str = "") -> AtcError:
+    return BAD_OPTION.error(
+        f"{subject} {given!r} names no file", help=f"give a file name such as {example}{hint}"
+    )
+
+
+def _unread(path: Path, inputs: Iterable[Path]) -> Path:
+    """Return the path of an output, which is none of what is read now or later in the run."""
     if any(_is_same(path, each) for each in inputs):
-        raise BAD_OPTION.error(
-            f"the output {path} is a file that is read",
-            place=Place(str(path)),
-            help="give another name with -o; the file would be lost",
-        )
+        raise read_as_well(path)
+    refuse_read(path, claim=True)
     return path
 
 
 def _with_suffix(path: Path) -> Path:
     """Return `path` with `.om` at its end."""
     return path if path.suffix == _SUFFIX else path.with_name(f"{path.name}{_SUFFIX}")
-
-
-def _stdout_hint(option: str) -> str:
-    """Tell how to see a report without a file, where `option` is for a report."""
-    return ", or leave --output out to print the report" if option == "--output" else ""
 
 
 def _refuse_no_file(path: Path, help_: str) -> None:

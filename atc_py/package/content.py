@@ -11,6 +11,7 @@ from atc_py.ir import Engine
 from atc_py.options.ranges import parse_ranges
 from atc_py.package.names import MODEL, REPORT, WEIGHTS, is_safe_member
 from atc_py.package.schema import INPUT_RANGES
+from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
@@ -99,6 +100,10 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
     node) and that source must stand before its uses.
     """
     report = _Reporter(file, sink)
+    try:
+        find_soc(model.soc)
+    except AtcError as error:
+        report.add("soc", error.diagnostics[0].message)
     for position, tensor in enumerate(model.tensors):
         _check_tensor(f"tensors[{position}]", tensor, model, report)
     made = {position for position, tensor in enumerate(model.tensors) if tensor.member is not None}
@@ -108,6 +113,7 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
         if _check_position(field, port.tensor, range(count), report):
             _note_source(field, port.tensor, made, report)
             _check_input(field, port, model, report)
+    _check_names_of_ports(model, report)
     _check_scopes(model, report)
     for position, node in enumerate(model.nodes):
         _check_node(f"nodes[{position}]", node, (made, count), report)
@@ -117,6 +123,20 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
             _note_use(field, port.tensor, made, report)
     for position in sorted(set(range(count)) - made):
         report.add(f"tensors[{position}]", "a tensor must have a source; found none")
+
+
+def _check_names_of_ports(model: OmModel, report: _Reporter) -> None:
+    """Check that a name stands for one input, or one output; for both where one tensor is both."""
+    known: dict[str, int] = {}
+    for kind, ports in (("inputs", model.inputs), ("outputs", model.outputs)):
+        own: set[str] = set()
+        for position, port in enumerate(ports):
+            field = f"{kind}[{position}]"
+            if not port.name or port.name in own:
+                report.add(field, f"{kind} must have names of their own; found {port.name!r}")
+            elif known.setdefault(port.name, port.tensor) != port.tensor:
+                report.add(field, f"an input and another output are called {port.name!r}")
+            own.add(port.name)
 
 
 def _check_input(field: str, port: OmPort, model: OmModel, report: _Reporter) -> None:

@@ -70,6 +70,7 @@ def _tensor(value: Value, member: str | None) -> OmTensor:
         format=type_.format.value,
         member=member,
         storage=None if type_.storage is None else _storage(type_.storage),
+        stands_for=value.stands_for,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.npy import npy_header, view_array
 from atc_py.package.schema import INPUT_RANGES
 from atc_py.package.verify import VerifiedFile, verify
-from atc_py.system.input_files import check_name, check_regular, read_refusal
+from atc_py.system.input_files import check_name, check_regular, note_read, read_refusal
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 
@@ -165,6 +166,7 @@ def _map_file(path: Path) -> mmap.mmap:
     try:
         check_regular(path.stat().st_mode)
         with path.open("rb") as file:
+            note_read(path, os.fstat(file.fileno()))
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise read_refusal(path, error) from error

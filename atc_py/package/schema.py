@@ -67,7 +67,8 @@ class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     A dim of `shape` is null where only the run knows it. `shape` and `format` are what the
     tensor means; `storage` is its layout in the device's memory, null for row by row. The member
-    of a constant has its elements as `shape` orders them, whatever the storage.
+    of a constant has its elements as `shape` orders them, whatever the storage. `stands_for` names
+    the values of the source model that it is, none for a step on the way to one.
     """
 
     name: str
@@ -76,6 +77,7 @@ class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     member: str | None = None
     storage: OmStorage | None = None
+    stands_for: tuple[str, ...] = ()
 
 
 class OmPort(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

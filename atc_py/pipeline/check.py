@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from atc_py.check.added_findings import amended
 from atc_py.check.findings import CheckReport, ModelCheck, Standing
 from atc_py.check.kept import with_kept
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from atc_py.source.outline import ModelOutline
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["check_files", "checked_file"]
+__all__ = ["LoneCheck", "check_files", "checked_file", "judged"]
 
 
 def check_files(
@@ -111,8 +113,6 @@ def checked_file(
     Raises:
         AtcError: as `check_files` for this one model.
     """
-    soc = find_soc(options.soc)
-    specs = specifications(options.op_specs, options.precision.operator_list)
     try:
         file = read_model(path, lenient=True)
     except AtcError as error:
@@ -121,6 +121,47 @@ def checked_file(
     shapes = options.input_shapes
     if not alone:
         shapes = {name: shape for name, shape in shapes.items() if name in names}
+    found = judged(file, shapes, options)
+    judge, view = found.judge, found.survey.model
+    check = with_other_lists(found.check, found.survey, judge.conditions, options, found.trial)
+    fixable = with_fixes(check, file, judge, shapes, found.known)
+    outline = outline_of(file, view) if outlined else None
+    return FileCheck(fixable, names, found.unknown, outline)
+
+
+class LoneCheck(msgspec.Struct, frozen=True):
+    """A file that was checked by itself: without other lists, and without advice on rules.
+
+    Attributes:
+        check: the check.
+        judge: the list and the conditions.
+        survey: knowledge of the file.
+        known: what the check was made from; None where the file does not have the dims given.
+        unknown: names in finer controls that the file does not have.
+        trial: what tries the rest of a compilation, by the chosen list.
+    """
+
+    check: ModelCheck
+    judge: Judge
+    survey: Survey
+    known: Judgment | None
+    unknown: tuple[Diagnostic, ...]
+    trial: TrialCompilation
+
+
+def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -> LoneCheck:
+    """Apply the rules to a file, and try what of it would not compile.
+
+    Args:
+        file: the file.
+        shapes: dims of inputs that the file leaves open, by name.
+        options: of the check.
+
+    Raises:
+        AtcError: as `check_files` for this one model.
+    """
+    soc = find_soc(options.soc)
+    specs = specifications(options.op_specs, options.precision.operator_list)
     judge = judge_of(options, soc, specs)
     suggest = partial(advise, file, shapes, judge)
     survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
@@ -128,10 +169,7 @@ def checked_file(
     only_atc = options.precision.only_atc_passes
     trial = TrialCompilation(soc, options.precision_mode, controls, specs, only_atc_passes=only_atc)
     check, known = _apply_rules(trial, file, shapes, judge, survey)
-    judged = with_other_lists(check, survey.model, judge.conditions, options)
-    fixable = with_fixes(judged, file, judge, shapes, known)
-    outline = outline_of(file, survey.model) if outlined else None
-    return FileCheck(fixable, names, tuple(unknown), outline)
+    return LoneCheck(check, judge, survey, known, tuple(unknown), trial)
 
 
 def _controls(
@@ -181,7 +219,8 @@ def _misfit(
     file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, view: SourceModel
 ) -> ModelCheck | None:
     """Check a model that is sound, but not with the dims that the user gave."""
-    new = [each for each in view.faults if each not in file.faults]
+    own = set(file.faults)
+    new = [each for each in view.faults if each not in own]
     found = find_misfit(file, shapes, judge, new[0]) if new and shapes else None
     if found is None:
         return None

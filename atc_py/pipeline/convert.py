@@ -19,6 +19,7 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.options.input_format import InputFormat
 from atc_py.options.out_nodes import parse_out_nodes
 from atc_py.options.output_paths import default_output, output_folder
+from atc_py.system.input_files import guarded_run
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["compile_options", "convert"]
 
 
+@guarded_run()
 def convert(  # noqa: PLR0913  (the options of the tool's main job)
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
@@ -68,7 +70,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         ({'Conv': 1, 'Relu': 1}, 3)
         >>> atc_py.convert("refused.onnx", "refused.om")
         Traceback (most recent call last):
-        atc_py.check.refusal.RulesBrokenError: ATC3001: LayerNormalization is not on the operator list
+        atc_py.check.refusal.RulesBrokenError: ATC3001: Mish is not on the operator list
     """
     reject_unknown("convert", choice, ConvertChoice)
     options = replace(

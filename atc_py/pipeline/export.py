@@ -14,6 +14,7 @@ from atc_py.options.output_paths import rewritten_output
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.export import Export
+from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
     import os
@@ -28,6 +29,7 @@ _FORM = "emulated"
 """What is appended to the model's name by default."""
 
 
+@guarded_run()
 def export_model(
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,

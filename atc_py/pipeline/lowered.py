@@ -45,4 +45,4 @@ def lowered_graph(model: Path, options: CompileOptions) -> Graph:
     missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:
         raise RulesBrokenError(checked.check, missing)
-    return lower_model(restated(folded.to_source(), checked.placements), specs)
+    return lower_model(restated(folded.to_source(), checked.placements), specs, checked.placements)

@@ -79,7 +79,7 @@ def lowered_file(
     with misfits_explained(file, options.input_shapes, ground.judge):
         checked, source, controls = _checked_source(file, options, ground, clock)
     with clock.stage("lower"):
-        graph = lower_model(source, ground.specs)
+        graph = lower_model(source, ground.specs, checked.placements)
         doubts = _with_pictures(graph, ground, controls)
     operators = counts_by_name(node.op_type for node in source.nodes)
     return Lowered(

@@ -36,11 +36,12 @@ def opened_model(
     Raises:
         AtcError: the file cannot be read or compiled; NO_SUCH_GEAR for a gear that it does not have.
     """
+    from atc_py.device.opening import open_verified
     from atc_py.package.reader import open_model
     from atc_py.pipeline.convert import convert
 
     if is_offline(path):
-        with open_model(path) as model:
+        with open_verified(path) as model:
             yield model if gear is None else model.at_gear(gear.position_in(model.gears))
         return
     if gear is not None:

@@ -107,26 +107,54 @@ class TrialCompilation(msgspec.Struct, frozen=True):
             return _findings_of(refused, view)
         if any(each.is_open for each in view.inputs):
             return compiled.remarks
-        if compiled.without_kernel or self._depends_on_neighbors:
-            return self._of_whole(survey, checked, rehearsed=not compiled.without_kernel)
+        if compiled.lacking or self._depends_on_neighbors:
+            return self._of_whole(survey, checked, rehearsed=not compiled.lacking)
         return compiled.remarks
+
+    def findings_of_nodes(
+        self, survey: Survey, checked: Checked, positions: Iterable[int]
+    ) -> list[Finding]:
+        """Return an error for each reason why one of some nodes would not compile by itself.
+
+        Of nodes that are alike one is looked at, and none whose types are not known.
+
+        Args:
+            survey: the model, of which rules may refuse other nodes.
+            checked: its check.
+            positions: of nodes that no rule refuses.
+        """
+        wanted, found = set(positions), list[Finding]()
+        for alike in compiled_nodes(survey.model, checked.kinds) if wanted else ():
+            for at in sorted(wanted.intersection(alike)):
+                source = sample(survey.folded, [at]).source
+                compiled = self._compiled(source, checked) if source.nodes else _Compiled()
+                found += _findings_of(compiled.refused, survey.model)
+                found += (_without_kernel(each, self.mode) for each in compiled.lacking)
+                if not (compiled.refused or compiled.lacking):
+                    break
+        return found
 
     def _compile_nodes(
         self, survey: Survey, checked: Checked, positions: Sequence[int]
     ) -> _Compiled:
         """Return the nodes at `positions` compiled, up to the device's check."""
-        context = self._context(survey.model)
         found = sample(survey.folded, positions)
         if found.faults:
             return _Compiled(found.faults)
+        return self._compiled(found.source, checked)
+
+    def _compiled(self, nodes: SourceModel, checked: Checked) -> _Compiled:
+        """Return nodes compiled, up to the device's check."""
+        context = self._context(nodes)
         try:
-            graph = lower_model(restated(found.source, checked.placements), self.specs)
+            source = restated(nodes, checked.placements)
+            graph = lower_model(source, self.specs, checked.placements)
             run_passes(graph, context, until=Phase.TYPED)
             remarks = self._remarks(graph, context)
             self._rehearse(graph, context)
         except AtcError as error:
-            without_kernel = bool(context.decisions.refused)
-            return _Compiled(() if without_kernel else error.diagnostics, without_kernel)
+            lacking = tuple(context.decisions.refused)
+            return _Compiled(() if lacking else error.diagnostics, lacking)
         return _Compiled(remarks=remarks)
 
     def _remarks(self, graph: Graph, context: PassContext) -> list[Finding]:
@@ -172,7 +200,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         context = self._context(survey.model)
         try:
             source = restated(survey.folded.to_source(), checked.placements)
-            graph = lower_model(source, self.specs)
+            graph = lower_model(source, self.specs, checked.placements)
             run_passes(graph, context, until=Phase.TYPED)
             remarks = self._remarks(graph, context)
             if not rehearsed:
@@ -188,12 +216,12 @@ class _Compiled(msgspec.Struct, frozen=True):
 
     Attributes:
         refused: why they do not compile.
-        without_kernel: whether one of them, apart from the rest, has no kernel at its dtypes.
+        lacking: those that, apart from the rest, have no kernel at their dtypes.
         remarks: what they compute otherwise than the model says.
     """
 
     refused: Sequence[Diagnostic] = ()
-    without_kernel: bool = False
+    lacking: Sequence[Refusal] = ()
     remarks: list[Finding] = msgspec.field(default_factory=list)
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.compare.candidates import find_candidates, line_of, makes_narrow
+from atc_py.compare.candidates import (
+    ITS_OWN_DTYPES,
+    find_candidates,
+    has_float32_kernel,
+    line_of,
+    stay_narrow,
+)
 from atc_py.planning.assignment import ALL_NARROW, BRAIN, BROAD, NARROW, Assignment, custom_lines
 from atc_py.planning.error_model import nodes_by_line
 from atc_py.target import find_soc
@@ -79,12 +85,21 @@ class Choices:
                 if fresh:
                     lines = [*lines, *fresh]
                     continue
+                narrow = stay_narrow(tried.model, lines) if dtype == BROAD else set()
+                if narrow:
+                    # What stays as it is must not be counted among the lines in float32.
+                    self.excluded += [(each, self._why_narrow(each)) for each in sorted(narrow)]
+                    lines = [line for line in lines if line not in narrow]
+                    continue
                 self.models[dtype], self.tried[dtype] = tried.model, tried
-                narrow = makes_narrow(tried.model, lines) if dtype == BROAD else set()
-                self.excluded += [(line, f"{dtype}: {_NO_KERNEL}") for line in sorted(narrow)]
-                return frozenset(lines) - narrow
+                return frozenset(lines)
             lines = self._without_refused(lines, dtype, self._runs.refused_nodes(assignment))
         return frozenset()
+
+    def _why_narrow(self, line: str) -> str:
+        """Return why a line stays narrow where it is kept."""
+        able = has_float32_kernel(self.candidates[line].op, self._runs.found[ALL_NARROW].model.soc)
+        return f"{BROAD}: {ITS_OWN_DTYPES if able else _NO_KERNEL}"
 
     def _fresh(self, model: OmModel) -> list[str]:
         """Return lines of nodes that were fused with others until those were kept; take them."""

@@ -60,7 +60,7 @@ class Checkpoint:
         if not exists(self._path):
             return 0
         place = Place(str(self._path))
-        data = read_bytes(self._path, _MOST_BYTES)
+        data = read_bytes(self._path, _MOST_BYTES, own=True)
         try:
             found = msgspec.msgpack.decode(data, type=_Stored)
         except msgspec.DecodeError as error:

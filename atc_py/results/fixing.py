@@ -260,6 +260,11 @@ class Fixing:
     changes: tuple[NodeChange, ...] = ()
     deciding: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
+    @property
+    def is_sound(self) -> bool:
+        """True if nothing is left, and the model ran in the target's precision where that was tried."""
+        return not self.left and not (self.target is not None and self.target.failed)
+
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values."""
         return {

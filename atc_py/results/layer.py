@@ -64,11 +64,12 @@ class Lost:
 class Figures:
     """Distances of a result from the original's, over all samples.
 
-    Errors, cosine and distance count the elements that are finite on both sides.
+    Errors, cosine and distance count the elements that are finite on both sides; where there are
+    elements and none is, they are NaN.
 
     Attributes:
         elements: how many were compared.
-        cosine: cosine similarity; NaN where nothing is finite on both sides.
+        cosine: cosine similarity.
         max_absolute: largest |found - expected|.
         max_relative: largest |found - expected| / |expected| where expected is not 0.
         mean_absolute: mean of the first.
@@ -112,6 +113,15 @@ class Figures:
     def lost_share(self) -> float:
         """Share of elements that are NaN or infinite though the original's are finite."""
         return self.nan + self.inf
+
+    def error_of(self, distance: float) -> float:
+        """Return one figure to judge by: infinite for lost values, else `distance`.
+
+        Where nothing is finite on both sides, it is 0 for equal values and infinite for others.
+        """
+        if self.lost_share or (math.isnan(distance) and self.differing):
+            return math.inf
+        return 0.0 if math.isnan(distance) else distance
 
     @property
     def within_floor(self) -> bool:
@@ -224,8 +234,8 @@ class Layer:
         """Return the most steps of its grid that a value is off by; 0 where it has none."""
         if self.grid is None or not self.grid.step:
             return round(self.figures.max_absolute) if self.holds_codes else 0
-        step = 1.0 if self.grid.codes else self.grid.step
-        return round(self.figures.max_absolute / step)
+        steps = self.figures.max_absolute / (1.0 if self.grid.codes else self.grid.step)
+        return round(steps) if math.isfinite(steps) else 0
 
     @property
     def cancels(self) -> bool:
@@ -247,9 +257,10 @@ class Layer:
 
     def _error(self, distance: float) -> float:
         """Return the figure, with `distance` as that of real numbers."""
-        if self.figures.lost_share:
-            return math.inf
-        return distance if self.is_float or self.holds_codes else self.figures.differing
+        figures = self.figures
+        return figures.error_of(
+            distance if self.is_float or self.holds_codes else figures.differing
+        )
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -265,6 +276,10 @@ class Layer:
             found.append(f"{figures.lost_share:.3%} of the values are NaN or infinite")
         if not self.is_float and not self.holds_codes:
             return (*found, *self._integer_faults())
+        if math.isnan(figures.distance) and figures.differing and not figures.lost_share:
+            found.append(
+                f"{figures.differing:.3%} of the values differ from the original's NaN and infinities"
+            )
         if self.judged.distance > FAILING_DISTANCE and not self.cancels:
             found.append(f"relative distance {self.judged.distance:.3g}")
             found += self._moved_values()

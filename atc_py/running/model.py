@@ -83,8 +83,8 @@ class Model:
             package: one gear of a file that is open already, and that somebody else closes.
         """
         from atc_py.device.backend import load_stored
+        from atc_py.device.opening import open_verified
         from atc_py.device.supervised import backend_for
-        from atc_py.package.reader import open_model
 
         self._choice = device, storage, timeout
         self._inherited: list[DeviceBackend] = []
@@ -93,7 +93,7 @@ class Model:
         self._loading = Lock()
         self._last: Model | None = None
         self._backend = backend_for(device, timeout)
-        self._package = open_model(path) if package is None else package
+        self._package = open_verified(path) if package is None else package
         self.gears: Gears | None = self._package.gears if package is None else None
         self.shape_data = None if self.gears is None else _shape_data(self.gears)
         if self.gears is not None:

@@ -63,6 +63,7 @@ class SourceTensor(msgspec.Struct, frozen=True, eq=False):
         const: its data where it is an initializer or was folded, else None.
         settles: whether it is a function of shapes and constants alone, and so may be a constant
             once every dim is known.
+        holds: the tensors of the file whose codes it holds, under other names.
     """
 
     name: str
@@ -70,6 +71,7 @@ class SourceTensor(msgspec.Struct, frozen=True, eq=False):
     dims: Dims | None
     const: ConstData | None = None
     settles: bool = False
+    holds: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> DType | None:

@@ -18,6 +18,7 @@ from atc_py.spec.rules import (
     Rule,
     Scalar,
 )
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 __all__ = [
@@ -97,6 +98,13 @@ class AttrAtDefault(Rule, frozen=True, kw_only=True):
     default: Value | None
 
 
+_ALWAYS = (OperandPresent, DtypeSame, DtypeQuantized, AttrPresent)
+"""Rules of rows that no evidence is about."""
+
+_SHOWN = (OperandAbsent, AttrAtDefault, AttrOneOf, AttrInRange, AttrEachInRange)
+"""Rules of rows that a source of CANN may show."""
+
+
 def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
     """Return every rule of an operator: of inputs, outputs, attributes, then constraints.
 
@@ -105,12 +113,29 @@ def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
     """
     rules: list[Rule] = []
     for row in spec.inputs:
-        rules += _operand_rules(spec, row, is_input=True)
+        rules += _sure(spec, row, _operand_rules(spec, row, is_input=True))
     for row in spec.outputs:
-        rules += _operand_rules(spec, row, is_input=False)
+        rules += _sure(spec, row, _operand_rules(spec, row, is_input=False))
     for attribute in spec.attributes:
-        rules += _attribute_rules(attribute)
+        rules += _sure(spec, attribute, _attribute_rules(attribute))
     return (*rules, *spec.constraints)
+
+
+def _sure(spec: OpSpec, row: OperandSpec | AttributeSpec, rules: Iterator[Rule]) -> Iterator[Rule]:
+    """Yield the rules of a row with what the file says of how sure they are."""
+    against = row.contradicted
+    if isinstance(row, OperandSpec) and row.same_as is not None:
+        other = spec.operand(row.same_as)
+        if other is not None and other.contradicted is not None and other.contradicted.dtypes:
+            against = against or other.contradicted
+    if row.proven is None and against is None:
+        yield from rules
+        return
+    for rule in rules:
+        concerned = isinstance(rule, DtypeListed) == bool(against and against.dtypes)
+        doubted = against if concerned and not isinstance(rule, _ALWAYS) else None
+        shown = row.proven if isinstance(rule, _SHOWN) else None
+        yield replace(rule, proven=shown, contradicted=doubted)
 
 
 def _operand_rules(spec: OpSpec, row: OperandSpec, *, is_input: bool) -> Iterator[Rule]:

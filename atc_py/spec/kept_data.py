@@ -79,7 +79,7 @@ def _entry(place: Path, path: Path) -> _Entry | None:
     try:
         entry = msgspec.msgpack.decode(place.read_bytes(), type=_Entry)
         current = all(Path(file).read_bytes() == text for file, text in entry.texts.items())
-    except (OSError, ValueError):  # msgspec's errors and those of paths are ValueErrors
+    except (OSError, ValueError, msgspec.MsgspecError):  # paths raise ValueErrors
         return None
     sound = current and str(path) in entry.texts and entry.reader == _reader()
     return entry if sound else None

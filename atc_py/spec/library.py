@@ -11,11 +11,12 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.diag.suggestions import nearest
 from atc_py.spec.folder import read_folder
-from atc_py.spec.lists import DEFAULT_LIST, find_list
+from atc_py.spec.lists import ANY_LIST, DEFAULT_LIST, FIRST_LIST, find_list, operator_lists
 from atc_py.spec.loader import load_spec
 from atc_py.spec.names import folded, stem_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from atc_py.spec.folder import FolderContents
@@ -60,14 +61,22 @@ class IndexEntry(msgspec.Struct, frozen=True):
 class Library:
     """The specifications below one folder, each loaded at most once, over those of another library.
 
-    Where both have an operator, the upper one's specification counts.
+    Where both have an operator, the upper one's specification counts; the lower one's, too, where
+    they are lists of which any may take a node.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, later: Library | None = None) -> None:
+        """Take a folder.
+
+        Args:
+            folder: the folder of a list, or of a user's own files.
+            later: the list that may take nodes that this one refuses.
+        """
         self._folder = folder
         self._entries: dict[str, IndexEntry] | None = None
         self._loaded: dict[str, OpSpec] = {}
-        self._below: Library | None = None
+        self._below = later
+        self._replacing = later is None
 
     def overlay(self, folder: Path) -> Library:
         """Return a library in which the specifications below `folder` come before these.
@@ -99,16 +108,28 @@ class Library:
         lower = self._below.index() if self._below is not None else ()
         return (*own.values(), *(entry for entry in lower if not self._replaces(entry)))
 
+    @property
+    def first_lists(self) -> tuple[str, ...]:
+        """The lists whose specifications are asked first, by name."""
+        own = (self._folder.name,)
+        return own if self._below is None or not self._replacing else self._below.first_lists
+
+    def candidates(self, op_type: str, domain: str = "") -> Iterator[OpSpec]:
+        """Yield the specifications of an operator of which one must take a node, first `find`'s."""
+        spec = self._load(stem_of(op_type))
+        own = spec is not None and op_type in spec.spellings
+        if spec is not None and own and (spec.custom or domain in ONNX_DOMAINS):
+            yield spec
+        if self._below is not None and not (own and self._replacing):
+            yield from self._below.candidates(op_type, domain)
+
     def find(self, op_type: str, domain: str = "") -> OpSpec | None:
         """Return the specification of the operator spelled exactly `op_type`, or None.
 
         The spelling is the list's, or that of CANN's parser where it differs. ONNX's operators are found in ONNX's domain, custom ones in any, because exporters do not
         agree on a domain for them.
         """
-        spec = self._load(stem_of(op_type))
-        if spec is None or op_type not in spec.spellings:
-            return self._below.find(op_type, domain) if self._below is not None else None
-        return spec if spec.custom or domain in ONNX_DOMAINS else None
+        return next(self.candidates(op_type, domain), None)
 
     def lookup(self, name: str) -> OpSpec | None:
         """Return the specification of the operator `name`, in any case or in the list's spelling."""
@@ -187,17 +208,22 @@ def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
 
 
 @cache
-def library(list_name: str = DEFAULT_LIST) -> Library:
-    """Return the specifications of a list that atc-py brings along.
+def library(list_name: str = FIRST_LIST) -> Library:
+    """Return the specifications of a list that atc-py brings along, or of all for `any`.
 
     Raises:
         AtcError: BAD_OPTION where no list has that name.
     """
-    return Library(find_list(list_name).folder)
+    if list_name != ANY_LIST:
+        return Library(find_list(list_name).folder)
+    both: Library | None = None
+    for each in reversed(operator_lists()):
+        both = Library(each.folder, both)
+    return both or library()
 
 
 def specifications(folder: Path | None, list_name: str = DEFAULT_LIST) -> Library:
-    """Return the specifications of a list, overlaid by those of a user's folder if given.
+    """Return the specifications of a list, or of any, overlaid by a user's folder if given.
 
     Raises:
         AtcError: BAD_OPTION where no list has that name; else as `Library.overlay` does.
@@ -207,12 +233,12 @@ def specifications(folder: Path | None, list_name: str = DEFAULT_LIST) -> Librar
 
 
 def spec_index() -> tuple[IndexEntry, ...]:
-    """Return one entry for each specification of the default list; no file is opened."""
+    """Return one entry for each specification of the first list; no file is opened."""
     return library().index()
 
 
 def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
-    """Return the specification of the operator spelled exactly `op_type`, or None.
+    """Return the first list's specification of the operator spelled exactly `op_type`, or None.
 
     Raises:
         AtcError: BAD_SPEC where its file has a fault.
@@ -221,7 +247,7 @@ def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
 
 
 def all_specs() -> tuple[OpSpec, ...]:
-    """Return every specification, by operator.
+    """Return every specification of the first list, by operator.
 
     Raises:
         AtcError: BAD_SPEC where a file has a fault.

@@ -9,7 +9,7 @@ import msgspec
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
-from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.options.compile_options import ANY_LIST, DEFAULT_LIST, FIRST_LIST
 from atc_py.spec.kept_data import kept_document
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
@@ -17,7 +17,15 @@ from atc_py.system.struct_types import ready_for_threads
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["DEFAULT_LIST", "OperatorList", "find_list", "operator_lists"]
+__all__ = [
+    "ANY_LIST",
+    "DEFAULT_LIST",
+    "FIRST_LIST",
+    "OperatorList",
+    "find_list",
+    "list_names",
+    "operator_lists",
+]
 
 
 class ListSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,9 +59,14 @@ ready_for_threads(OperatorList)
 
 @cache
 def operator_lists() -> tuple[OperatorList, ...]:
-    """Return every list, the default one first."""
+    """Return every list, the earliest first."""
     path = op_specs_dir() / "lists.yaml"
     return msgspec.convert(kept_document(path)["lists"], tuple[OperatorList, ...])
+
+
+def list_names() -> tuple[str, ...]:
+    """Return what `--list` takes."""
+    return (ANY_LIST, *(each.name for each in operator_lists()))
 
 
 def find_list(name: str) -> OperatorList:
@@ -64,9 +77,9 @@ def find_list(name: str) -> OperatorList:
     """
     lists = {each.name: each for each in operator_lists()}
     if name not in lists:
-        close = nearest(name, lists, 1)
+        close = nearest(name, dict.fromkeys(list_names()), 1)
         hint = f"did you mean {close[0]}? " if close else ""
-        known = ", ".join(lists)
+        known = ", ".join(list_names())
         raise BAD_OPTION.error(
             f"no operator list is called {name!r}", help=f"{hint}lists are {known}"
         )

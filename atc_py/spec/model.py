@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from atc_py.spec.deviations import Deviation, Registered
-from atc_py.spec.rules import Constraint, Level, Number, RewriteName, Scalar
+from atc_py.spec.rules import Constraint, CounterEvidence, Level, Number, RewriteName, Scalar
 from atc_py.tensor.dtypes import DType
 
 __all__ = [
@@ -113,16 +113,17 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         layout: a letter for each dimension, by which rules name them.
         layouts: the layouts that it may have, of different ranks, where it may have several.
         optional: may be absent.
-        variadic: stands for one or more; only one operand can, and those after it are required.
+        variadic: one or more; only one operand can be, and those after it are required.
         supported: False where the list says that it is not supported yet.
         otherwise: what follows when it is used though it is not supported.
         rewrite: name of the rewrite where that is what follows.
-        carried: dtypes that are not listed and that tensors are cast through, which loses nothing.
+        carried: unlisted dtypes that tensors are cast through, which loses nothing.
         beyond: further dtypes that are not listed, and the rewrite that takes them.
         absent: what stands for it where an opset that is not listed lets a node leave it out.
         listed: False where the list does not mention it and ONNX has it.
         since: first opset that has it.
         until: last opset that has it.
+        proven, contradicted: as of rules; the source of CANN shows that it is not supported.
         line: its line in the file.
     """
 
@@ -142,6 +143,8 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
     listed: bool = True
     since: int | None = None
     until: int | None = None
+    proven: _Words | None = None
+    contradicted: CounterEvidence | None = None
     line: int = msgspec.field(default=0, name="@line")
 
     @property
@@ -195,10 +198,11 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
         otherwise: what follows for a value that is not allowed.
         rewrite: name of the rewrite where that is what follows.
         supported: False where the list says that it is not supported yet.
-        superfluous: it follows from the shapes; files of a later opset set it all the same.
+        superfluous: it follows from the shapes; later opsets set it all the same.
         listed: False where the list does not mention it and ONNX has it.
         since: first opset that has it.
         until: last opset that has it.
+        proven, contradicted: as of rules; both are about the values allowed.
         line: its line in the file.
     """
 
@@ -219,6 +223,8 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
     listed: bool = True
     since: int | None = None
     until: int | None = None
+    proven: _Words | None = None
+    contradicted: CounterEvidence | None = None
     line: int = msgspec.field(default=0, name="@line")
 
     def exists_at(self, opset: int) -> bool:
@@ -280,8 +286,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         notes: how the list is read.
         example: a node that keeps every rule; tests derive their models from it.
         page: number of the page that the file is a reading of, where the list has pages.
-        kept: no page of the list has it; it is kept from the first list, because quantizers and
-            exporters still write it.
+        kept: no page of the list has it; kept from the first list, as exporters still write it.
         special_case: the page says that it is made for one customer and not recommended to others.
         unpublished: what of its arithmetic is not published, or contradictory, so that it does not
             compile; None where it is known.
@@ -289,7 +294,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         like_path: the file of another list that it is like, if any.
         opsets_line: line of the opsets in that file.
         own_group: the group of a user's file, where its folder does not say it.
-        shown_as: the file's name in reports where it is a user's; "" for atc-py's own.
+        shown_as: the file's name in reports where it is a user's.
     """
 
     op: _Name
@@ -322,6 +327,11 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     def group(self) -> str:
         """The folder of its file: math, nn, tensor ..."""
         return self.own_group or PurePath(self.path).parent.name
+
+    @property
+    def list_name(self) -> str:
+        """Its list; "" for a user's file."""
+        return "" if self.shown_as else ("", *PurePath(self.path).parts)[-3:][0]
 
     @property
     def spellings(self) -> frozenset[str]:

@@ -12,6 +12,7 @@ from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "AttrIs",
+    "CounterEvidence",
     "DimIs",
     "DimName",
     "Level",
@@ -117,6 +118,35 @@ class When(_Struct, frozen=True, kw_only=True):
         return given if isinstance(given, tuple) else (given,)
 
 
+class Said(_Struct, frozen=True, kw_only=True):
+    """A part of evidence, in English and Chinese."""
+
+    en: Text
+    zh: Text
+
+
+class CounterEvidence(_Struct, frozen=True, kw_only=True):
+    """Evidence that boards take what a rule forbids.
+
+    Attributes:
+        seen: what was seen, as the object of "boards take".
+        soc: the SoCs that it was seen on.
+        release: the release of CANN, as far as it is known.
+        where: the source.
+        families: families of SoCs that it counts for; none where it counts for all.
+        dtypes: of a row's dtypes, those that are taken; none where it is about something else.
+        ranks: of a row's rank, those that are taken.
+    """
+
+    seen: Said
+    soc: Text
+    release: Text
+    where: Said
+    families: tuple[Text, ...] = ()
+    dtypes: tuple[DType, ...] = ()
+    ranks: tuple[int, ...] = ()
+
+
 class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
     """Facts that every rule has besides its arguments.
 
@@ -124,12 +154,16 @@ class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
         level: the consequence if it does not hold.
         rewrite: name of the rewrite into what the list allows, where that is the level.
         when: conditions, or None when it is always asked.
+        proven: the source of CANN that shows the rule; None where the list alone states it.
+        contradicted: evidence against the rule, which then refuses nothing by itself.
         line: its line in the file; below 0, in the file of another list that this one is like.
     """
 
     level: Level = Level.ERROR
     rewrite: RewriteName | None = None
     when: When | None = None
+    proven: Text | None = None
+    contradicted: CounterEvidence | None = None
     line: int = msgspec.field(default=0, name="@line")
 
     @property

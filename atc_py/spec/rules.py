@@ -15,6 +15,7 @@ import msgspec
 
 from atc_py.spec.rule import (
     AttrIs,
+    CounterEvidence,
     DimIs,
     DimName,
     Level,
@@ -34,6 +35,7 @@ __all__ = [
     "OPERAND_ARGUMENTS",
     "AttrIs",
     "Constraint",
+    "CounterEvidence",
     "DimIs",
     "Level",
     "Number",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -51,6 +52,7 @@ class _Reader:
 
     def __init__(self, text: str, file: str) -> None:
         self._document = Document(file)
+        self._text = text
         self._events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=_LOADER))
 
     def read(self) -> Document:
@@ -72,6 +74,7 @@ class _Reader:
             return next(self._events)
         except yaml.MarkedYAMLError as error:
             at = error.problem_mark or error.context_mark
+            self._refuse_depth(self._text[: at.index] if at is not None else "")
             mark = Mark(at.line + 1, at.column + 1) if at is not None else Mark(1, 1)
             message = ", ".join(part for part in (error.context, error.problem) if part)
             raise self._error(mark, f"not YAML: {message}", "correct the YAML here") from error
@@ -84,7 +87,7 @@ class _Reader:
         self._refuse_references(event)
         self._document.values[path] = _mark(event)
         if len(path) > _MAX_DEPTH:
-            raise self._fault(event, f"nested deeper than {_MAX_DEPTH}", "write it flatter")
+            raise self._too_deep(event)
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -146,6 +149,25 @@ class _Reader:
             raise self._fault(event, f"anchor &{event.anchor} is refused", "delete the anchor")
         if event.tag is not None:
             raise self._fault(event, f"tag {event.tag} is refused", "delete the tag")
+
+    def _refuse_depth(self, before: str) -> None:
+        """Refuse nesting in the text before a parser's error.
+
+        Parsers read ahead of the events that they give, up to a kilobyte, and have limits of their
+        own; what they meet there comes after the place from which this reader refuses depth.
+        """
+        depth = 0
+        with suppress(yaml.YAMLError):
+            for event in yaml.parse(before, Loader=_LOADER):
+                if isinstance(event, yaml.CollectionEndEvent):
+                    depth -= 1
+                elif isinstance(event, yaml.NodeEvent):
+                    if depth > _MAX_DEPTH:
+                        raise self._too_deep(event)
+                    depth += isinstance(event, yaml.CollectionStartEvent)
+
+    def _too_deep(self, event: yaml.Event) -> AtcError:
+        return self._fault(event, f"nested deeper than {_MAX_DEPTH}", "write it flatter")
 
     def _fault(
         self,

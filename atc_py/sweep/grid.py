@@ -19,10 +19,7 @@ from atc_py.target import find_soc
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["combinations_of", "file_name_of", "named_models"]
-
-_SEPARATOR = "__"
-"""Stands for the separator of folders in names of files."""
+__all__ = ["combinations_of", "named_models"]
 
 
 def named_models(given: Iterable[str]) -> dict[str, Path]:
@@ -35,23 +32,15 @@ def named_models(given: Iterable[str]) -> dict[str, Path]:
         AtcError: FILE_NOT_FOUND for a folder without models; DUPLICATE_MODEL for two files of one name.
     """
     found: dict[str, Path] = {}
-    taken: dict[str, str] = {}
     for text in given:
         folder = Path(text) if is_folder(text) else None
         for path in model_paths([text]):
             inner = Path(path.name) if folder is None else path.relative_to(folder)
             name = legible((inner.with_suffix("") if inner.name else inner).as_posix())
-            key = file_name_of(name).casefold()
-            if key in taken:
-                _refuse_second(name, path, found[taken[key]])
-            taken[key] = name
+            if name in found:
+                _refuse_second(name, path, found[name])
             found[name] = path
     return found
-
-
-def file_name_of(name: str) -> str:
-    """Return a model's name as a part of names of files."""
-    return name.replace("/", _SEPARATOR)
 
 
 def combinations_of(

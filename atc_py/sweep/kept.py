@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +23,14 @@ _ROWS, _REPORTS = "rows", "reports"
 
 _PART = 8
 """Characters of a digest in the names of pages."""
+
+_LONGEST_STEM = 120
+"""Bytes of a model's name in them; names of files have 255 at most."""
+
+_SEPARATOR = "__"
+"""Stands in them for the separator of folders."""
+
+_FOREIGN = re.compile(r"[^\w.+-]+")
 
 
 class KeptRow(Result, frozen=True):
@@ -80,17 +89,19 @@ class KeptRows:
         return self.folder / _ROWS / f"{digest}.json"
 
 
-def report_name(combination: Combination, model: str, digest: str) -> str:
+def report_name(combination: Combination, digest: str) -> str:
     """Return the name of the page about a row, relative to the folder of results.
 
-    It has a part of the digest: rows of other options, and of models of that name in other folders,
-    stay, and so must their pages.
+    It has a part of the digest, which tells pages apart: rows of other options, and of models of
+    that name in other folders, stay, and so must their pages. The model's name is for readers: what
+    shells, terminals and file systems take for more than a letter is `_`, and a long one is cut.
 
     Args:
         combination: what the row is about.
-        model: its model's name as a part of names of files.
         digest: of what the row follows from.
     """
     each = combination
-    parts = (model, each.soc, each.precision_mode, each.operator_list, digest[:_PART])
+    stem = _FOREIGN.sub("_", each.model.replace("/", _SEPARATOR)).lstrip(".-")
+    stem = stem.encode("utf-8")[:_LONGEST_STEM].decode("utf-8", "ignore") or "_"
+    parts = (stem, each.soc, each.precision_mode, each.operator_list, digest[:_PART])
     return f"{_REPORTS}/{'.'.join(parts)}.html"

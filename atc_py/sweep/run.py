@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from atc_py.diag.chinese import chinese
 from atc_py.jobs import TaskFailureKind
 from atc_py.results.sweep import FAILED, SweepRow, SweepVerdict
-from atc_py.sweep.grid import file_name_of
 from atc_py.sweep.inputs import SweepInputs
 from atc_py.sweep.kept import KeptRow, report_name
 from atc_py.sweep.row import run_row
@@ -94,7 +93,7 @@ def run_sweep(
     for outcome in executor.map_unordered(run_row, tasks, seconds=options.seconds):
         at, _, digest = wanted[outcome.index]
         row, page, seconds = _row_of(outcome)
-        name = report_name(grid[at], file_name_of(grid[at].model), digest)
+        name = report_name(grid[at], digest)
         report = None if page is None else name
         row = replace(row, digest=digest, report=report)
         done[at] = KeptRow(row, seconds, options.limits)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.file_locks import create_locked, remove_if_unlocked
+from atc_py.system.input_files import refuse_read
 from atc_py.system.signal_guard import undisturbed
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ _HELP_ELSE = "check the permissions of file and folder, or choose another place"
 def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWriter]:
     """Open a file that becomes `path` when the block ends without an exception.
 
+    A file that the run reads is not written.
+
     Until then `path` holds what it held before; after an exception of any kind the temporary
     file is gone. Several may write to one path at once: the last one to end is what stays. A
     process that is killed leaves at most a hidden `.NAME.N.tmp` beside the target, which the next
@@ -61,8 +64,10 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWri
         durable: wait until the disk has it; False where losing it in a power cut does no harm.
 
     Raises:
-        AtcError: CANNOT_WRITE; errors of the block's own are passed on as they are.
+        AtcError: CANNOT_WRITE, or BAD_OPTION for a file that is read; errors of the block's own are
+            passed on as they are.
     """
+    refuse_read(path)
     with _refusals(path):
         target = Path(os.path.realpath(path))
         mode = _mode_of_old(path, target)
@@ -90,8 +95,12 @@ def put_in_place(files: Iterable[tuple[Path, Path]]) -> None:
         files: the present path and the final one of each; the one that refers to others comes last.
 
     Raises:
-        AtcError: CANNOT_WRITE; files before that one have their names by then.
+        AtcError: CANNOT_WRITE; files before that one have their names by then. BAD_OPTION for one
+            that is read; none is moved then.
     """
+    files = list(files)
+    for _, path in files:
+        refuse_read(path)
     for source, path in files:
         with _refusals(path):
             target = Path(os.path.realpath(path))

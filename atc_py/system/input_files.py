@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from atc_py.diag import Place
-from atc_py.diag.codes import FILE_NOT_FOUND, FILE_NOT_TEXT, FILE_TOO_LARGE, FILE_UNREADABLE
+from atc_py.diag.codes import (
+    BAD_OPTION,
+    FILE_NOT_FOUND,
+    FILE_NOT_TEXT,
+    FILE_TOO_LARGE,
+    FILE_UNREADABLE,
+)
 from atc_py.diag.suggestions import nearest
 
 if TYPE_CHECKING:
@@ -20,7 +28,22 @@ if TYPE_CHECKING:
 
     from atc_py.diag import AtcError
 
-__all__ = ["check_name", "check_regular", "opened", "read_bytes", "read_refusal", "read_text"]
+__all__ = [
+    "WORK",
+    "check_name",
+    "check_regular",
+    "guarded_run",
+    "note_read",
+    "opened",
+    "read_as_well",
+    "read_bytes",
+    "read_refusal",
+    "read_text",
+    "refuse_read",
+]
+
+WORK = "atc-py-work-"
+"""How the names of folders of temporary files begin, which this program writes and reads."""
 
 _LISTED = 1000
 """Files of a folder that are looked at for a name like a missing one."""
@@ -28,19 +51,123 @@ _LISTED = 1000
 _NO_FILE = "it is a pipe, a device or a socket, not a file"
 
 
+_STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|thread-self|\d+(/task/\d+)?)/fd/\d+")
+"""Names of what this process has open already, where the shell put a pipe's end, say."""
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Without O_NONBLOCK, opening a pipe would wait for a writer that may never come."""
+
+
+class _Run:
+    """The files of one run of a command, by what they are on the disk."""
+
+    def __init__(self) -> None:
+        self.read: dict[tuple[int, int], Path] = {}
+        self.claimed: dict[tuple[int, int], Path] = {}
+
+
+_RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open the file at `path` for reading bytes.
+def guarded_run() -> Iterator[None]:
+    """Hold the files that the block reads apart from those that it writes; blocks inside are part of it."""
+    token = _RUN.set(_RUN.get() or _Run())
+    try:
+        yield
+    finally:
+        _RUN.reset(token)
+
+
+def note_read(path: Path, status: os.stat_result) -> None:
+    """Note that the run reads a file, which it must not write then; temporary ones do not count.
+
+    Raises:
+        AtcError: BAD_OPTION where it is to be written.
+    """
+    run = _RUN.get()
+    if run is None or any(part.startswith(WORK) for part in path.parts):
+        return
+    key = status.st_dev, status.st_ino
+    run.read.setdefault(key, path.absolute())
+    if _is_still(run.claimed.get(key), key):
+        raise read_as_well(run.claimed[key])
+
+
+def refuse_read(path: Path, *, claim: bool = False) -> None:
+    """Refuse to write a file that the run reads, under whatever name.
+
+    Args:
+        path: the file.
+        claim: refuse also to read it from now on, as long as it is what it is.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    run = _RUN.get()
+    try:
+        status = path.stat() if run is not None else None
+    except (OSError, ValueError):
+        return  # there is nothing to lose
+    if run is None or status is None:
+        return
+    key = status.st_dev, status.st_ino
+    if _is_still(run.read.get(key), key):
+        raise read_as_well(path)
+    if claim:
+        run.claimed[key] = path.absolute()
+
+
+def _is_still(path: Path | None, key: tuple[int, int]) -> bool:
+    """Return True if a path leads to the file of a number, which the system gives to others later."""
+    try:
+        status = None if path is None else path.stat()
+    except OSError:
+        return False
+    return status is not None and (status.st_dev, status.st_ino) == key
+
+
+def read_as_well(output: Path) -> AtcError:
+    """Make the error for an output that the run reads."""
+    return BAD_OPTION.error(
+        f"the output {output} is a file that is read",
+        place=Place(str(output)),
+        help="give another name for the output; the file would be lost",
+    )
+
+
+@contextmanager
+def opened(path: Path, *, own: bool = False) -> Iterator[IO[bytes]]:
+    """Open the regular file at `path`, or a stream such as /dev/stdin, for reading bytes.
+
+    Args:
+        path: the file.
+        own: this program wrote it, and writes it again.
 
     Raises:
         AtcError: FILE_NOT_FOUND or FILE_UNREADABLE, also for reads in the block.
     """
     check_name(path)
     try:
-        with path.open("rb") as file:
+        with _handle_of(path) as file:
+            if not own:
+                note_read(path, os.fstat(file.fileno()))
             yield file
     except OSError as error:
         raise read_refusal(path, error) from None
+
+
+def _handle_of(path: Path) -> IO[bytes]:
+    """Open a file; only a stream of this process may be a pipe or a device."""
+    if _STREAM.fullmatch(str(path)):
+        return path.open("rb")
+    file = os.fdopen(os.open(path, _FLAGS), "rb", closefd=True)
+    try:
+        check_regular(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def check_name(path: Path) -> None:
@@ -84,13 +211,18 @@ def read_refusal(path: Path, error: OSError) -> AtcError:
     )
 
 
-def read_bytes(path: Path, most: int) -> bytes:
-    """Return all bytes of a file, a pipe or a device, of which no more than `most` are read.
+def read_bytes(path: Path, most: int, *, own: bool = False) -> bytes:
+    """Return all bytes of a file or a stream, of which no more than `most` are read.
+
+    Args:
+        path: the file.
+        most: bytes that it may have.
+        own: this program wrote it, and writes it again.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or FILE_TOO_LARGE.
     """
-    with opened(path) as file:
+    with opened(path, own=own) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise FILE_TOO_LARGE.error(

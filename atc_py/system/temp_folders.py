@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.file_locks import create_locked, lock_stale
+from atc_py.system.input_files import WORK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["remove_left_folders", "work_folder"]
 
-_PREFIX = "atc-py-work-"
 _HOLD = ".held"
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 _ELSEWHERE = "name a folder with more room in the environment variable TMPDIR"
@@ -95,7 +95,7 @@ def _held_folder(base: Path | None) -> tuple[Path, int | None]:
     Until the file is locked, another process may take the folder for one that was left; then that
     process has it, and this one makes another.
     """
-    prefix = _PREFIX if base is None else f".{_PREFIX}"
+    prefix = WORK if base is None else f".{WORK}"
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
         try:
@@ -118,7 +118,7 @@ def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
 
 def _remove_stale(base: Path) -> None:
     """Remove the folders in `base` that are this user's and that no process holds any more."""
-    for folder in (*base.glob(f"{_PREFIX}*"), *base.glob(f".{_PREFIX}*")):
+    for folder in (*base.glob(f"{WORK}*"), *base.glob(f".{WORK}*")):
         with suppress(OSError):
             facts = folder.lstat()
             mine = not hasattr(os, "getuid") or facts.st_uid == os.getuid()

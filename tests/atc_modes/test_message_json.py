@@ -139,3 +139,11 @@ def test_text_has_sorted_keys_two_spaces_and_no_line_break_at_the_end() -> None:
     text = json_text({"b": [1, {"é": "\x01"}], "a": []})
     assert text == '{\n  "a": [],\n  "b": [\n    1,\n    {\n      "é": "\\u0001"\n    }\n  ]\n}'
     assert json.loads(text) == {"a": [], "b": [1, {"é": "\x01"}]}
+
+
+def test_text_commands_no_terminal() -> None:
+    value = {"name": "\x01\x7f\x9b31m\u202e\u2028é"}
+    text = json_text(value)
+    assert text.replace("\n", "").isprintable()
+    assert "é" in text
+    assert json.loads(text) == value

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 node = helper.make_node
 FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64
 KEEP = "must_keep_origin_dtype"
+LETTER = {"strict_list": True}
+pytestmark = pytest.mark.usefixtures("base_list")
 NUMBERS: Weights = {
     "zero": np.array(0, np.int64),
     "one": np.array(1, np.int64),
@@ -103,11 +105,11 @@ def test_detector_compiles_with_the_shape_that_is_proposed(tmp_path: Path) -> No
 
 def test_only_the_dims_that_decide_are_named(tmp_path: Path) -> None:
     conv = node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
-    check = checked(model(conv, x=("batch", 3, 16, "")), tmp_path)
+    check = checked(model(conv, x=("batch", 3, 16, "")), tmp_path, **LETTER)
     assert [(dim.name, dim.places) for dim in check.deciding] == [("", (("x", 3),))]
     text = render_check(
         "text",
-        check_document(api.check_models(tmp_path / "model.onnx")),
+        check_document(api.check_models(tmp_path / "model.onnx", strict_list=True)),
         Standing.ERROR,
     )
     assert "; axis 3 of x decides" in text.splitlines()[0]

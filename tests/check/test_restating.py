@@ -196,4 +196,4 @@ def test_listed_opset_and_custom_operators_are_never_restated() -> None:
     spec = find_spec("AscendQuant")
     assert spec is not None
     view = SourceNode(0, "n", "AscendQuant", "any", 7, 1, (X,), (tensor("y"),), {})
-    assert place_node(view, spec, history()) == OpsetPlacement(7, view, view)
+    assert place_node(view, spec, history()) == OpsetPlacement(7, view, view, spec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["TEXTS", "command_lines", "write_files"]
+__all__ = ["READ", "TEXTS", "command_lines", "overwriting_lines", "write_files"]
 
 MODEL, OFFLINE, SAMPLES = "small.onnx", "small.om", "samples"
 AIPP, PICTURE = "aipp.cfg", "picture.npy"
+WEIGHTS, HARD, SOFT = "weights.data", "hard.bin", "soft.bin"
 """Files that the lines name."""
+
+READ = (MODEL, OFFLINE, WEIGHTS, f"{SAMPLES}/one.npz", AIPP, PICTURE)
+"""Those that some line reads."""
 
 _LONG = "a" * 300
 
@@ -34,6 +39,9 @@ TEXTS = {
     "long in bytes": "é" * 300,
     "no text": "\udcff\udcfe",
     "loop of links": "loop",
+    "pipe": "pipe",
+    "pipe after =": "x=pipe",
+    "folder of a pipe": "pipes",
     "below a file": f"{MODEL}/x",
     "below a folder of the kernel": "/proc/nope/x",
     "full device": "/dev/full",
@@ -102,6 +110,33 @@ def command_lines() -> dict[str, list[tuple[str, ...]]]:
     return found
 
 
+def overwriting_lines() -> dict[str, list[tuple[str, ...]]]:
+    """Return lines by command: each option with a path gets one that is read, under some name."""
+    names = (WEIGHTS, HARD, SOFT, f"{SAMPLES}/../{WEIGHTS}")
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for words, command in _commands(cli, ()):
+        read = {"aipp": PICTURE, "kernels": OFFLINE, "run": OFFLINE}.get(words[0])
+        paths = [each for each in command.params if isinstance(each.type, click.Path)]
+        own = [max(each.opts, key=len) for each in paths if isinstance(each, click.Option)]
+        for at, option in enumerate(sorted(set(own) - _SHARED)):
+            usual = _USUAL[words[0]] if len(words) == 1 else ()
+            end = usual.index("--") if "--" in usual else len(usual)
+            text = read or names[at % len(names)]
+            line = (*words, *usual[:end], option, text, *usual[end:])
+            found.setdefault(" ".join(words), []).append(line)
+    for form in ("fix", "quantize"):
+        found[form].append((form, *_USUAL[form], "--external-data", "-o", "weights"))
+    return found
+
+
+_SHARED = frozenset(
+    {"--keep-dtype", "--customize-dtypes", "--modify-mixlist", "--op-precision-mode"}
+    | {"--insert_op_conf", "--fusion-switch-file", "--op-specs", "--templates"}
+    | {"--aipp-settings"}
+)
+"""Options of many commands that name files to read."""
+
+
 def _lines_with(
     text: str, words: tuple[str, ...], command: click.Command
 ) -> Iterator[tuple[str, ...]]:
@@ -112,20 +147,40 @@ def _lines_with(
         if not isinstance(parameter, click.Option):
             yield (*words, text, *usual[1:])
             yield (*words, *usual, text)
-        elif not parameter.is_flag:  # the last value of an option holds
-            yield (*words, *usual[:end], max(parameter.opts, key=len), text, *usual[end:])
+        elif not parameter.is_flag:
+            others = _without(parameter.opts, usual[:end])
+            yield (*words, *others, max(parameter.opts, key=len), text, *usual[end:])
+
+
+def _without(options: list[str], line: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out an option with its value, for most are refused when they are given twice."""
+    at = next((at for at, word in enumerate(line) if word in options), len(line))
+    return line[:at] + line[at + 2 :]
 
 
 def write_files(folder: Path) -> None:
     """Write the files that the lines name, but for the offline model."""
-    onnx.save(small_model(), folder / MODEL)
+    for name in (WEIGHTS, HARD):
+        (folder / name).unlink(missing_ok=True)
+    onnx.save(
+        small_model(),
+        folder / MODEL,
+        save_as_external_data=True,
+        location=WEIGHTS,
+        size_threshold=0,
+    )
+    (folder / HARD).hardlink_to(folder / WEIGHTS)
     (folder / SAMPLES).mkdir(exist_ok=True)
     np.savez(folder / SAMPLES / "one.npz", x=np.zeros((1, 3, 8, 8), np.float32))
     (folder / AIPP).write_text("aipp_op { aipp_mode: static input_format: RGB888_U8 }")
     np.save(folder / PICTURE, np.zeros((4, 6, 3), np.uint8))
-    loop = folder / "loop"
-    if not loop.is_symlink():
-        loop.symlink_to("loop")
+    if (folder / "loop").is_symlink():
+        return
+    (folder / "loop").symlink_to("loop")
+    (folder / SOFT).symlink_to(WEIGHTS)
+    (folder / "pipes").mkdir()
+    for pipe in ("pipe", "pipes/x.npy"):
+        os.mkfifo(folder / pipe)
 
 
 def _commands(

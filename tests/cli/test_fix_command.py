@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Atc = Callable[..., Result]
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 node = helper.make_node
 
 
@@ -121,7 +123,7 @@ def test_check_names_the_rules(atc: Atc) -> None:
     assert errors
     assert all(each["fixed_by"] == ["window-1d"] for each in errors)
     text = atc("check", signals()).out
-    assert "Fix: `atc-py fix m.onnx` removes 5 of 5 errors" in text
+    assert "Fix: `atc-py fix m.onnx --list base` removes 5 of 5 errors" in text
 
 
 def test_bound_inputs_become_constants(atc: Atc) -> None:
@@ -158,7 +160,7 @@ def test_bound_inputs_become_constants(atc: Atc) -> None:
         (("--bind", "x=one"), "no number"),
         (("--range", "x=1"), "is not NAME=LOW:HIGH"),
         (("--range", "x=2:1"), "has no value"),
-        (("-o", "m.onnx"), "is the model itself"),
+        (("-o", "m.onnx"), "is a file that is read"),
     ],
 )
 def test_bad_options_are_refused(atc: Atc, arguments: tuple[str, ...], words: str) -> None:

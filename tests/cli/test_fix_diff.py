@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Atc = Callable[..., Result]
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 node = helper.make_node
 
 

@@ -257,4 +257,4 @@ def test_wrong_comparison_is_a_wrong_call(atc: Atc, arguments: tuple[str, ...]) 
 def test_unknown_list_is_refused_with_those_known(atc: Atc) -> None:
     done = atc("check", "x.onnx", "--list", "cann-9")
     assert done.status == 2
-    assert "did you mean cann-9.0? lists are base, cann-9.0" in done.err
+    assert "did you mean cann-9.0? lists are any, base, cann-9.0" in done.err

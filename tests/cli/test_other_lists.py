@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
@@ -38,7 +39,7 @@ def model(tmp_path: Path) -> str:
 
 
 def test_error_names_the_lists_that_take_the_node(atc: Atc, model: str) -> None:
-    found = atc("check", model, "--json").json
+    found = atc("check", model, "--list", "base", "--json").json
     assert found["operator_list"] == "base"
     (checked,) = found["models"]
     taken = {each["node_name"]: each["taken_by"] for each in checked["findings"]}
@@ -53,20 +54,24 @@ def test_list_that_was_chosen_is_not_another(atc: Atc, model: str) -> None:
 
 
 def test_every_format_says_it(atc: Atc, model: str) -> None:
-    text = atc("check", model).out
+    text = atc("check", model, "--list", "base").out
     assert "  taken by: cann-9.0\n" in text
     assert "Operator lists: base: 2 errors; cann-9.0: 1 error\n" in text
-    assert "  可用清单：cann-9.0\n" in atc("check", model, "--lang", "zh").out
-    rows = list(csv.DictReader(io.StringIO(atc("check", model, "--format", "csv").out)))
+    assert "  可用清单：cann-9.0\n" in atc("check", model, "--list", "base", "--lang", "zh").out
+    rows = list(
+        csv.DictReader(io.StringIO(atc("check", model, "--list", "base", "--format", "csv").out))
+    )
     assert [(row["list"], row["taken_by"]) for row in rows] == [("base", "cann-9.0"), ("base", "")]
-    suite = ET.fromstring(atc("check", model, "--format", "junit").out)  # noqa: S314  (own text)
+    suite = ET.fromstring(atc("check", model, "--list", "base", "--format", "junit").out)  # noqa: S314  (own text)
     values = {each.get("name"): each.get("value") for each in suite.iter("property")}
     assert values["operator_list"] == "base"
     assert any("taken by: cann-9.0" in (each.text or "") for each in suite.iter("failure"))
-    (run,) = atc("check", model, "--format", "sarif").json["runs"]
+    (run,) = atc("check", model, "--list", "base", "--format", "sarif").json["runs"]
     assert run["properties"]["operatorList"] == "base"
     assert [each["properties"].get("takenBy") for each in run["results"]] == [["cann-9.0"], None]
-    page = document_of(atc("check", model, "--format", "html").out)["models"][0]["check"]
+    page = document_of(atc("check", model, "--list", "base", "--format", "html").out)["models"][0][
+        "check"
+    ]
     assert [each.get("taken_by") for each in page["findings"]] == [["cann-9.0"], None]
     assert page["lists"][0] == "base: 2 errors; cann-9.0: 1 error"
 
@@ -128,3 +133,34 @@ def test_every_format_notes_operators_that_the_list_keeps(atc: Atc, kept: str) -
 def test_list_whose_pages_have_the_operator_notes_nothing(atc: Atc, kept: str) -> None:
     (model,) = atc("check", kept, "--json").json["models"]
     assert model["notes"] == []
+
+
+@pytest.mark.parametrize("chosen", ["base", "cann-9.0"])
+def test_a_list_by_which_the_node_does_not_compile_does_not_take_it(
+    atc: Atc, tmp_path: Path, chosen: str
+) -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[2,3] x) => (float[2,3] y) '
+        '<int64[4] p = {-1, 0, 1, 0}> { y = Pad <mode = "reflect"> (x, p) }'
+    )
+    path = tmp_path / "pad.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    (checked,) = atc("check", path, "--list", chosen, "--json").json["models"]
+    assert [(each["code"], each["taken_by"]) for each in checked["findings"]] == [("ATC4013", [])]
+    (other,) = checked["other_lists"]
+    assert (other["verdict"], other["errors"]) == ("error", 1)
+    assert atc("convert", path, "--list", other["name"], "-o", tmp_path / "m.om").status == 1
+
+
+def test_nodes_of_a_model_that_another_list_refuses_too_are_tried_one_by_one(
+    atc: Atc, tmp_path: Path
+) -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[2,3] x) => (float[2,3] y, float[n,3] z) '
+        "<bool[3] far = {0, 0, 1}> { a = HardSwish (x) y = Mish (a) z = Compress <axis = 0> (x, far) }"
+    )
+    path = tmp_path / "m.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    (checked,) = atc("check", path, "--list", "base", "--json").json["models"]
+    taken = {each["op"]: each["taken_by"] for each in checked["findings"]}
+    assert taken == {"HardSwish": ["cann-9.0"], "Mish": [], "Compress": []}

@@ -108,7 +108,7 @@ def test_output_that_is_the_model_is_refused(atc: Atc, model: Path) -> None:
     for arguments in ((), ("-o", "model"), ("-o", "./hard.om"), ("-o", "soft.om")):
         done = atc("convert", model, *arguments)
         assert (done.status, done.err[:14]) == (2, "error[ATC1001 ")
-        assert "is the model itself" in done.err
+        assert "is a file that is read" in done.err
         assert model.read_bytes() == data
     assert atc("convert", "soft.om", "-o", "other").status == 0
 

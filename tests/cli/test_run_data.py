@@ -147,7 +147,7 @@ def test_bfloat16_comes_back_from_files(tmp_path: Path, suffix: str) -> None:
 def test_endless_raw_file_is_refused(atc: Atc, om: Path) -> None:
     Path("x.bin").symlink_to("/dev/zero")
     done = atc("run", om, "--input", "x.bin")
-    assert (done.status, done.err[:14]) == (2, "error[ATC1007 ")
+    assert (done.status, done.err[:14]) == (3, "error[ATC2002 ")
 
 
 def test_data_given_twice_are_refused(atc: Atc, om: Path) -> None:

@@ -52,7 +52,7 @@ def test_option_like_no_other_gets_no_guess(atc: Atc) -> None:
 
 @pytest.mark.parametrize("name", ["LayerNormalization", "layernormalization"])
 def test_operator_off_the_list_says_what_rewrites_it(atc: Atc, name: str) -> None:
-    done = atc("ops", "show", name)
+    done = atc("ops", "show", name, "--list", "base")
     assert (done.status, done.out) == (2, "")
     head, help_ = done.err.splitlines()
     assert head == (

@@ -107,8 +107,21 @@ def test_zeros_have_a_direction_only_among_themselves() -> None:
     assert (got.cosine, got.distance, got.snr) == (0.0, math.inf, -math.inf)
 
 
-def test_nothing_finite_leaves_no_cosine() -> None:
-    assert math.isnan(figures([np.nan, np.inf], [1.0, 2.0]).cosine)
+@pytest.mark.parametrize(
+    ("found", "wanted", "error"),
+    [
+        ([np.nan, np.inf], [1.0, 2.0], math.inf),
+        ([np.inf, -np.inf], [np.inf, -np.inf], 0.0),
+        ([65504.0, 1.0], [np.inf, np.nan], math.inf),
+    ],
+)
+def test_nothing_finite_leaves_no_figure_but_whether_all_is_equal(
+    found: list[float], wanted: list[float], error: float
+) -> None:
+    got = figures(found, wanted)
+    told = (got.cosine, got.distance, got.snr, got.rmse, got.max_absolute, got.max_relative)
+    assert all(map(math.isnan, told))
+    assert got.error_of(got.distance) == error
 
 
 @pytest.mark.parametrize(

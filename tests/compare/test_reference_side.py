@@ -117,6 +117,38 @@ def test_indices_are_into_the_constant_that_a_node_replaces_elements_of(tmp_path
     assert input_roles(open_reference(path)) == {"ids": Role(7)}
 
 
+@pytest.mark.parametrize(
+    ("body", "role"),
+    [
+        ("t = Relu (x) y = Gather (t, ids)", Role(5)),
+        ("t = Transpose (x) y = Gather <axis = 1> (t, ids)", Role(5)),
+        ("t = Relu (x) y = GatherND <batch_dims = 1> (t, pairs)", Role(4)),
+        ("t = Relu (x) y = ScatterElements <axis = 1> (t, pairs, u)", Role(4)),
+        ("t = Relu (x) i = Add (ids, two) y = Gather (t, i)", Role(3)),
+        ("t = Relu (x) i = Sub (ids, two) y = Gather (t, i)", Role(7, first=2)),
+        ("t = Relu (x) m = Mul (ids, two) i = Cast <to = 6> (m) y = Gather (t, i)", Role(3)),
+        ("t = Shape (x) m = Mul (t, two) r = Reshape (x, m) y = Gather (x, ids)", Role(5)),
+        ("y = OneHot (ids, two, u)", Role(2)),
+        ("y = Add (ids, ids)", Role()),
+    ],
+)
+def test_indices_fit_tables_that_are_computed(body: str, role: Role, tmp_path: Path) -> None:
+    text = f"""<ir_version: 8, opset_import: ["" : 16]>
+        g (float[5,4] x, int64[3] ids, int64[5,1] pairs, float[5,1] u) => (y)
+        <int64 two = {{2}}> {{ {body} }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    dims = {"x": (5, 4), "ids": (3,), "pairs": (5, 1), "u": (5, 1)}
+    ports = [
+        Port(name, DType.INT64 if name in {"ids", "pairs"} else DType.FLOAT32, shape)
+        for name, shape in dims.items()
+    ]
+    (found,) = [*input_roles(open_reference(tmp_path / "m.onnx"), ports).values()] or [Role()]
+    assert found == role
+    for seed in range(4):
+        feeds = fitting_feeds(ports, {"ids": role, "pairs": role}, seed)
+        assert role.ids is None or role.first <= feeds["ids"].min() <= feeds["ids"].max() < role.ids
+
+
 def test_random_data_fit_the_roles() -> None:
     ports = [
         Port("ids", DType.INT64, (4, 50)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -174,3 +175,17 @@ def test_failing_layers_without_failing_outputs_show_the_outputs_figure(tmp_path
     text = render_layers("text", compared(broken.model, tmp_path, inputs=broken.feeds))
     assert "layers fail, but their errors hardly reach the outputs: the worst of these, y, " in text
     assert "does not matter" not in text
+
+
+@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
+def test_output_without_finite_numbers_has_no_figures_and_no_best_class(
+    mode: str, tmp_path: Path
+) -> None:
+    nodes = [node("Mul", "x zero", "a"), node("Abs", "a", "b"), node("Reciprocal", "b", "y")]
+    model = built(nodes, {"x": np.ones((2, 8), np.float32)}, {"zero": np.zeros(1, np.float32)})
+    done = compared(model, tmp_path, precision_mode=mode)
+    layer = done.layers[done.outputs["y"]]
+    assert (layer.error, layer.faults, layer.figures.differing) == (0.0, (), 0.0)
+    assert all(map(math.isnan, layer.judged))
+    assert "y" not in done.rankings
+    assert all("NaN" in render_layers(name, done) for name in ("text", "csv"))

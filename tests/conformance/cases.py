@@ -18,7 +18,7 @@ import atc_py
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NOT_LOWERED, UNKNOWN_SHAPE, UNSUPPORTED_FORM
-from atc_py.spec.lists import DEFAULT_LIST
+from atc_py.spec.lists import ANY_LIST, FIRST_LIST
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 
@@ -87,10 +87,17 @@ def cases() -> list[Path]:
     return sorted(path.parent for path in SUITE.glob("*/*/model.onnx"))
 
 
-def outcome_of(case: Path, mode: str, operator_list: str = DEFAULT_LIST) -> Outcome:
-    """Check and compile the model of a case and run its data sets; anything unforeseen raises."""
+def outcome_of(case: Path, mode: str, operator_list: str = FIRST_LIST) -> Outcome:
+    """Check and compile the model of a case and run its data sets; anything unforeseen raises.
+
+    A list that is named counts to the letter.
+    """
     path = case / "model.onnx"
-    (check,) = atc_py.check_models(path, precision_mode=mode, operator_list=operator_list).models
+    strict = operator_list != ANY_LIST
+    report = atc_py.check_models(
+        path, precision_mode=mode, operator_list=operator_list, strict_list=strict
+    )
+    (check,) = report.models
     errors = [each for each in check.findings if each.standing is Standing.ERROR]
     listed = [f"{each.rule} [{each.source}]" for each in errors if not _is_of_compiler(each)]
     if listed:
@@ -110,7 +117,7 @@ def compiled_outcome(  # noqa: PLR0913  (a case, a form of it, and options)
     path: Path,
     mode: str,
     prepare: Callable[[dict[str, Array]], dict[str, Array]],
-    operator_list: str = DEFAULT_LIST,
+    operator_list: str = FIRST_LIST,
     *,
     clip: bool = True,
     same: Same | None = None,
@@ -134,6 +141,7 @@ def compiled_outcome(  # noqa: PLR0913  (a case, a form of it, and options)
                 om,
                 precision_mode=mode,
                 operator_list=operator_list,
+                strict_list=operator_list != ANY_LIST,
                 is_weight_clip=clip,
                 verify=True,
             )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from atc_py.spec.lists import DEFAULT_LIST, operator_lists
+from atc_py.spec.lists import ANY_LIST, FIRST_LIST, operator_lists
 from tests.conformance.cases import MODES, Verdict, cases, outcome_of
 from tests.conformance.hidden import hidden_outcome
 from tests.conformance.node_cases import listed_cases, node_outcome
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PAGE",
+    "WAYS",
+    "counts_section",
     "hidden_outcomes",
     "hidden_section",
     "list_sections",
@@ -49,9 +51,11 @@ on the simulated device. Right: every output agrees, integers and bools to the b
 of the list refuses the model, and `atc-py check` says so. Not yet: the list allows it, and atc-py
 does not compile it.
 
-There are two collections. The stored cases, of opsets 6 to 13, follow first, by mode, for the list
-base. For each list there are then the node cases of the installed onnx, most of them of its newest
-opset; if only rules about constants refuse a case, its small inputs are made constants. Left out is
+There are two collections: stored cases, of opsets 6 to 13, and the node cases of the installed onnx
+whose operators the list has, most of them of its newest opset. Each is counted by the letter of
+each list (`--list NAME --strict-list`), and as commands do by default: any list may take a node, and
+rules that boards contradict refuse none. The reasons follow, first those of the stored cases by base.
+Of the node cases, if only rules about constants refuse a case, its small inputs are made constants. Left out is
 `test_maxunpool_export_with_output_shape`, whose positions count in another shape than the one that
 it asks for, unlike those of MaxPool, onnxruntime and CANN (issue 2398 of ONNX).
 """
@@ -65,9 +69,12 @@ input passes a Reshape whose shape is fed. Not yet: the device would need the di
 
 _EXAMPLES = 3
 
+WAYS = (*(each.name for each in operator_lists()), ANY_LIST)
+"""The lists, each to the letter, and any of them."""
+
 
 @cache
-def outcomes(mode: str, operator_list: str = DEFAULT_LIST) -> dict[str, Outcome]:
+def outcomes(mode: str, operator_list: str = FIRST_LIST) -> dict[str, Outcome]:
     """Return the outcome of every stored case in one mode."""
     return {
         f"{case.parent.name}/{case.name}": outcome_of(case, mode, operator_list) for case in cases()
@@ -110,7 +117,7 @@ def list_sections(operator_list: str) -> Iterator[str]:
     kinds: dict[str, Callable[[str, str], dict[str, Outcome]]] = {
         f"node cases of onnx {onnx.__version__}": node_outcomes
     }
-    if operator_list != DEFAULT_LIST:
+    if operator_list != FIRST_LIST:
         kinds["stored cases"] = outcomes
     for title, of in kinds.items():
         found = {mode: of(mode, operator_list) for mode in MODES}
@@ -173,12 +180,27 @@ def _by_reason(found: Mapping[str, Outcome], verdict: Verdict) -> dict[str, list
     return names
 
 
+def counts_section() -> str:
+    """Return the part of the page that counts each collection in each way."""
+    kinds = {"stored": outcomes, f"of onnx {onnx.__version__}": node_outcomes}
+    lines = ["## Each way", ""]
+    lines.append("| cases | list | mode | cases | right | refused | not yet | wrong |")
+    lines.append("| --- " * 8 + "|")
+    for title, of in kinds.items():
+        for way in WAYS:
+            name = way if way == ANY_LIST else f"{way}, to the letter"
+            cells = ((mode, row_of_counts(of(mode, way))) for mode in MODES)
+            lines += [f"| {title} | {name} | {mode} | {counts} |" for mode, counts in cells]
+    return "\n".join([*lines, ""])
+
+
 def _page() -> str:
     """Return the whole page."""
     found = {mode: outcomes(mode) for mode in MODES}
-    parts = [section(mode, each) for mode, each in found.items()]
+    parts = [counts_section()]
+    parts += [section(mode, each) for mode, each in found.items()]
     parts.append(hidden_section(hidden_outcomes(found[MODES[0]])))
-    parts += [part for each in operator_lists() for part in list_sections(each.name)]
+    parts += [part for way in WAYS for part in list_sections(way)]
     return "\n".join([_HEAD, *parts])
 
 
@@ -186,7 +208,7 @@ def main() -> None:
     """Write the page, or print it or the sections of one list."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the page")
-    parser.add_argument("--list", choices=[each.name for each in operator_lists()])
+    parser.add_argument("--list", choices=WAYS)
     given = parser.parse_args()
     if given.write:
         PAGE.write_text(_page(), encoding="utf-8")

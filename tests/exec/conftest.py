@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
 
 REFUSED = """
-    <ir_version: 8, opset_import: ["" : 14]>
-    refused (float[1, 8] x) => (float[1, 8] y) { y = HardSwish(x) }
+    <ir_version: 8, opset_import: ["" : 18]>
+    refused (float[1, 8] x) => (float[1, 8] y) { y = Mish(x) }
 """
 
 SWITCH = """

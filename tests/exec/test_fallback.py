@@ -24,7 +24,7 @@ def test_refused_model_runs_in_onnxruntime_with_one_warning(
     done = ran("refused.py", file, way)
     assert (done.status, done.out) == (0, "done\n"), done.err
     assert done.err.count("atc-py: warning[ATC7061]") == 1
-    assert f"{file} runs in onnxruntime: ATC3001: HardSwish" in done.err
+    assert f"{file} runs in onnxruntime: ATC3001: Mish" in done.err
     assert done.model["where"] == "onnxruntime"
     assert (done.model["npu"]["runs"], done.model["onnxruntime"]["runs"]) == (0, runs)
     (reason,) = done.model["fallbacks"]

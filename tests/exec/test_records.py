@@ -122,7 +122,7 @@ def test_processes_are_put_together_by_model() -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs", "error", "argmax"),
     [
-        ([1.0, math.nan], [1.0, math.nan], 0.0, 1.0),
+        ([1.0, math.nan], [1.0, math.nan], 0.0, None),
         ([1.0, math.inf], [1.0, math.inf], 0.0, 1.0),
         ([1.0, math.inf], [1.0, 5.0], None, 1.0),
         ([0.0, 0.0], [0.0, 0.0], 0.0, 1.0),

@@ -65,6 +65,13 @@ def test_softmax_of_numbers_that_are_not_finite(op: str, dtype: DType) -> None:
     agree(op, [x], [(dtype, x.shape)], {"axes": [1]})
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(2, 0), (0, 3), (2, 0, 4)])
+def test_hardmax_of_no_elements(dtype: DType, shape: tuple[int, ...]) -> None:
+    x = np.zeros(shape, dtype.numpy)
+    agree("HardMax", [x], [(dtype, shape)], {"axis": 1})
+
+
 def test_softmax_may_widen() -> None:
     x = random_array(3, (4, 6), F16)
     agree("SoftmaxV2", [x], [(F32, x.shape)], {"half_to_float": True}, exact=False)

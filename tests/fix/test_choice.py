@@ -19,6 +19,8 @@ from tests.fix.draws import all_draws
 
 Apply = Callable[[Site], Sequence[str]]
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 
 @pytest.fixture
 def add_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Apply], None]:

@@ -10,6 +10,8 @@ from onnx import numpy_helper, parser
 import atc_py
 from atc_py.results.fixing import Fixing
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 HEAD = '<ir_version: 8, opset_import: ["": {}]>\n'
 
 LOOP = """g (float[2] x, bool c) => (float[2] y) <int64 n = {4}, bool on = {1}, int64 two = {2}> {

@@ -91,6 +91,8 @@ def heavy(weights: int, folder: Path) -> Path:
 PEAK = """
 import resource, sys
 import atc_py
+
+pytestmark = pytest.mark.usefixtures("base_list")
 done = atc_py.fix_model(sys.argv[1], sys.argv[2], external_data=True, simulate=False)
 assert done.rewrites[0].difference is not None
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

@@ -16,6 +16,8 @@ from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.fix.opset_forms import FORMS, OpsetForm
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 BROADCAST_AS_NUMPY = 7
 OUTPUTS = {"GRU": 2, "LSTM": 2, "Split": 2, "TopK": 2}
 

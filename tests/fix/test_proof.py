@@ -26,6 +26,8 @@ from atc_py.ir import DenseConst
 
 Apply = Callable[[Site], Sequence[str]]
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 node = helper.make_node
 
 
@@ -296,3 +298,14 @@ def test_no_rewrite_is_silently_unproved() -> None:
     (rewrite,) = atc_py.fix_model(model, input_shape="x:2,4").rewrites
     assert rewrite.difference is not None
     assert rewrite.shown.runs == 3
+
+
+def test_nan_on_both_sides_is_no_difference() -> None:
+    nodes = [node("Sqrt", ["x"], ["a"]), node("Trilu", ["a"], ["y"])]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 4]) for name in "xy"]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:])
+    opset = helper.make_opsetid("", 14)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), "model.onnx")
+    (rewrite,) = atc_py.fix_model("model.onnx").rewrites
+    assert rewrite.difference is not None
+    assert (rewrite.difference.differing, rewrite.difference.error) == (0, 0.0)

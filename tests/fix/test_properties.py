@@ -35,6 +35,7 @@ def test_random_cases_are_fixed(name: str, tmp_path: Path) -> None:
             ranges=case.ranges,
             simulate=False,
             operator_list=case.operator_list,
+            strict_list=True,
             for_cann=RULES[name].purposes == {Purpose.CANN},
             cann=case.cann,
             seeds=1,

@@ -36,6 +36,7 @@ def fixed(rule: FixRule, case: RuleCase, path: Path, **options: Any) -> Fixing:
         approximate=rule.exactness is Exactness.APPROXIMATE,
         ranges=case.ranges,
         operator_list=case.operator_list,
+        strict_list=True,
         for_cann=rule.purposes == {Purpose.CANN},
         cann=case.cann,
         **options,

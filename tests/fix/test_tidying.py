@@ -15,6 +15,8 @@ import atc_py
 from atc_py.fix import engine
 from atc_py.results.fixing import Fixing
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 node = helper.make_node
 RNG = np.random.default_rng(3)
 

@@ -12,6 +12,8 @@ import atc_py
 from atc_py.results.fixing import Fixing
 from tests.end_to_end import one_node_model
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 X = np.ones((2, 3, 8), np.float32)
 RECURRENT = {"x1": np.ones((1, 4, 8), np.float32), "x2": np.full((1, 4, 4), np.nan, np.float32)}
 

@@ -9,6 +9,8 @@ from onnx import parser
 import atc_py
 from tests.fix.test_control_flow import fixed
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 LOOP = (
     "g (float[1,3] x) => (float[1,3] y) <int64 n = {3}, bool t = {1}, int64[2] v = {1, 2}> { y = "
 )

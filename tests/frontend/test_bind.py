@@ -134,3 +134,9 @@ def test_inputs_of_other_types_are_refused(tmp_path: Path) -> None:
     file = read_model(onnx_files.save(proto, tmp_path))
     error = onnx_files.fails(lambda: file.fold({}), BAD_MODEL, BAD_MODEL)
     assert "must be a tensor, found a sequence" in str(error)
+
+
+def test_shape_of_more_bytes_than_a_tensor_may_have_is_refused(tmp_path: Path) -> None:
+    file = read_model(onnx_files.save(two_inputs(["N", 1024], [1024]), tmp_path))
+    error = onnx_files.fails(lambda: file.fold({"image": (2**30, 1024)}), BAD_INPUT_SHAPE)
+    assert "would have 4398046511104" in str(error)

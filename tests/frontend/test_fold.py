@@ -15,6 +15,7 @@ from atc_py.frontend.folding import fold
 from atc_py.frontend.folding.evaluate import evaluate
 from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.ir import ConstData, SplatConst
+from atc_py.system.memory_limit import limited_memory
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -564,3 +565,17 @@ def test_results_of_many_numbers_are_not_kept(evaluated: list[str], tmp_path: Pa
     long = np.arange(200)
     assert len(sums(long, long, tmp_path, "Mul", "Mul", "Mul")) == 3
     assert evaluated == ["Mul"] * 3
+
+
+def test_copies_that_computing_takes_count(tmp_path: Path) -> None:
+    nodes = [
+        node("ConstantOfShape", ["shape"], ["ones"]),
+        node("TopK", ["ones", "count"], ["k", "i"]),
+        node("Add", ["x", "k"], ["y"]),
+    ]
+    weights = {"shape": ints(2**22), "count": ints(1000)}
+    proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights)
+    file = read_model(onnx_files.save(proto, tmp_path))
+    with limited_memory("32M"):
+        error = onnx_files.fails(lambda: file.fold({}), FOLD_TOO_LARGE)
+    assert "computing it takes about 128" in str(error)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec.lists import DEFAULT_LIST, operator_lists
+from atc_py.spec.lists import DEFAULT_LIST, list_names
 from atc_py.target import find_soc
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.random_graphs import random_graph
@@ -251,7 +251,7 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=int(os.environ.get("COUNT") or 20_000))
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or 1))
     parser.add_argument("--first", type=int, default=0)
-    lists = [each.name for each in operator_lists()]
+    lists = list_names()
     parser.add_argument("--list", choices=lists, default=os.environ.get("LIST") or DEFAULT_LIST)
     found = parser.parse_args(args)
     numbers = range(found.first, found.first + found.count)

@@ -34,8 +34,6 @@ ROOT = Path(__file__).resolve().parents[2]
 GROWTH = 1024
 """MiB by which the memory of a worker may grow over one case."""
 
-_COMMANDS = ("check", "convert", "run")
-
 _SILENCE = 120
 """Seconds without a line after which a worker is given up: it waits for something."""
 
@@ -187,11 +185,12 @@ def table_lines(tally: Tally) -> Iterator[str]:
         yield f"| {command} | {status} | {count} |"
     yield ""
     names = {row.id: row.name for row in all_codes()}
-    yield "| code | check | convert | run | example |"
-    yield "| --- | --- | --- | --- | --- |"
+    commands = sorted({command for command, _ in tally.codes})
+    yield f"| code | {' | '.join([*commands, 'example'])} |"
+    yield "| --- |" + " --- |" * (len(commands) + 1)
     for code in sorted({code for _, code in tally.codes}):
-        counts = [str(tally.codes[command, code]) for command in _COMMANDS]
-        found = (tally.examples.get((command, code)) for command in _COMMANDS)
+        counts = [str(tally.codes[command, code]) for command in commands]
+        found = (tally.examples.get((command, code)) for command in commands)
         example = next(label for label in found if label)
         yield f"| {code} {names[code]} | {' | '.join(counts)} | {example} |"
 
@@ -206,9 +205,16 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=float(given("FUZZ_SECONDS", "0")))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--built-in", action="store_true", help="start from built-in models only")
+    parser.add_argument("--worker", default=Round.worker, help="the module that tries the cases")
     found = parser.parse_args(args)
     wanted = Round(
-        found.seed, found.first, found.count, found.jobs, not found.built_in, found.seconds
+        found.seed,
+        found.first,
+        found.count,
+        found.jobs,
+        not found.built_in,
+        found.seconds,
+        found.worker,
     )
     print(f"seed {wanted.seed}, cases {wanted.first} to {wanted.first + wanted.count - 1}")  # noqa: T201
     tally = sweep(wanted)

@@ -37,8 +37,12 @@ MEMORY = 4 * 2**30
 """Bytes of address space that the process may have."""
 
 
-def main() -> None:
-    """Try the cases that the command line names."""
+def main(tried: Callable[..., dict[str, object]] | None = None) -> None:
+    """Try the cases that the command line names.
+
+    Args:
+        tried: gives the outcome of a case, its files in a folder; that of a mutated model if None.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("seed", "first", "end", "step"):
         parser.add_argument(f"--{name}", type=int, required=True)
@@ -49,15 +53,17 @@ def main() -> None:
     faulthandler.register(signal.SIGPROF, chain=True)
     warnings.simplefilter("error")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
         for number in range(given.first, given.end, given.step):
             say(f"begin {number}")
-            say(json.dumps(_tried(path, given.seed, number, shared=not given.built_in)))
+            shared = not given.built_in
+            found = (tried or _tried)(Path(folder), given.seed, number, shared=shared)
+            say(json.dumps(found))
 
 
-def _tried(path: Path, seed: int, number: int, *, shared: bool) -> dict[str, object]:
+def _tried(folder: Path, seed: int, number: int, *, shared: bool) -> dict[str, object]:
     """Return one case; how it ended and what it took."""
     case = mutated_model(seed, number, shared=shared)
+    path = folder / "model.onnx"
     path.write_bytes(case.data)
     return measured(number, case.label, lambda: try_model(path, number), SECONDS)
 

@@ -12,10 +12,12 @@ from atc_py.diag.codes import INTERNAL
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.source import SourceBranch, SourceModel, SourceNode, SourceTensor
+from atc_py.spec import all_specs
 from atc_py.system.structs import replace
 
 X = SourceTensor("x", "float32", (2, None))
 Y = SourceTensor("y", "float32", (2, None))
+SPEC = all_specs()[0]
 
 
 def relu(scope: str = "") -> SourceNode:
@@ -30,7 +32,8 @@ def test_only_the_node_that_was_placed_is_restated() -> None:
     one, other = relu(), relu()
     form = replace(one, opset=13, since_version=13)
     source = restated(
-        model(other, one), [OpsetPlacement(14, other, other), OpsetPlacement(13, one, form)]
+        model(other, one),
+        [OpsetPlacement(14, other, other, SPEC), OpsetPlacement(13, one, form, SPEC)],
     )
     assert source.nodes == (other, form)
 
@@ -42,13 +45,16 @@ def test_nodes_of_branches_are_restated_in_their_branches() -> None:
     branches["else_branch"] = SourceBranch((untouched,), (Y,))
     choice = replace(relu(), op_type="If", branches=branches)
     assert model(choice).all_nodes == (choice, inner, untouched)
-    source = restated(model(choice), [None, OpsetPlacement(13, inner, form), None])
+    source = restated(model(choice), [None, OpsetPlacement(13, inner, form, SPEC), None])
     assert source.all_nodes[1:] == (form, untouched)
 
 
 def test_model_in_which_nothing_is_restated_stays_the_same() -> None:
     source = model(relu())
-    assert restated(source, [OpsetPlacement(14, source.nodes[0], source.nodes[0]), None]) is source
+    assert (
+        restated(source, [OpsetPlacement(14, source.nodes[0], source.nodes[0], SPEC), None])
+        is source
+    )
 
 
 @pytest.mark.parametrize(

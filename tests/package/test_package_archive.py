@@ -54,13 +54,13 @@ def test_another_weight_gives_other_bytes(tmp_path: Path) -> None:
     for value in (1, 2):
         graph = Graph()
         graph.add_output(graph.constant("w", DenseConst(np.full(1, value, np.int8))))
-        path = write_model(graph, tmp_path / "m.om", PackageContents("", "")).path
+        path = write_model(graph, tmp_path / "m.om", PackageContents("", "sim")).path
         files.append(path.read_bytes())
     assert files[0] != files[1]
 
 
 def test_every_member_is_stored_aligned_and_of_1980(tmp_path: Path) -> None:
-    path = write_model(many_sizes(), tmp_path / "m.om", PackageContents("", "")).path
+    path = write_model(many_sizes(), tmp_path / "m.om", PackageContents("", "sim")).path
     raw = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
@@ -74,7 +74,7 @@ def test_every_member_is_stored_aligned_and_of_1980(tmp_path: Path) -> None:
 
 
 def test_extracted_weights_open_with_numpy(tmp_path: Path) -> None:
-    path = write_model(many_sizes(), tmp_path / "m.om", PackageContents("", "")).path
+    path = write_model(many_sizes(), tmp_path / "m.om", PackageContents("", "sim")).path
     with zipfile.ZipFile(path) as archive:
         archive.extractall(tmp_path / "out")
     with open_model(path) as model:
@@ -123,7 +123,7 @@ def test_zip64_records_are_read_by_others_and_by_us(
 
 def test_many_members_take_zip64_records(om: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MANY_ENTRIES", 60)
-    write_model(many_sizes(), om, PackageContents("", ""))
+    write_model(many_sizes(), om, PackageContents("", "sim"))
     with zipfile.ZipFile(om) as archive:
         assert len(archive.namelist()) == 72
         assert archive.testzip() is None

@@ -30,7 +30,7 @@ def written_peak(consts: list[ConstData], path: Path) -> int:
     gc.collect()
     tracemalloc.start()
     try:
-        write_model(graph, path, PackageContents("", ""))
+        write_model(graph, path, PackageContents("", "sim"))
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

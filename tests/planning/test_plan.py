@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, parser
 
 import atc_py
 from atc_py.cost.network import network_time
@@ -269,3 +270,30 @@ def test_processes_make_the_same_suggestion(tmp_path: Path) -> None:
     assert (found[0].trials, found[0].smallest) == (found[1].trials, found[1].smallest)
     judged = [each.after.layers[each.after.outputs["y"]].judged for each in found if each]
     assert judged[0] == judged[1]
+
+
+OWN, NO_KERNEL = "in 16 bits by the model's own dtypes", "no kernel of that dtype on this SoC"
+
+
+@pytest.mark.parametrize(
+    ("soc", "narrow", "reason"),
+    [("sim", 10, OWN), ("Ascend310", 10, NO_KERNEL), ("Ascend310", 1, NO_KERNEL)],
+)
+def test_line_that_cannot_be_in_float32_is_in_none_and_is_told_why(
+    soc: str, narrow: int, reason: str, tmp_path: Path
+) -> None:
+    kind = "float16" if narrow == TensorProto.FLOAT16 else "float"
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]>
+        g (float[1,4,8,8] x, {kind}[4,4,3,3] w) => (float[1,4,8,8] y) {{
+            [cast] h = Cast <to = {narrow}> (x)  [conv] c = Conv <pads = [1,1,1,1]> (h, w)
+            [back] f = Cast <to = 1> (c)  [sin] y = Sin(f)
+        }}"""
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    plan = atc_py.plan_model(path, target={"snr": 300}, soc=soc)
+    assert plan.excluded == (("conv", f"float32: {reason}"),)
+    assert plan.float32 is not None
+    assert [*plan.float32.dtypes] == ["sin"]
+    assert {each.line: each.dtype for each in plan.nodes} == {"conv": "float16", "sin": "float32"}

@@ -9,12 +9,14 @@ import pytest
 
 import atc_py
 from atc_py.diag import AtcError
+from atc_py.diag.codes import LAYER_LEFT_FLOAT
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
 from atc_py.running.samples import ArraySamples
+from atc_py.system.structs import replace
 from tests.quantizing.float_networks import conv_network, samples_of
 
 if TYPE_CHECKING:
@@ -72,6 +74,14 @@ def test_reports_say_the_same(tmp_path: Path) -> None:
     assert page.count("<circle") >= 2
     assert "default-src &#39;none&#39;" in page
     assert "Curve" in text
+
+
+def test_page_names_warnings(tmp_path: Path) -> None:
+    warning = LAYER_LEFT_FLOAT.diagnostic("layer '<b>' stays in floats", help="use min-max")
+    done = replace(quantized(tmp_path, measure=0), warnings=(warning,))
+    page = render_quantization(done, tmp_path / "a.html")
+    assert "layer &#39;&lt;b&gt;&#39; stays in floats" in page
+    assert f"{LAYER_LEFT_FLOAT.id} {LAYER_LEFT_FLOAT.name}" in page
 
 
 def test_report_of_another_ending_is_refused(tmp_path: Path) -> None:

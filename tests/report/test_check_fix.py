@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Atc = Callable[..., Result]
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 __all__ = ["atc"]
 
 
@@ -35,7 +37,7 @@ def model(path: str = "m.onnx") -> Path:
     return Path(path)
 
 
-COMMAND = "atc-py fix m.onnx --bind rate=16000"
+COMMAND = "atc-py fix m.onnx --list base --bind rate=16000"
 
 
 def test_each_error_names_its_remedy_and_the_end_the_command(atc: Atc) -> None:
@@ -83,7 +85,7 @@ def test_several_models_end_with_a_command_each(atc: Atc) -> None:
     model("b.onnx")
     lines = atc("check", "a.onnx", "b.onnx").out.splitlines()
     assert [line.split("`")[1] for line in lines[-2:]] == [
-        f"atc-py fix {name} --bind rate=16000" for name in ("a.onnx", "b.onnx")
+        f"atc-py fix {name} --list base --bind rate=16000" for name in ("a.onnx", "b.onnx")
     ]
     assert lines[-3] == "Fix"
 
@@ -118,6 +120,6 @@ def test_an_if_that_rules_rewrite_as_a_whole_needs_no_value(atc: Atc) -> None:
     plain_model()
     last = atc("check", "m.onnx").out.splitlines()[-1]
     assert last == (
-        "Fix: `atc-py fix m.onnx` removes 8 of 8 errors; rate decides which branch runs, "
+        "Fix: `atc-py fix m.onnx --list base` removes 8 of 8 errors; rate decides which branch runs, "
         "--bind rate=16000 leaves one alone"
     )

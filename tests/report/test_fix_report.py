@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     Atc = Callable[..., Result]
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 __all__ = ["atc"]
 
 NASTY = "a<script>alert(1)</script>\u202e"

@@ -49,6 +49,8 @@ FAULTS = {
     "escaped surrogate": ('a: "\\ud800"\n', None, "not "),
     "surrogate": ("a: \ud800\n", (1, 4), "U+D800 is not allowed in YAML"),
     "too deep": ("a: " + "[" * 40 + "]" * 40, (1, 16), "nested deeper than 12"),
+    "too deep to look ahead": ("a: " + "[" * 1500, (1, 16), "nested deeper than 12"),
+    "too deep before an error": ("b: é\na: " + "[" * 40 + "%", (2, 16), "nested deeper than 12"),
     "too large": ("a" * (MAX_BYTES + 1), (1, 1), "at most 65536 characters, found 65537"),
 }
 

@@ -61,7 +61,7 @@ FAULTS = {
         "dim: W, range",
         "dim: W, ¦rang",
         "constraints[0]: unknown key 'rang'",
-        "allowed keys: rule, level, rewrite, when, tensor, dim, range",
+        "allowed keys: rule, level, rewrite, when, proven, contradicted, tensor, dim, range",
     ),
     "missing key": ("op: Demo\n", "", "key 'op' is missing", "op, listed_as"),
     "missing inner key": (

@@ -7,6 +7,8 @@ import errno
 import io
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Result
 
     Atc = Callable[..., Result]
+
+pytestmark = pytest.mark.usefixtures("base_list")
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ("table.jsonl", "table.csv", "index.html")
@@ -347,3 +351,27 @@ def test_names_that_are_not_text_come_out_as_escapes(atc: Atc, zoo: Path, tmp_pa
     (row,) = (found for line in lines if (found := json.loads(line))["model"] == "\\udcff")
     assert (row["verdict"], row["path"]) == ("compiles", "zoo/\\udcff.onnx")
     assert (tmp_path / "out" / row["report"]).is_file()
+
+
+def test_pages_of_odd_names_have_plain_names(atc: Atc, zoo: Path, tmp_path: Path) -> None:
+    odd = [
+        "n" * 240,
+        "é" * 120,
+        "..",
+        ".hidden",
+        "-rf",
+        "a\n\x1b[31m\u202eb",
+        "inner__conv",
+        "CONV",
+    ]
+    for name in odd:
+        shutil.copy(zoo / "conv.onnx", zoo / f"{name}.onnx")
+    (zoo / "junk.onnx").unlink()
+    assert atc("sweep", "zoo", "--jobs", 1, "-o", "out").status == 1
+    lines = (tmp_path / "out" / "table.jsonl").read_text(encoding="utf-8").splitlines()
+    pages = {row["model"]: row["report"] for row in map(json.loads, lines)}
+    assert {*odd, "conv", "inner/conv", "norm"} == set(pages)
+    assert len(set(pages.values())) == len(pages)
+    for page in pages.values():
+        assert re.fullmatch(r"reports/[\w+][\w.+-]*\.html", page)
+        assert (tmp_path / "out" / page).is_file()

@@ -42,7 +42,7 @@ def data(tmp_path: Path) -> None:
     np.savez(tmp_path / "data" / "conv.npz", x=values)
 
 
-@pytest.mark.usefixtures("zoo", "data")
+@pytest.mark.usefixtures("zoo", "data", "base_list")
 def test_processes_and_cluster_give_the_table_of_one_process(
     atc: Any, tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +73,8 @@ def test_specifications_that_were_sent_are_those_that_hold(
     specs.mkdir()
     text = (op_specs_dir() / "base" / "nn" / "conv.yaml").read_text(encoding="utf-8")
     (specs / "conv.yaml").write_text(text.replace("[1, 4096]", "[1, 2]"), encoding="utf-8")
-    given = SweepOptions(compiling={"op_specs": str(specs)}, specs=specs)
+    compiling = {"op_specs": str(specs), "strict_list": True}
+    given = SweepOptions(compiling=compiling, specs=specs)
     inputs = SweepInputs({"conv": model}, given)
     bundles = inputs.bundles(["conv"])
     assert [each.main for each in bundles] == [specs, model]

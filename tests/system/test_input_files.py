@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,8 +14,6 @@ from atc_py.diag.codes import FILE_NOT_FOUND, FILE_NOT_TEXT, FILE_TOO_LARGE, FIL
 from atc_py.system.input_files import read_bytes, read_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from atc_py.diag import Code, Diagnostic
 
 
@@ -62,9 +63,31 @@ def test_larger_files_are_refused(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "f", 1001) == b"x" * 1001
 
 
-def test_devices_without_an_end_are_read_up_to_the_bound(tmp_path: Path) -> None:
-    (tmp_path / "f").symlink_to("/dev/zero")
-    assert refusal(tmp_path / "f").code is FILE_TOO_LARGE
+@pytest.mark.parametrize("kind", ["device", "pipe", "socket"])
+def test_other_things_than_files_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # names of sockets are short
+    if kind == "device":
+        Path("f").symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo("f")
+    else:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind("f")
+    found = refusal(Path("f"))
+    assert found.code is FILE_UNREADABLE
+    assert kind == "socket" or "save what comes through it" in str(found.help)
+
+
+def test_streams_are_read() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"text")
+    os.close(writing)
+    try:
+        assert read_bytes(Path(f"/dev/fd/{reading}"), 10) == b"text"
+    finally:
+        os.close(reading)
 
 
 @pytest.mark.parametrize(

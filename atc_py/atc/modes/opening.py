@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from atc_py.device.opening import open_verified
 from atc_py.diag import AtcError, AtcFault
-from atc_py.package.reader import open_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ def opened_om(path: Path) -> Iterator[OfflineModel]:
         AtcError: as `open_model` does, with E10041.
     """
     try:
-        model = open_model(path)
+        model = open_verified(path)
     except AtcError as error:
         raise with_fault(error, AtcFault("E10041", (str(path),))) from error
     with model:

@@ -16,7 +16,7 @@ from atc_py.export.writing import model_bytes
 from atc_py.frontend.rewriting.model_message import LEAST_EXTERNAL
 from atc_py.system.one_thread import granted_threads
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import element_count
+from atc_py.tensor.shapes import element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -74,10 +74,20 @@ class OrtModel:
         """
         found = self._fetched(inputs, [name for name, _ in self._outputs])
         ports = self.description.outputs
-        return {
+        arrays = {
             port.name: value.numpy().astype(dtype.numpy, copy=False)
             for port, value, (_, dtype) in zip(ports, found, self._outputs, strict=True)
         }
+        for port in ports:
+            made, declared = arrays[port.name].shape, self._type(port.tensor)[1]
+            dims = zip(made, declared, strict=False)
+            if len(made) != len(declared) or any(dim not in {None, own} for own, dim in dims):
+                raise DEVICE_FAILED.error(
+                    f"output {port.name!r} has the shape {format_shape(made)}, "
+                    f"but the model declares {format_shape(declared)}",
+                    help="convert the ONNX model again",
+                )
+        return arrays
 
     def observe(self, inputs: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
         """Return the tensors asked for, by position; those of branches are left out.

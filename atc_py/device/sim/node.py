@@ -65,6 +65,12 @@ class TensorFacts(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.dtype.value} {format_shape(self.dims)}"
 
+    def with_open(self, number: int) -> TensorFacts:
+        """Return the same with a number for every dim that only the run knows."""
+        if not self.is_open:
+            return self
+        return TensorFacts(self.dtype, tuple(number if dim is None else dim for dim in self.dims))
+
     def may_be(self, other: TensorFacts) -> bool:
         """Return True if nothing that is known of both differs."""
         return (

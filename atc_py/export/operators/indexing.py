@@ -27,7 +27,19 @@ _REVERSED = frozenset(DType) - {DType.BFLOAT16}
 @emulates("GatherV2D", moves=True)
 def gather(body: Body) -> str:
     """Write `y[..., i, ...] = x[..., indices[i], ...]`."""
-    return body.add("Gather", body.own(0), body.own(1), axis=body.node.integer("axis"))
+    return body.add("Gather", body.own(0), _indices(body), axis=body.node.integer("axis"))
+
+
+def _indices(body: Body) -> str:
+    """Write indices of which negative constants, where they are not allowed, are out of bounds.
+
+    ONNX counts them from the end.
+    """
+    known = None if body.node.flag("negative_index_support") else body.node.constant(1)
+    if known is None or not (known < 0).any():
+        return body.own(1)
+    dtype = DType.from_numpy(known.dtype)
+    return body.const(np.where(known < 0, np.iinfo(known.dtype).max, known), dtype)
 
 
 @emulates("GatherElements", moves=True)

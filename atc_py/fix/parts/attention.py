@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -156,7 +157,9 @@ def causal_term(site: Site, dims: HeadDims, window: int = -1) -> NDArray[Any]:
         dims: the dims; the last query is at the position of the last key.
         window: number of keys that it is left; -1 for all.
     """
-    ahead = np.arange(dims.keys) - np.arange(dims.queries)[:, None] - (dims.keys - dims.queries)
+    ahead = (
+        tables.arange(dims.keys) - tables.arange(dims.queries)[:, None] - (dims.keys - dims.queries)
+    )
     allowed = ahead <= 0
     if window >= 0:
         allowed &= -ahead < window
@@ -184,7 +187,7 @@ def _key_mask_term(site: Site, at: int, dims: HeadDims, filter_value: float) -> 
         filter_value: the term of keys that take no part.
     """
     shape, mask = site.shape(at), site.input(at)
-    rank, steps = len(shape), np.arange(dims.keys)
+    rank, steps = len(shape), tables.arange(dims.keys)
     require(rank <= _QUERIES, "the mask has 1 to 3 axes")
     if rank == _LENGTHS:
         pairs = shape[0] == 2 * dims.batch
@@ -215,7 +218,7 @@ def _key_mask_term(site: Site, at: int, dims: HeadDims, filter_value: float) -> 
 def _within(site: Site, bounds: str, dims: HeadDims, *, pairs: bool) -> str:
     """Write the keys between starts and ends, `[batch, 1, 1, keys]`."""
     batch = dims.batch
-    steps = site.const(np.arange(dims.keys), DType.FLOAT32, "steps")
+    steps = site.const(tables.arange(dims.keys), DType.FLOAT32, "steps")
     column = [batch, 1, 1, 1]
     if not pairs:
         return site.op("Less", steps, site.reshape(bounds, column))

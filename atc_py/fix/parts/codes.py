@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -80,7 +81,7 @@ def centered_codes(site: Site, position: int, zero: int, share: float, axis: int
     require(data.dtype in CODES, "{name} is int8 or uint8", name=data.name)
     point = site.tensor(zero)
     if data.const is not None and (point is None or point.const is not None):
-        number = np.zeros((), np.float32) if point is None else site.constant(zero)
+        number = tables.zeros((), np.float32) if point is None else site.constant(zero)
         around = _along(number.astype(np.float32), axis)
 
         def center(codes: NDArray[Any]) -> NDArray[Any]:

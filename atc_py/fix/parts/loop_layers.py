@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.facts import FLOATS
 from atc_py.fix.parts.bodies import (
     FIRST_STATE,
@@ -136,7 +137,7 @@ def _new_gate(
     (pair,) = pairs
     reset = _of_kind(pair, "Sigmoid")
     rest = next((part for part in pair if part is not reset), None)
-    w = np.zeros((x[1], vector.size))
+    w = tables.zeros((x[1], vector.size))
     for monomial, factor in vector.terms.items():
         if monomial is not pair:
             if monomial[0].kind != x[0]:
@@ -174,7 +175,7 @@ def _gate(atom: Atom | None, x: tuple[str, int], h: tuple[str, int]) -> _Gate | 
     """The argument of an atom; None if it has more than the slice and the state."""
     if atom is None or atom.of is None:
         return None
-    known = {kind: np.zeros((size, atom.size)) for kind, size in (x, h)}
+    known = {kind: tables.zeros((size, atom.size)) for kind, size in (x, h)}
     for monomial, factor in atom.of.terms.items():
         if len(monomial) != 1 or monomial[0].kind not in known:
             return None
@@ -184,7 +185,7 @@ def _gate(atom: Atom | None, x: tuple[str, int], h: tuple[str, int]) -> _Gate | 
 
 
 def _matrix(factor: float | NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    return factor * np.eye(size) if isinstance(factor, float) else factor
+    return factor * tables.eye(size) if isinstance(factor, float) else factor
 
 
 def _layer(

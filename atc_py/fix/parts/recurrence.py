@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.frontend.rewriting.function_body import BodyNode
 from atc_py.tensor.shapes import Shape
 
@@ -133,7 +134,7 @@ class Space:
                 monomial = tuple(sorted((*left, *right), key=lambda atom: atom.serial))
                 if monomial:
                     part: dict[Monomial, Factor] = {monomial: float(factor) * float(again)}
-                    total = total.plus(_vector(one.size, part, np.zeros(1)))
+                    total = total.plus(_vector(one.size, part, tables.zeros(1)))
         return total
 
     def part(self, vector: Vector, start: int, end: int) -> Vector:
@@ -144,11 +145,11 @@ class Space:
             if not isinstance(factor, float):
                 piece = {monomial: factor[:, start:end]}
             elif len(monomial) == 1 and monomial[0].of is None:
-                piece = {monomial: factor * np.eye(vector.size)[:, start:end]}
+                piece = {monomial: factor * tables.eye(vector.size)[:, start:end]}
             else:
                 atoms = (self._part_of_atom(each, start, end) for each in monomial)
                 piece = {tuple(sorted(atoms, key=lambda atom: atom.serial)): factor}
-            total = total.plus(_vector(end - start, piece, np.zeros(1)))
+            total = total.plus(_vector(end - start, piece, tables.zeros(1)))
         return total
 
     def _part_of_atom(self, atom: Atom, start: int, end: int) -> Atom:
@@ -173,16 +174,16 @@ class Space:
 
     @staticmethod
     def _as_vector(atom: Atom) -> Vector:
-        return _vector(atom.size, {(atom,): 1.0}, np.zeros(1))
+        return _vector(atom.size, {(atom,): 1.0}, tables.zeros(1))
 
 
 def joined(vectors: Sequence[Vector]) -> Vector:
     """Return vectors one after the other."""
     size = sum(vector.size for vector in vectors)
-    total, start = _vector(size, {}, np.zeros(size)), 0
+    total, start = _vector(size, {}, tables.zeros(size)), 0
     for vector in vectors:
-        place = np.zeros((vector.size, size))
-        place[:, start : start + vector.size] = np.eye(vector.size)
+        place = tables.zeros((vector.size, size))
+        place[:, start : start + vector.size] = tables.eye(vector.size)
         total, start = total.plus(vector.times(place)), start + vector.size
     return total
 
@@ -200,7 +201,7 @@ def _plainest(factor: Factor) -> Factor:
     if not factor.any():
         return 0.0
     rows, columns = factor.shape
-    if rows == columns and np.array_equal(factor, factor[0, 0] * np.eye(rows)):
+    if rows == columns and np.array_equal(factor, factor[0, 0] * tables.eye(rows)):
         return float(factor[0, 0])
     return factor
 
@@ -210,7 +211,9 @@ def _sum(one: Factor, other: Factor, size: int) -> Factor:
         return one + other
     if is_number(one, 0.0) or is_number(other, 0.0):
         return other if is_number(one, 0.0) else one
-    a, b = (value * np.eye(size) if isinstance(value, float) else value for value in (one, other))
+    a, b = (
+        value * tables.eye(size) if isinstance(value, float) else value for value in (one, other)
+    )
     return a + b
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -34,15 +35,15 @@ def matrix(axis: ResizedAxis, site: Site, mode: str) -> NDArray[np.float64]:
     places = axis.coordinates(mode)
     reach = int(np.ceil((2 if cubic else 1) / fine))
     base = np.floor(places).astype(np.int64)
-    taps = base[:, None] + np.arange(1 - reach, reach + 1)
+    taps = base[:, None] + tables.arange(1 - reach, reach + 1)
     away = np.abs(places.astype(np.float64)[:, None] - taps) * fine
     weights = _cubic(away, a) if cubic else np.clip(1 - away, 0, None)
     inside = (taps >= 0) & (taps < axis.size)
     if site.integer("exclude_outside", 0):
         weights = np.where(inside, weights, 0)
     weights = weights / weights.sum(axis=1, keepdims=True)
-    values = np.zeros((axis.count, axis.size))
-    rows = np.broadcast_to(np.arange(axis.count)[:, None], taps.shape)
+    values = tables.zeros((axis.count, axis.size))
+    rows = np.broadcast_to(tables.arange(axis.count)[:, None], taps.shape)
     np.add.at(values, (rows, np.clip(taps, 0, axis.size - 1)), weights)
     values[axis.outside(mode)] = 0
     return values
@@ -130,7 +131,7 @@ def with_outside(site: Site, y: str, axes: Sequence[ResizedAxis], mode: str) -> 
         return y
     size = prod(part.size for part in parts.values())
     require(size <= _MOST_OUTSIDE, "at most 2^24 elements are cropped")
-    values = np.zeros((1,) * len(axes), np.bool_)
+    values = tables.zeros((1,) * len(axes), np.bool_)
     for axis, part in parts.items():
         values = values | part.reshape([-1 if at == axis else 1 for at in range(len(axes))])
     outside = site.const(values, DType.BOOL, "outside")

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from atc_py.fix.parts.bodies import body_of, check_room
 from atc_py.fix.site import Site
-from atc_py.fix.surroundings import Maker
+from atc_py.fix.surroundings import MOST_NODES, Maker
 from atc_py.fix.unfit import require
 from atc_py.source import SourceNode, SourceTensor
 
@@ -164,6 +165,7 @@ def _split(site: Site, maker: Maker) -> list[Element]:
     require(-len(dims) <= axis < len(dims) and dims[axis] is not None, known)
     size = dims[axis] or 0
     given = node.inputs[1] if len(node.inputs) > 1 else None
+    require(size <= MOST_NODES, "the new form is not too large")
     parts = [1] * size
     if given is not None:
         require(given.const is not None, "the split is constant")
@@ -171,7 +173,7 @@ def _split(site: Site, maker: Maker) -> list[Element]:
         require(keep or given.dims, "keepdims is 1 where the split is one number")
         parts = _parts(given, size)
     require(sum(parts) == size, "the parts have the size of the axis")
-    starts = [sum(parts[:at]) for at in range(len(parts))]
+    starts = list(accumulate(parts, initial=0))[:-1]
     without = given is None and not keep
     return [
         partial(_part, site, _name(node, 0), axis % len(dims), (start, start + size), without)

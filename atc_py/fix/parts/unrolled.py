@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
@@ -202,7 +203,7 @@ def _run(
     _, _, size = site.shape(2)
     driven, step_of = layer.driven(way), layer.open_cell(way)
     states: Sequence[str] = [part_of(site, position, way) for position in layer.states]
-    zeros = site.const(np.zeros((batch, size)), site.element, "zeros")
+    zeros = site.const(tables.zeros((batch, size)), site.element, "zeros")
     results = {}
     for step in order:
         x = site.squeeze(site.slice(driven, 0, step, step + 1), [0])

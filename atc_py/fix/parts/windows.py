@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -157,8 +158,8 @@ class PoolAxis:
         axis = self.axis
         most = self.count * axis.taps <= _MOST_POSITIONS
         require(most, "the windows of an axis have at most 2^24 taps")
-        starts = np.arange(self.count, dtype=np.int64) * axis.stride - axis.begin
-        return starts[:, None] + np.arange(axis.taps, dtype=np.int64) * axis.dilation
+        starts = tables.arange(self.count) * axis.stride - axis.begin
+        return np.asarray(starts[:, None] + tables.arange(axis.taps) * axis.dilation)
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -171,7 +172,7 @@ class PoolAxis:
         """Positions in which taps outside X are replaced by the nearest tap of the window inside."""
         inside = self.inside
         require(self.meets_x, _MEETS_X)
-        taps = np.arange(self.axis.taps)
+        taps = tables.arange(self.axis.taps)
         first = inside.argmax(axis=1)[:, None]
         last = self.axis.taps - 1 - inside[:, ::-1].argmax(axis=1)[:, None]
         return np.take_along_axis(self.positions, np.clip(taps, first, last), axis=1)
@@ -240,16 +241,21 @@ def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
     return (less, more) if mode == "SAME_UPPER" else (more, less)
 
 
-def take(site: Site, x: str, axis: int, positions: Sequence[int], size: int) -> str:
+def take(site: Site, x: str, axis: int, positions: Sequence[int] | NDArray[Any], size: int) -> str:
     """Write the elements of `x` at constant positions along an axis of `size` elements."""
-    found = [int(position) for position in positions]
-    if found == list(range(size)):
+    if isinstance(positions, range) and positions.step == 1 and site.element in _SLICED:
+        return (
+            x if positions == range(size) else site.slice(x, axis, positions[0], positions[-1] + 1)
+        )
+    places = tables.of(positions)
+    first, last = int(places[0]), int(places[-1])
+    step = int(places[1]) - first if len(places) > 1 else 1
+    even = step > 0 and bool((np.diff(places) == step).all())
+    if even and (first, last, step) == (0, size - 1, 1):
         return x
-    step = found[1] - found[0] if len(found) > 1 else 1
-    even = found == list(range(found[0], found[-1] + 1, step)) if step > 0 else False
     if even and site.element in _SLICED:
-        return site.slice(x, axis, found[0], found[-1] + 1, step)
-    return site.op("Gather", x, site.const(found, label="positions"), axis=axis)
+        return site.slice(x, axis, first, last + 1, step)
+    return site.op("Gather", x, site.const(places, label="positions"), axis=axis)
 
 
 def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.float64]:
@@ -259,7 +265,7 @@ def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.floa
         axes: of the pool.
         pads: whether taps in the stated pads count.
     """
-    values = np.ones((1,) * len(axes))
+    values = tables.ones((1,) * len(axes))
     for at, axis in enumerate(axes):
         counted = axis.axis.taps / axis.counted(pads=pads)
         values = values * counted.reshape([-1 if other == at else 1 for other in range(len(axes))])
@@ -272,7 +278,7 @@ def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int)
     It is a convolution of each channel by itself, whose filter has one number.
     """
     taps = [axis.axis.taps for axis in axes]
-    weight = np.full((channels, 1, *taps), 1 / float(np.prod(taps)))
+    weight = tables.full((channels, 1, *taps), 1 / float(np.prod(taps)))
     return site.op(
         "Conv",
         x,

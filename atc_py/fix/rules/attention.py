@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.parts.attention import (
     Attended,
     HeadDims,
@@ -133,9 +134,9 @@ def _mask(site: Site, dims: HeadDims, past: int) -> tuple[NDArray[Any], list[str
 
 
 def _window(site: Site, dims: HeadDims, past: int) -> NDArray[Any]:
-    keys, queries = np.arange(dims.keys), np.arange(dims.queries)[:, None]
+    keys, queries = tables.arange(dims.keys), tables.arange(dims.queries)[:, None]
     offset: Any = past
-    allowed: NDArray[Any] = np.ones((dims.queries, dims.keys), np.bool_)
+    allowed: NDArray[Any] = tables.ones((dims.queries, dims.keys), np.bool_)
     if site.tensor(_LENGTHS) is not None:
         lengths = site.constant(_LENGTHS).reshape(-1, 1, 1, 1)
         allowed = allowed & (keys < lengths)
@@ -157,7 +158,7 @@ def _padded(mask: NDArray[Any], keys: int) -> NDArray[Any]:
     if missing <= 0:
         return mask
     pads = [(0, 0)] * (mask.ndim - 1) + [(0, missing)]
-    return np.pad(mask, pads, constant_values=False if mask.dtype == np.bool_ else -np.inf)
+    return tables.pad(mask, pads, value=False if mask.dtype == np.bool_ else -np.inf)
 
 
 def _products(site: Site, found: Attended, allowed: NDArray[Any]) -> str:

@@ -8,6 +8,7 @@ from itertools import permutations
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.parts.bodies import FIRST_STATE, MOST_STEPS, body_of, check_room, loop_steps, stack
 from atc_py.fix.parts.loop_layers import gru_of, lstm_of, read_recurrence, write_layer
 from atc_py.fix.writing import (
@@ -157,7 +158,7 @@ def loop_unroll(site: Site) -> Sequence[str]:
     states = [site.name(FIRST_STATE + at) for at in range(count)]
     if not total:
         return [*states, *(_nothing(site, body, at) for at in range(count, len(site.node.outputs)))]
-    true = site.const(np.ones((), np.bool_), DType.BOOL, "going")
+    true = site.const(tables.ones((), np.bool_), DType.BOOL, "going")
     stacked: list[list[str]] = []
     for step in range(total):
         results = site.inline(body, [site.const(step, label="step"), true, *states])
@@ -175,7 +176,7 @@ def _nothing(site: Site, body: GraphBody, position: int) -> str:
     dims = None if stated is None else stated.shape
     known = dtype is not None and dims is not None
     require(known, "the body states the dims of what is scanned")
-    return site.const(np.zeros((0, *(dims or ()))), dtype, "nothing")
+    return site.const(tables.zeros((0, *(dims or ()))), dtype, "nothing")
 
 
 # Opset since which a Scan has no batch axis of its own.

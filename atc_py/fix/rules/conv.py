@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from atc_py.fix import tables
 from atc_py.fix.parts.windows import (
     LONGEST_ROW,
     LONGEST_STRIDE,
@@ -171,8 +170,9 @@ def conv_one_window(site: Site) -> Sequence[str]:
 
 
 def _taps_inside(axis: ImageAxis) -> tuple[int, int]:
-    inside = [tap for tap in range(axis.taps) if 0 <= tap * axis.dilation - axis.begin < axis.size]
-    return (inside[0], len(inside)) if inside else (0, 0)
+    first = max(-(-axis.begin // axis.dilation), 0)
+    last = min((axis.begin + axis.size - 1) // axis.dilation, axis.taps - 1)
+    return first, max(last - first + 1, 0)
 
 
 @rule(
@@ -500,7 +500,7 @@ def causal_conv_as_conv(site: Site) -> Sequence[str]:
             require(fits, "the state has the taps before X")
             state = site.transpose(site.name(_STATE), order)
         else:
-            state = site.const(np.zeros((batch, channels, held)), site.element, "state")
+            state = site.const(tables.zeros((batch, channels, held)), site.element, "state")
         x = site.op("Concat", state, x, axis=2)
     weights = [site.name(at) for at in (1, 2) if site.tensor(at) is not None]
     y = site.op("Conv", x, *weights, group=channels, dilations=[dilation])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.parts.attention import HeadDims, attend, causal_term, merged, split_heads
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.writing import (
@@ -189,7 +190,9 @@ def _sink(site: Site, dims: HeadDims) -> str:
     sink = site.tensor(_SINK)
     if sink is None and not smooth:
         return ""
-    zeros = site.const(np.zeros((dims.batch, dims.heads, dims.queries, 1)), site.element, "sink")
+    zeros = site.const(
+        tables.zeros((dims.batch, dims.heads, dims.queries, 1)), site.element, "sink"
+    )
     if sink is None:
         return zeros
     return site.op("Add", zeros, site.reshape(sink.name, [1, dims.heads, 1, 1]))
@@ -254,7 +257,7 @@ def _angles(site: Site, at: int, ids_at: int, positions: int) -> str:
         return table
     if len(site.dims(ids_at)) > 1:
         return site.op("Gather", table, ids.name, axis=0)
-    steps = np.arange(positions)[None]
+    steps = tables.arange(positions)[None]
     if ids.const is not None:
         return site.op("Gather", table, site.const(site.constant(ids_at) + steps), axis=0)
     first = site.cast(ids.name, DType.INT32)
@@ -342,7 +345,7 @@ def linear_attention_unroll(site: Site) -> Sequence[str]:
     size, value_size = site.shape(0)[2] // heads, site.shape(2)[2] // groups
     state = site.name(_STATE)
     if not state:
-        state = site.const(np.zeros((batch, groups, size, value_size)), site.element, "state")
+        state = site.const(tables.zeros((batch, groups, size, value_size)), site.element, "state")
     results = []
     for step in range(steps):
         state = _next(site, parts, state, step)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.parts.narrow import EXACT_FLOAT, INTEGERS, require_range, require_result
 from atc_py.fix.ranges import INT32, Range
 from atc_py.fix.writing import (
@@ -335,7 +336,7 @@ def bit_shift_as_product(site: Site) -> str:
     if given.const is not None:
         power = site.const(2 ** given.const.numpy().astype(np.int64), DType.INT32, "powers")
     else:
-        table = site.const(2 ** np.arange(_MOST_BITS + 1), DType.INT32, "powers")
+        table = site.const(2 ** tables.arange(_MOST_BITS + 1), DType.INT32, "powers")
         power = site.op("Gather", table, site.cast(given.name, DType.INT32))
     y = site.op("Mul" if left else "Div", site.cast(site.name(0), DType.INT32), power)
     if left and x is not None and shift is not None:
@@ -401,7 +402,7 @@ def bitwise_as_arithmetic(site: Site) -> str:
 def _both(site: Site, a: str, b: str, bits: int) -> str:
     """Write a & b of numbers of `bits` bits: the sum of the powers of 2 that both have."""
     width = 1 << max(bits - 1, 0).bit_length()
-    powers = site.const(2 ** np.arange(width), DType.INT32, "powers")
+    powers = site.const(2 ** tables.arange(width), DType.INT32, "powers")
     two = site.const(2, DType.INT32, "two")
     ranks = [len(site.dims(position)) for position in (0, 1)]
     pair = [

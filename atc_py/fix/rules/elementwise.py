@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.ranges import Range
 from atc_py.fix.writing import (
     EQUAL,
@@ -72,6 +73,7 @@ def is_nan_as_equal(site: Site) -> str:
     NaN is the only value that is not equal to itself (IEEE 754).
     """
     require(site.element.is_float, "x is a float")
+    site.require_opset(11)  # before it, Equal is of integers alone
     return site.op("Not", site.op("Equal", site.name(0), site.name(0)))
 
 
@@ -87,6 +89,7 @@ def is_nan_as_equal(site: Site) -> str:
 def is_inf_as_equal(site: Site) -> str:
     """IsInf -> Equal with infinity, of the magnitude if both signs count, if x is a float."""
     require(site.element.is_float, "x is a float")
+    site.require_opset(11)  # before it, Equal is of integers alone
     positive, negative = site.integer("detect_positive", 1), site.integer("detect_negative", 1)
     require(positive or negative, "infinities of one sign count")
     x = site.op("Abs", site.name(0)) if positive and negative else site.name(0)
@@ -365,7 +368,8 @@ def where_as_gather(site: Site) -> str:
     require(0 < sizes[1] <= _MOST_ELEMENTS, "the result is small enough")
     starts = (0, sizes[0])
     places = [
-        np.broadcast_to(np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape), dims) + start
+        np.broadcast_to(tables.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape), dims)
+        + start
         for start, shape in zip(starts, shapes[1:], strict=True)
     ]
     chosen = site.op("Where", condition, *(site.const(place, DType.INT32) for place in places))

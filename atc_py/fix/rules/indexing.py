@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.ranges import Range
 from atc_py.fix.writing import (
     EQUAL,
@@ -49,7 +50,7 @@ def arg_max_of_reversed(site: Site) -> str:
     axis = site.axis(0, len(dims))
     size = dims[axis]
     require(size is not None, "the dim of the axis is known")
-    order = site.const(np.arange(int(size or 0))[::-1], label="reversed")
+    order = site.const(tables.arange(int(size or 0))[::-1], label="reversed")
     x = site.op("Gather", site.name(0), order, axis=axis)
     (found,) = site.again(x, select_last_index=None)
     count = site.cast(found, DType.INT32)
@@ -146,7 +147,7 @@ def gather_nd_with_batches(site: Site) -> Sequence[str]:
     skip_unless(batches)
     dims = site.shape(1)
     require(batches < len(dims), "batch_dims is below the rank")
-    grid = np.moveaxis(np.indices(dims[:-1], dtype=np.int64)[:batches], 0, -1)
+    grid = np.moveaxis(tables.indices(dims[:-1])[:batches], 0, -1)
     whole = site.op("Concat", site.const(grid, label="batches"), site.name(1), axis=len(dims) - 1)
     return site.again(site.name(0), whole, batch_dims=None)
 
@@ -170,7 +171,7 @@ def one_hot_as_equal(site: Site) -> str:
     depth = int(site.constant(1).reshape(-1)[0])
     rank = len(site.dims(0)) + 1
     axis = site.axis(-1, rank)
-    places = np.arange(depth).reshape([-1 if place == axis else 1 for place in range(rank)])
+    places = tables.arange(depth).reshape([-1 if place == axis else 1 for place in range(rank)])
     index = site.unsqueeze(site.name(0), [axis])
     marks = [
         site.op("Equal", index, site.const(value, site.element, "places"))
@@ -218,7 +219,7 @@ def scatter_elements_as_nd(site: Site) -> str:
         require(size is not None, "the axis has a known dim")
         small = site.cast(indices, DType.INT32)
         indices = site.cast(from_front(site, small, int(size or 0), found), DType.INT64)
-    grid = np.indices(shape, dtype=np.int64)
+    grid = tables.indices(shape)
     column = site.unsqueeze(indices, [rank])
     columns = [
         column if at == axis else site.const(grid[at][..., None], label="grid")
@@ -319,7 +320,7 @@ def _reduced(site: Site, reduction: str, data: str, given: tuple[str, str], oute
     over, join = _REDUCTIONS[reduction]
     indices, updates = (site.unsqueeze(value, [outer + 1]) for value in given)
     size = _row(site)
-    places = site.const(np.arange(size), DType.INT32, "places")
+    places = site.const(tables.arange(size), DType.INT32, "places")
     mask = site.op("Equal", indices, places)
     neutral = {"add": 0.0, "mul": 1.0}.get(reduction)
     rest = (
@@ -389,8 +390,8 @@ def tensor_scatter_as_nd(site: Site) -> str:
     axis = site.axis(-2, len(dims))
     require(axis > 0, "the axis is not that of the batch")
     batch, count, size = new[0], new[axis], dims[axis]
-    steps = site.const(np.arange(count)[None], DType.INT32, "steps")
-    places = site.const(np.zeros((batch, count)), DType.INT32, "start")
+    steps = site.const(tables.arange(count)[None], DType.INT32, "steps")
+    places = site.const(tables.zeros((batch, count)), DType.INT32, "start")
     places = site.op("Add", places, steps)
     if site.tensor(2) is not None:
         start = site.unsqueeze(site.cast(site.name(2), DType.INT32), [1])
@@ -398,7 +399,7 @@ def tensor_scatter_as_nd(site: Site) -> str:
     if site.text("mode", "linear") == "circular":
         places = site.op("Mod", places, site.const(size, DType.INT32, "size"))
     places = site.unsqueeze(site.cast(places, DType.INT64), [2])
-    rows = site.const(np.arange(batch)[:, None, None].repeat(count, 1), label="rows")
+    rows = site.const(tables.repeat(tables.arange(batch)[:, None, None], count, 1), label="rows")
     whole = site.op("Concat", rows, places, axis=2)
     order = [0, axis, *(index for index in range(1, len(dims)) if index != axis)]
     given = [site.transpose(site.name(at), order) for at in (0, 1)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.writing import BOUNDED, FLOATS, REORDERED, Site, case, data, require, rule
 
 
@@ -135,7 +136,7 @@ def _diagonal(
     others = [at for at in range(len(letters)) if at not in pair]
     x = site.transpose(x, [*others, *pair])
     x = site.reshape(x, [*(sizes[letters[at]] for at in others), size * size])
-    places = site.const(np.arange(size) * (size + 1), label="diagonal")
+    places = site.const(tables.arange(size) * (size + 1), label="diagonal")
     x = site.op("Gather", x, places, axis=len(others))
     return x, "".join(letters[at] for at in others) + letter
 
@@ -228,7 +229,7 @@ def dft_as_product(site: Site) -> str:
 
 def _matrix(size: int, length: int, count: int, parts: int, *, inverse: bool) -> np.ndarray:
     """The matrix from `size` elements of `parts` parts to `count` of two."""
-    angles = 2 * np.pi * np.outer(np.arange(size), np.arange(count)) / length
+    angles = 2 * np.pi * tables.outer(tables.arange(size), tables.arange(count)) / length
     sign = 1 if inverse else -1
     cosines, sines = np.cos(angles), sign * np.sin(angles)
     if inverse:
@@ -275,7 +276,7 @@ def stft_as_convolution(site: Site) -> str:
         length = 0 if window is None else len(window)
     require(0 < length <= dims[1] and step > 0, "the signal has a frame")
     count = length // 2 + 1 if site.integer("onesided", 1) else length
-    angles = 2 * np.pi * np.outer(np.arange(count), np.arange(length)) / length
+    angles = 2 * np.pi * tables.outer(tables.arange(count), tables.arange(length)) / length
     waves = np.concatenate([np.cos(angles), -np.sin(angles)])
     if window is not None:
         require(len(window) == length, "the window has the length of a frame")

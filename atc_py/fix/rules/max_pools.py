@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.parts.windows import (
     PoolAxis,
     pool_axes,
@@ -111,11 +112,11 @@ def max_pool_indices(site: Site) -> Sequence[str]:
     if site.element not in FLOATS:
         parts = site.cast(parts, DType.FLOAT32)
     tap = site.op("ArgMax", parts, axis=3, keepdims=0)
-    first = site.const(np.arange(prod(counts)) * window, label="first")
+    first = site.const(tables.arange(prod(counts)) * window, label="first")
     table = site.const(_table(site, axes).reshape(-1), label="table")
     y = site.op("Gather", table, site.op("Add", tap, first), axis=0)
     if x[0] * x[1] > 1:
-        base = np.arange(x[0] * x[1]).reshape(x[0], x[1], 1) * prod(x[2:])
+        base = tables.arange(x[0] * x[1]).reshape(x[0], x[1], 1) * prod(x[2:])
         y = site.op("Add", y, site.const(base, label="base"))
     return [largest, site.reshape(y, [x[0], x[1], *counts])]
 
@@ -124,7 +125,7 @@ def _table(site: Site, axes: Sequence[PoolAxis]) -> NDArray[np.int64]:
     sizes = [axis.axis.size for axis in axes]
     columns = site.integer("storage_order", 0)
     rank = len(axes)
-    table = np.zeros((1,) * (2 * rank), np.int64)
+    table = tables.zeros((1,) * (2 * rank), np.int64)
     for at, axis in enumerate(axes):
         step = prod(sizes[:at]) if columns else prod(sizes[at + 1 :])
         dims = [1] * (2 * rank)
@@ -192,7 +193,7 @@ def max_unpool_as_scatter(site: Site) -> str:
             dims.append((size - 1) * strides[at] + taps[at] - pads[at] - pads[rank + at])
     require(min(dims) > 0, "the result has elements")
     require(prod(dims) <= _MOST_ELEMENTS, "the result is small enough")
-    zeros = site.const(np.zeros(prod(dims)), site.element, "zeros")
+    zeros = site.const(tables.zeros(prod(dims)), site.element, "zeros")
     values = site.reshape(site.name(0), [-1])
     positions = site.reshape(site.name(1), [-1, 1])
     return site.reshape(site.op("ScatterND", zeros, positions, values), dims)

@@ -335,6 +335,7 @@ def lp_normalization_as_quotient(site: Site) -> str:
     Elements divided by their norm, or by 1 where that is 0.
     """
     site.floats(0, "X")
+    site.require_opset(11)  # before it, Equal is of integers alone
     norm = _NORMS[site.integer("p", 2)]
     size = site.reduce(norm, site.name(0), [site.axis(-1, len(site.dims(0)))])
     empty = site.op("Equal", size, site.scalar(0.0, "zero"))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, centered_codes, dynamic_codes, scaled
 from atc_py.fix.surroundings import ValueReader
 from atc_py.fix.writing import (
@@ -33,7 +34,7 @@ _BYTE = 8
 def unpacked(packed: NDArray[Any], bits: int) -> NDArray[Any]:
     """Return the integers of the last axis, of which each byte holds `8 / bits`, low bits first."""
     require(bits in (2, 4, 8), "2, 4 or 8 bits")
-    shifts = np.arange(_BYTE // bits, dtype=np.uint8) * np.uint8(bits)
+    shifts = tables.arange(_BYTE // bits, dtype=np.uint8) * np.uint8(bits)
     parts: NDArray[Any] = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
     return parts.reshape(*packed.shape[:-1], -1)
 
@@ -72,7 +73,7 @@ def spread(site: Site, position: int, dtype: DType = DType.FLOAT32) -> str:
         return x if not dims else site.reshape(x, [])
     axis = site.axis(1, len(around))
     if block:
-        places = np.arange(around[axis]) // block
+        places = tables.arange(around[axis]) // block
         require(len(dims) == len(around), "blocks have the rank of x")
         return site.op("Gather", x, site.const(places, label="places"), axis=axis)
     require(len(dims) == 1, "parameters have one axis")
@@ -183,7 +184,7 @@ def dynamic_quantize_as_steps(site: Site) -> Sequence[str]:
 
 def _case(*, one_step: bool) -> RuleCase:
     """A case; `one_step` is whether X has one step."""
-    step = ConstInput(np.full(() if one_step else 3, 0.1, np.float32))
+    step = ConstInput(np.array(0.1 if one_step else [0.1] * 3, np.float32))
     zero = ConstInput(np.array(3, np.uint8))
     codes = Fed((2, 3), DType.UINT8)
     numbers = (codes, step, zero, codes, ConstInput(np.array(0.2, np.float32)), zero)
@@ -388,7 +389,7 @@ def gather_block_quantized_as_gather(site: Site) -> str:
         zeros = unpacked(site.constant(_GATHER_ZEROS), bits)[..., : scales.shape[-1]]
     blocks, length = scales.shape[-1], values.shape[-1]
     pads = [(0, 0)] * axis + [(0, blocks * size - length)]
-    grouped = np.pad(values, pads).reshape(*values.shape[:-1], blocks, size)
+    grouped = tables.pad(values, pads).reshape(*values.shape[:-1], blocks, size)
     table = blocks_as_floats(grouped, scales, zeros).reshape(*values.shape[:-1], -1)[..., :length]
     element = site.input(_GATHER_SCALES).dtype
     return site.op("Gather", site.const(table, element, "table"), site.name(1), axis=gather)
@@ -536,6 +537,6 @@ def mat_mul_bnb4_as_product(site: Site) -> str:
     # The high bits of a byte come first.
     codes = np.stack([packed >> 4, packed & 15], axis=-1).reshape(-1)[: rows * count]
     values = np.asarray(_VALUES[kind], np.float32)[codes]
-    scales = np.repeat(site.constant(2).reshape(-1).astype(np.float32), size)[: rows * count]
+    scales = tables.repeat(site.constant(2).reshape(-1).astype(np.float32), size)[: rows * count]
     weights = (values * scales).reshape(count, rows).T
     return site.op("MatMul", site.name(0), site.const(weights, site.element, "weights"))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.parts.unrolled import (
     States,
@@ -379,15 +380,15 @@ def rnn_as_gru(site: Site) -> Sequence[str]:
     require(not site.integer("layout", 0), "the sequence is the first axis")
     require_finite_weights(site)
     ways, size, width = site.shape(1)
-    w = _after_gates(site, site.name(1), np.zeros((ways, 2 * size, width)))
-    r = _after_gates(site, site.name(2), np.zeros((ways, 2 * size, size)))
-    gates = np.repeat([[_CLOSED, _OPEN]], size, axis=-1).repeat(ways, axis=0)
-    own = zeros = site.const(np.zeros((ways, size)), site.element, "zeros")
+    w = _after_gates(site, site.name(1), tables.zeros((ways, 2 * size, width)))
+    r = _after_gates(site, site.name(2), tables.zeros((ways, 2 * size, size)))
+    gates = tables.repeat(tables.repeat(np.array([[_CLOSED, _OPEN]]), size, -1), ways, 0)
+    own = zeros = site.const(tables.zeros((ways, size)), site.element, "zeros")
     recurrent = zeros
     if site.tensor(3) is not None:
         own = site.slice(site.name(3), 1, 0, size)
         recurrent = site.slice(site.name(3), 1, size, 2 * size)
-    idle = site.const(np.zeros((ways, 2 * size)), site.element, "zeros")
+    idle = site.const(tables.zeros((ways, 2 * size)), site.element, "zeros")
     parts = [site.const(gates, site.element, "gates"), own, idle, recurrent]
     b = site.op("Concat", *parts, axis=1)
     inputs = [site.name(0), w, r, b, site.name(4), site.name(5)]

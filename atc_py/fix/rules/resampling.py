@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.parts.windows import H, ImageAxis, W
 from atc_py.fix.writing import (
     BOUNDED,
@@ -74,7 +75,7 @@ def shifted(site: Site, positions: str, by: int) -> str:
 
 def image_numbers(site: Site, count: int) -> str:
     """Write the numbers of `count` images; "" for a single one."""
-    numbers = np.arange(count).reshape(count, 1, 1)
+    numbers = tables.arange(count).reshape(count, 1, 1)
     return site.const(numbers, DType.INT32, "image") if count > 1 else ""
 
 
@@ -138,10 +139,12 @@ def affine_grid_as_product(site: Site) -> str:
     require(apart, "corners are apart")
     lines = []
     for size in sizes[2:]:
-        at = np.arange(size, dtype=np.float64)
+        at = tables.arange(size, dtype=np.float64)
         lines.append(2 * at / max(size - 1, 1) - 1 if corners else (2 * at + 1) / size - 1)
-    places = np.meshgrid(*lines, indexing="ij")[::-1]
-    points = np.stack([*(place.reshape(-1) for place in places), np.ones(places[0].size)], axis=1)
+    places = tables.grid_of(lines)[::-1]
+    points = np.stack(
+        [*(place.reshape(-1) for place in places), tables.ones(places[0].size)], axis=1
+    )
     grid = site.const(points, site.element, "grid")
     moved = site.op("MatMul", grid, site.transpose(site.name(0), [0, 2, 1]))
     return site.reshape(moved, [sizes[0], *sizes[2:], len(lines)])
@@ -178,8 +181,8 @@ def deform_conv_as_gather(site: Site) -> str:
     along: list[Sequence[PixelTap]] = []
     for at, axis in enumerate(axes):
         part = site.reshape(site.slice(offsets, 2, at, at + 1), [lead, places, 1])
-        starts = np.arange(axis.count) * axis.stride - axis.begin
-        there = np.arange(axis.taps) * axis.dilation
+        starts = tables.arange(axis.count) * axis.stride - axis.begin
+        there = tables.arange(axis.taps) * axis.dilation
         dims = [(1, 1), (1, 1)]
         dims[at] = (axis.taps, axis.count)
         (kh, oh), (kw, ow) = dims
@@ -359,7 +362,7 @@ def _pixel(site: Site, position: str, axis: _Axis, padding: str) -> str:
         ends = [site.const(value, DType.INT32, "end") for value in (low, high)]
         return shifted(site, site.op("Clip", position, *ends), -low)
     period = 2 * (axis.size - axis.corners)
-    steps = np.arange(-3, axis.size + 4) % period
+    steps = tables.arange(-3, axis.size + 4) % period
     mirrored = period - steps if axis.corners else period - 1 - steps
     table = np.where(steps < axis.size, steps, mirrored)
     named = site.const(table, DType.INT32, "mirrored")
@@ -450,8 +453,8 @@ def roi_align_as_gather(site: Site) -> str:
     require(regions[0] * prod(count) * x[1] <= _MOST_SAMPLES, "the samples are not too many")
     taps = [_region_taps(site, at, cells[at], samples, x[2 + at]) for at in (0, 1)]
     dims = [(regions[0], count[0], 1), (regions[0], 1, count[1])]
-    ones = site.const(np.ones((1, *count)), site.element, "ones")
-    zeros = site.const(np.zeros((1, *count)), DType.INT32, "zeros")
+    ones = site.const(tables.ones((1, *count)), site.element, "ones")
+    zeros = site.const(tables.zeros((1, *count)), DType.INT32, "zeros")
     places = [regions[0], prod(count), 1]
     spread = [
         [
@@ -491,7 +494,7 @@ def _region_taps(site: Site, at: int, cells: int, samples: int, size: int) -> li
     half = _has_half_pixels(site)
     if half:
         first, last = (site.op("Sub", value, number(0.5)) for value in (first, last))
-    bins = (np.arange(cells * samples) + 0.5) / (cells * samples)
+    bins = (tables.arange(cells * samples) + 0.5) / (cells * samples)
     length = site.op("Sub", last, first)
     length = length if half else site.op("Max", length, number(1))
     span = site.op("Mul", length, site.const(bins[None], site.element))

@@ -123,7 +123,7 @@ def resize_as_gather(site: Site) -> str:
     for axis in axes:
         if axis.is_kept:
             continue
-        y = take(site, y, axis.axis, axis.nearest(mode, rounding).tolist(), axis.size)
+        y = take(site, y, axis.axis, axis.nearest(mode, rounding), axis.size)
     y = with_outside(site, y, axes, mode)
     return site.op("Identity", y) if y == site.name(0) else y
 

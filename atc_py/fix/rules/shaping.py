@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from atc_py.fix import tables
 from atc_py.fix.parts.narrow import require_range
 from atc_py.fix.parts.windows import take
 from atc_py.fix.ranges import INT32
@@ -139,9 +140,9 @@ def _constants(site: Site, dims: Sequence[int], axis: int, count: int, pads: Pad
         return ""
     shape = [*dims[:axis], count, *dims[axis + 1 :]]
     if pads.value is not None and np.prod(shape) <= _MOST:
-        return site.const(np.full(shape, pads.value), site.element, "pads")
+        return site.const(tables.full(shape, pads.value), site.element, "pads")
     if pads.value is not None:
-        one = site.const(np.full([1] * len(shape), pads.value), site.element, "value")
+        one = site.const(tables.full([1] * len(shape), pads.value), site.element, "value")
     else:
         one = site.reshape(site.name(2), [1] * len(shape))
     return site.op("Tile", one, site.const(shape, label="repeats"))
@@ -167,14 +168,14 @@ def pad_as_gather(site: Site) -> str:
     y = site.name(0)
     for axis, size in enumerate(dims):
         begin, end = found.begins[axis], found.ends[axis]
-        there = np.arange(max(-begin, 0), size + min(end, 0))
+        there = tables.arange(max(-begin, 0), size + min(end, 0))
         require(there.size, "elements of X are left")
         most = max(begin, end)
         small = found.mode != "reflect" or most < there.size
         require(small, "the pads of reflect are smaller than the axis")
         mode: Any = _NAMES[found.mode]
-        positions = np.pad(there, (max(begin, 0), max(end, 0)), mode=mode)
-        y = take(site, y, axis, positions.tolist(), size)
+        positions = tables.pad(there, [(max(begin, 0), max(end, 0))], mode)
+        y = take(site, y, axis, positions, size)
     return site.op("Identity", y) if y == site.name(0) else y
 
 
@@ -186,7 +187,7 @@ _IMAGES = 4
     EQUAL,
     case("DepthToSpace", Fed((1, 8, 2, 3), DType.BOOL), blocksize=2, mode="CRD"),
     miss=case("Mish", [2, 3, 4], opset=18),
-    boundary=case("DepthToSpace", Fed((1, 4, 1, 1), DType.BOOL), blocksize=2),
+    boundary=case("DepthToSpace", Fed((1, 4, 2, 2), DType.BOOL), blocksize=2),
 )
 def depth_space_as_transpose(site: Site) -> str:
     """DepthToSpace or SpaceToDepth of a dtype, block or mode that is not listed -> Reshape,
@@ -278,7 +279,7 @@ def eye_like_as_constant(site: Site) -> str:
     result = site.output(0)
     dtype = None if result is None else result.dtype
     require(dtype is not None, "the dtype is known")
-    ones = np.eye(rows, columns, site.integer("k", 0), np.int8)
+    ones = tables.eye(rows, columns, site.integer("k", 0), np.int8)
     return site.const(ones, dtype or DType.FLOAT32, "eye")
 
 
@@ -307,7 +308,7 @@ def trilu_as_where(site: Site) -> str:
     if given is not None and given.const is None:
         return site.op("Where", _computed_mask(site, rows, columns), site.name(0), zero)
     k = int(site.constant(1).reshape(-1)[0]) if given is not None else 0
-    ones = np.ones((rows, columns), np.bool_)
+    ones = tables.ones((rows, columns), np.bool_)
     mask = np.triu(ones, k) if site.integer("upper", 1) else np.tril(ones, k)
     return site.op("Where", site.const(mask, DType.BOOL, "mask"), site.name(0), zero)
 
@@ -315,7 +316,7 @@ def trilu_as_where(site: Site) -> str:
 def _computed_mask(site: Site, rows: int, columns: int) -> str:
     """Write column - row >= k, or <= k, for a diagonal that is known at run time."""
     require_range(site, 1, INT32)
-    steps = site.const(np.arange(columns) - np.arange(rows)[:, None], DType.INT32, "steps")
+    steps = site.const(tables.arange(columns) - tables.arange(rows)[:, None], DType.INT32, "steps")
     k = site.cast(site.name(1), DType.INT32)
     compare = "Less" if site.integer("upper", 1) else "Greater"
     return site.op("Not", site.op(compare, steps, k))
@@ -357,7 +358,7 @@ def cum_prod_as_steps(site: Site) -> str:
     size, back = dims[axis], site.flag("reverse", default=False)
 
     def shifted(x: str, by: int) -> str:
-        ones = site.const(np.ones((*dims[:axis], by, *dims[axis + 1 :])), site.element, "ones")
+        ones = site.const(tables.ones((*dims[:axis], by, *dims[axis + 1 :])), site.element, "ones")
         if by == size:
             return ones
         kept = site.slice(x, axis, by, size) if back else site.slice(x, axis, 0, size - by)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.fix import tables
 from atc_py.fix.parts.windows import SAME
 from atc_py.fix.writing import (
     EQUAL,
@@ -335,7 +336,7 @@ def col2im_as_conv_transpose(site: Site) -> str:
     proved = rank == _IMAGE or (rank == 1 and x[1] == taps)
     require(proved, "two axes, or one with one channel")
     batch = x[0] * (x[1] // taps)
-    weight = site.const(np.eye(taps).reshape(taps, 1, *block), site.element, "weight")
+    weight = site.const(tables.eye(taps).reshape(taps, 1, *block), site.element, "weight")
     y = site.reshape(site.name(0), [batch, taps, *counts])
     y = site.op(
         "ConvTranspose",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import AtcFault, Place, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_TENSOR, FREE_DIMENSION
 from atc_py.frontend.folding.graph import ValueType
-from atc_py.frontend.reading.tensors import dtype_of_element, element_name
+from atc_py.frontend.reading.tensors import dtype_of_element, element_name, size_complaint
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.tensor.shapes import MAX_RANK, format_shape
 
@@ -196,6 +196,12 @@ class _Binder:
         user = f"--input-shape gives {format_shape(given)}"
         if any(wanted < 1 for wanted in given):
             self._report_given(f"dims must be at least 1, but {user}")
+        elif (too_large := size_complaint(declared.element, given)) is not None:
+            self._sink.add(
+                BAD_INPUT_SHAPE.diagnostic(
+                    too_large, place=INPUT_SHAPE_PLACE, help="give the input smaller dims"
+                )
+            )
         if declared.dims is None:
             return
         if len(declared.dims) != len(given):

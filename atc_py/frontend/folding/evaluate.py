@@ -43,6 +43,7 @@ _SLOW = frozenset(
     {
         "Conv",
         "DeformConv",
+        "Erf",
         "GridSample",
         "NonMaxSuppression",
         "RoiAlign",

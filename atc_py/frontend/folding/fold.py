@@ -1,4 +1,7 @@
-"""Constant folding to a fixed point, with a bound on what it may allocate."""
+"""Constant folding to a fixed point, with a bound on what it may allocate.
+
+Over 400 lines because one object folds every kind of node, and holds all to the bounds.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,9 @@ _MAX_ROUNDS = 100
 
 _UNSIZED_LIMIT = 2**20
 """Bytes that a node may read whose result's size depends on values (NonZero, for instance)."""
+
+_COPIES, _COPIES_OF = 2, {"TopK": 8}
+"""Copies of what a node reads and makes that the reference holds at a time, and those of orders."""
 
 _AT_MOST_INPUT = frozenset({"Compress", "NonZero", "NonMaxSuppression", "Unique"})
 """Operators whose result, though of unknown size, is about as large as their inputs at most."""
@@ -317,6 +323,7 @@ class _Folder:
             return known
         types = infer_node(self._graph, node)
         self._check_results(node, types, size)
+        self._check_work(node, size + _bytes_of(types))
         if is_slow(node) and max(size, _bytes_of(types)) > SLOW_LIMIT:
             return None
         arrays = {name: const.numpy() for name, const in consts.items()}
@@ -345,6 +352,17 @@ class _Folder:
                 self._check_size(node, dtype, known.shape, self._limit)
             elif node.op_type not in _AT_MOST_INPUT or size > _UNSIZED_LIMIT:
                 raise _SizeUnknownError
+
+    def _check_work(self, node: WorkNode, size: int) -> None:
+        """Refuse to read and make `size` bytes where the copies of these take too much memory."""
+        work = _COPIES_OF.get(node.op_type, _COPIES) * size
+        if work > self._room:
+            raise FOLD_TOO_LARGE.error(
+                f"computing it takes about {format_size(work)}, the limit is "
+                f"{format_size(self._room)}",
+                place=node.place,
+                help=RAISE_IT,
+            )
 
     def _check_size(self, node: WorkNode, dtype: DType, shape: Shape, limit: int) -> None:
         """Refuse a constant of more bytes than `limit`."""

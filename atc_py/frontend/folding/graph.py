@@ -30,6 +30,7 @@ __all__ = [
     "captured_names",
     "inner_names",
     "inner_nodes",
+    "levels_of",
     "make_nodes",
     "normal_domain",
     "subgraphs",
@@ -153,6 +154,7 @@ class WorkGraph(msgspec.Struct, eq=False):
         declared: types that the file itself states for values.
         types: types by inference, as far as it came.
         kinds: kinds of the values that are not tensors: sequence, map, optional ...
+        held: of tensors that hold the codes of others, the names that those have in the file.
         pinned: types of results that inference cannot work out, found by other means.
         unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
         runs: how often the whole graph has been inferred, which is bounded.
@@ -170,6 +172,7 @@ class WorkGraph(msgspec.Struct, eq=False):
     declared: dict[str, ValueType] = msgspec.field(default_factory=dict)
     types: dict[str, ValueType] = msgspec.field(default_factory=dict)
     kinds: dict[str, str] = msgspec.field(default_factory=dict)
+    held: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     pinned: dict[str, ValueType] = msgspec.field(default_factory=dict)
     unsound: frozenset[WorkNode] = frozenset()
     runs: int = 0
@@ -254,6 +257,12 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) ->
 def normal_domain(domain: str) -> str:
     """Return `domain`, with "" for both names of ONNX's own."""
     return "" if domain == "ai.onnx" else domain
+
+
+def levels_of(node: NodeProto) -> int:
+    """Return how many levels of graphs in graphs a node holds."""
+    inner = (each for graph in subgraphs(node) for each in graph.node)
+    return max((1 + levels_of(each) for each in inner), default=0)
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:

@@ -286,4 +286,5 @@ class _Translator:
             kind = self._graph.kinds.get(name, "")
             return SourceTensor(name, kind, None, settles=name in self._settling)
         element = element_name(known.element) if known.element else ""
-        return SourceTensor(name, element, known.dims, settles=name in self._settling)
+        held = self._graph.held.get(name, ())
+        return SourceTensor(name, element, known.dims, None, name in self._settling, held)

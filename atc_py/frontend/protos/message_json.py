@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
 
+from atc_py.system.json_text import escaped
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
@@ -54,7 +56,7 @@ def message_json(message: Any, dropped: Collection[str] = (), *, enum_names: boo
 
 def json_text(value: Json) -> str:
     """Return the text of mode 1: keys in order, two spaces a level, no line break at the end."""
-    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return escaped(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False))
 
 
 class _Converter:

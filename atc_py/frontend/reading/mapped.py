@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.system.input_files import check_name, check_regular, read_refusal
+from atc_py.system.input_files import check_name, check_regular, note_read, read_refusal
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
@@ -49,6 +49,7 @@ class MappedFile:
         try:
             status = os.fstat(handle)
             check_regular(status.st_mode)
+            note_read(path, status)
             self.size = status.st_size
             self.data: mmap.mmap | bytes = b""
             if self.size:

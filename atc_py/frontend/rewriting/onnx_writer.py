@@ -49,11 +49,13 @@ class Written:
         bytes: size of the model and of the file beside it.
         data: the file beside it; None where there is none.
         nodes: the nodes of its graph, in order and with their final names.
+        sources: the nodes of the graph that it was written from, in the same order.
     """
 
     bytes: int
     data: Path | None
     nodes: tuple[NodeProto, ...] = ()
+    sources: tuple[WorkNode, ...] = ()
 
 
 def write_onnx(  # noqa: PLR0913  (a file and its variations)
@@ -103,7 +105,7 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
     data = data_path(output) if external or message.is_large else None
     if data is not None:
         _refuse_own_data(file, data_path(final or output))
-    return Written(message.save(output, data), data, protos)
+    return Written(message.save(output, data), data, protos, content.nodes)
 
 
 def _refuse_own_data(file: OnnxFile, data: Path) -> None:

@@ -252,6 +252,8 @@ class Match:
         last.set_inputs(inputs)
         for node in (last, *survivors):
             node.origins = merged_origins(*self.nodes, *self.borrowed)
+        for node in survivors:
+            node.output.stands_for = ()  # it computes a step on the way to the last result
         self.dead = [node for node in self.nodes if node not in {last, *survivors}]
         for node in self.dead:
             node.drop_inputs()

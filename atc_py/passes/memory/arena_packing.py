@@ -9,7 +9,6 @@ that reaches the lower bound ends the search.
 from __future__ import annotations
 
 import heapq
-from random import Random
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -26,7 +25,7 @@ _PAIRS_PER_BLOCK = 32
 """Neighbors in time that a block may have on the average for all to be looked at."""
 
 _WORK, _ROUNDS = 100_000, 64
-"""Pairs of blocks that one repair of an order may look at, and repairs of an order."""
+"""Pairs of blocks that the repairs of an order may look at in all, and repairs of an order."""
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -102,8 +101,6 @@ def _attempts(spans: Sequence[Span], bound: int) -> Iterator[Sequence[int]]:
         yield place(sizes, order, conflicts)
     for order in found:
         yield from _repaired(sizes, order, conflicts, bound)
-    for order in found:
-        yield from _shaken(sizes, order, conflicts, bound)
 
 
 def _repaired(
@@ -120,31 +117,6 @@ def _repaired(
         for block in high:
             urgency[block] += 1
         order = sorted(order, key=lambda block: (-urgency[block], ranks[block]))
-
-
-def _shaken(
-    sizes: Sequence[int], order: list[int], conflicts: Conflicts, bound: int
-) -> Iterator[Sequence[int]]:
-    """Yield packings of a random walk that replaces blocks beyond the bound earlier.
-
-    A step that makes the arena larger is taken back. The same blocks give the same walk.
-    """
-    chance = Random(len(order))  # noqa: S311  (a walk, not a secret)
-    offsets = place(sizes, order, conflicts)
-    peak = _peak(sizes, offsets)
-    for _ in range(_WORK // max(1, conflicts.count + len(sizes))):
-        high = [block for block in order if offsets[block] + sizes[block] > bound]
-        if not high:
-            return
-        moved = high[chance.randrange(len(high))]
-        step = [block for block in order if block != moved]
-        step.insert(chance.randrange(len(order)), moved)
-        one, other = chance.randrange(len(order)), chance.randrange(len(order))
-        step[one], step[other] = step[other], step[one]
-        found = place(sizes, step, conflicts)
-        yield found
-        if (reached := _peak(sizes, found)) <= peak:
-            order, offsets, peak = step, found, reached
 
 
 def _peak(sizes: Sequence[int], offsets: Sequence[int]) -> int:

@@ -143,11 +143,13 @@ def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
     layer.set_inputs(_inputs(graph, found, context))
     layer.attributes.pop("offset_x", None)
     layer.output.type = layer.output.type.with_dtype(DType.FLOAT16)
+    relu = bool(dequant.attributes.get("relu_flag", False))
+    layer.output.stands_for = () if relu else dequant.output.stands_for  # it was sums of codes
     if layer.origins:
         context.decisions.rolled_back[layer.origins[0]] = _reason(found.channels)
     layer.origins = tuple(dict.fromkeys((*layer.origins, *dequant.origins)))
     result, name = layer.output, dequant.output.name
-    if dequant.attributes.get("relu_flag", False):
+    if relu:
         typed = [(f"{name}.relu", result.type)]
         result = graph.add_node("Relu", [result], typed, {}, dequant.origins).output
     result = _cast(graph, result, dequant.output.type.dtype, context, found.channels)

@@ -105,5 +105,6 @@ class Judge(msgspec.Struct, frozen=True):
 
 def judge_of(options: CheckOptions | CompileOptions, soc: Soc, specs: Library) -> Judge:
     """Return the operator list, and the conditions under which models are judged by it."""
-    conditions = Conditions(options.precision_mode, soc, options.precision.cann)
+    chosen = options.precision
+    conditions = Conditions(options.precision_mode, soc, chosen.cann, strict=chosen.strict_list)
     return Judge(conditions, specs, options.precision.quant_bias)

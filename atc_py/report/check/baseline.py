@@ -116,10 +116,10 @@ def read_baseline(path: Path) -> Baseline:
 
 def _decoded_parts(path: Path) -> _Report:
     """Return the parts of the file that matter."""
-    data = read_bytes(path, _MOST_BYTES).removeprefix(BOM_UTF8)
+    data = read_bytes(path, _MOST_BYTES, own=True).removeprefix(BOM_UTF8)
     try:
         return msgspec.json.decode(data, type=_Report)
-    except ValueError as error:
+    except (ValueError, msgspec.MsgspecError) as error:
         raise _not_a_report(path, str(error)) from error
     except RecursionError as error:
         raise _not_a_report(path, "it is nested too deeply") from error

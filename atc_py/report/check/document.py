@@ -52,7 +52,7 @@ class Found(_Part, frozen=True, kw_only=True):
         fingerprint: stays the same when the same fault is found again, even with another value.
         code: `ATC4012`.
         name: the code's name, `attr-out-of-range`.
-        level: error, unknown, parser, rewrite, aicpu or accuracy.
+        level: error, unknown, parser, list, rewrite, aicpu or accuracy.
         rule: what names the rule across versions, `Conv/attr_each_in_range/strides`.
         source: file and line where the rule stands.
         node: position in the file's graph; nodes of subgraphs have their outer node's.
@@ -66,7 +66,7 @@ class Found(_Part, frozen=True, kw_only=True):
         message: all three in one sentence.
         help: how to fix it.
         known: the baseline has it.
-        taken_by: other operator lists by whose rules the node has no error.
+        taken_by: other operator lists by which the node has no error and compiles.
         fixed_by: the rules of `atc-py fix`, of a deviation of CANN of `atc-py fix --for cann`, that
             rewrite the node so that the finding is gone, and before them the option that chooses
             another branch.
@@ -138,7 +138,7 @@ class Biases(_Part, frozen=True, kw_only=True):
 
 
 class OtherList(_Part, frozen=True, kw_only=True):
-    """Verdict of another operator list on a model with errors, by its rules alone.
+    """Verdict of another operator list on a model with errors, as far as a conversion would come.
 
     Attributes:
         name: of the list.
@@ -155,12 +155,13 @@ class Note(_Part, frozen=True, kw_only=True):
     """Remark on a model beside its findings: it changes no verdict, count or exit status.
 
     Attributes:
-        name: of the kind of remark: kept, of operators that newer pages of the list do not have.
+        name: of the kind of remark: kept, of operators that newer pages of the list do not have;
+            newer, of operators with nodes that a later list alone takes.
         operators: the operators that it is about.
         text: the remark in words.
     """
 
-    name: Annotated[str, msgspec.Meta(extra_json_schema={"enum": ["kept"]})]
+    name: Annotated[str, msgspec.Meta(extra_json_schema={"enum": ["kept", "newer"]})]
     operators: tuple[str, ...]
     text: str
 
@@ -211,7 +212,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
     Attributes:
         path: the file, as the user gave it.
         name: the graph's name.
-        verdict: error, unknown, parser, rewrite, aicpu, accuracy or supported.
+        verdict: error, unknown, parser, list, rewrite, aicpu, accuracy or supported.
         counts: findings of each level; faults are errors.
         node_counts: nodes of each verdict.
         opsets: imported version of each domain.
@@ -289,7 +290,7 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
         counts: findings of each level in all models.
         baseline: how the findings compare with a baseline; null where none was given.
         models: in the order of the call.
-        operator_list: name of the list that the models were compared with.
+        operator_list: name of the list that the models were compared with, or any.
         cann: generation of CANN whose deviations from ONNX are reported.
     """
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fix_command"]
 
+_FLAGS = frozenset({"only_atc_passes", "strict_list"})
 _ELSEWHERE = frozenset({"input_shape", "operator_list"})
 _GENERIC = "sim"
 
@@ -37,7 +38,7 @@ def fix_command(report: CheckReport, path: str, advice: FixAdvice) -> str:
         if name in _ELSEWHERE:
             continue
         option = f"--{name.replace('_', '-')}"
-        words += [option] if name == "only_atc_passes" else [option, value]
+        words += [option] if name in _FLAGS else [option, value]
     if advice.input_shape:
         words += ["--input-shape", advice.input_shape]
     for each in bind_options(advice.bind):

@@ -28,7 +28,8 @@ from atc_py.report.check.document import (
     Tool,
 )
 from atc_py.report.check.fix_command import fix_command
-from atc_py.report.check.words import kept_text
+from atc_py.report.check.words import kept_text, newer_text
+from atc_py.spec.lists import find_list
 from atc_py.system.json_text import format_json
 from atc_py.target import socs
 
@@ -165,11 +166,16 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
 
 
 def _notes(report: CheckReport, check: ModelCheck, language: str) -> tuple[Note, ...]:
-    """Return the remark on operators that the list keeps; none where there are none."""
-    if not check.kept:
-        return ()
-    text = kept_text(check.kept, report.operator_list).in_language(language)
-    return (Note(name="kept", operators=check.kept, text=text),)
+    """Return remarks on operators that the list keeps, and on nodes that later lists alone take."""
+    notes = []
+    if check.kept:
+        text = kept_text(check.kept, report.operator_list).in_language(language)
+        notes.append(Note(name="kept", operators=check.kept, text=text))
+    for name, operators in check.newer.items():
+        release = find_list(name).release
+        text = newer_text(name, release, operators).in_language(language)
+        notes.append(Note(name="newer", operators=tuple(sorted(operators)), text=text))
+    return tuple(notes)
 
 
 def _remedy(report: CheckReport, check: ModelCheck) -> Remedy | None:

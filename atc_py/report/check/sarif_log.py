@@ -31,6 +31,7 @@ _LEVELS = {
     Standing.ERROR: "error",
     Standing.UNKNOWN: "warning",
     Standing.PARSER: "warning",
+    Standing.LIST: "warning",
     Standing.AICPU: "warning",
     Standing.ACCURACY: "warning",
     Standing.REWRITE: "note",

@@ -14,7 +14,7 @@ from atc_py.report.escape import visible
 from atc_py.spec.deviations import Certainty
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from atc_py.report.check.document import Candidates, CheckDocument, CheckedModel, Found
 
@@ -28,6 +28,7 @@ __all__ = [
     "fix_hint",
     "kept_text",
     "lists_text",
+    "newer_text",
     "node_text",
     "observed_text",
     "shape_option",
@@ -38,6 +39,7 @@ LEVELS = {
     Standing.ERROR: Words("error", "错误"),
     Standing.UNKNOWN: Words("unknown", "待定"),
     Standing.PARSER: Words("parser", "解析器"),
+    Standing.LIST: Words("list", "清单"),
     Standing.REWRITE: Words("rewrite", "改写"),
     Standing.AICPU: Words("aicpu", "AI CPU"),
     Standing.ACCURACY: Words("accuracy", "精度"),
@@ -50,13 +52,14 @@ COLUMNS = {
     Standing.ACCURACY: Words("accuracy", "精度"),
     Standing.AICPU: Words("AI CPU", "AI CPU"),
     Standing.REWRITE: Words("rewritten", "改写"),
+    Standing.LIST: Words("off the list", "超出清单"),
     Standing.PARSER: Words("parser", "解析器"),
     Standing.UNKNOWN: Words("unknown", "待定"),
     Standing.ERROR: Words("unsupported", "不支持"),
 }
 """Headings of counts of nodes, the best first."""
 
-_BUSY = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
+_BUSY = (Standing.LIST, Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
 """Levels that a verdict mentions in addition to errors."""
 
 HEADINGS = {
@@ -105,6 +108,7 @@ CERTAINTIES = {
 """Grounds of what is said of CANN."""
 
 _TAILS = {
+    Standing.LIST: Words("{n} taken against the list", "{n} 个超出清单但板卡可用"),
     Standing.REWRITE: Words("{n} rewritten", "{n} 个需改写"),
     Standing.AICPU: Words("{n} on the AI CPU", "{n} 个在 AI CPU 上运行"),
     Standing.ACCURACY: Words("{n} with other accuracy", "{n} 个精度可能有偏差"),
@@ -224,6 +228,17 @@ def kept_text(operators: Sequence[str], list_name: str) -> Words:
         f"because quantizers and exporters still write {'it' if one else 'them'}",
         f"{list_name} 的最新页面已不再列出 {'、'.join(operators)}；"
         "因量化工具与导出器仍会生成，本清单沿用其早期规格",
+    )
+
+
+def newer_text(list_name: str, release: str, operators: Mapping[str, int]) -> Words:
+    """Return `3 nodes (GridSample, Mish) are on the list cann-9.0 alone: CANN 9.0 takes them, ...`."""
+    count, names = sum(operators.values()), sorted(operators)
+    one = count == 1
+    return Words(
+        f"{_nodes(count)} ({', '.join(names)}) {'is' if one else 'are'} taken by the list {list_name} "
+        f"alone: {release} takes {'it' if one else 'them'}, earlier releases may not",
+        f"{count} 个节点（{'、'.join(names)}）仅 {list_name} 清单可用：{release} 支持，更早的版本未必支持",
     )
 
 

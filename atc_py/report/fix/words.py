@@ -119,6 +119,7 @@ def verdict_texts(done: Fixing, language: str) -> tuple[str, str]:
 
 _ACCEPTED = {
     Standing.UNKNOWN: Words("not decided", "无法判定"),
+    Standing.LIST: Words("supported, nodes are taken against the list", "支持（部分节点超出清单）"),
     Standing.REWRITE: Words("supported, nodes are rewritten on the way", "支持（部分节点需改写）"),
     Standing.AICPU: Words("supported, nodes run on the AI CPU", "支持（部分节点在 AI CPU 上运行）"),
     Standing.ACCURACY: Words(

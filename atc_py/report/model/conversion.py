@@ -81,6 +81,7 @@ def _summary(done: Conversion) -> Table:
         ("precision mode", facts.precision_mode),
         ("engines (nodes)", engines),
         ("passes (changes)", changed or spoken("none")),
+        *_newer_rows(done),
         *quantized_rows(done.check),
         *bias_rows(bias_json(facts.bias_convention)),
         ("launches", _launches_text(facts)),
@@ -92,6 +93,14 @@ def _summary(done: Conversion) -> Table:
         ("output", f"{done.output} ({format_bytes(done.file_bytes)})"),
     )
     return Table("Result", ("", ""), rows)
+
+
+def _newer_rows(done: Conversion) -> list[tuple[str, str]]:
+    """Return the nodes that a later list alone takes, a row a list."""
+    return [
+        (f"{name} alone takes", ", ".join(f"{op} {n}" for op, n in sorted(operators.items())))
+        for name, operators in done.check.newer.items()
+    ]
 
 
 def _launches_text(facts: Facts) -> str:

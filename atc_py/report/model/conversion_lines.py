@@ -22,6 +22,7 @@ _WARNED = {
     Standing.ERROR: "unsupported",
     Standing.UNKNOWN: "not decided",
     Standing.PARSER: "that CANN's parser refuses",
+    Standing.LIST: "taken against the list",
     Standing.ACCURACY: "with other accuracy",
 }
 """Levels of findings that may need action; the others are for information."""
@@ -69,6 +70,8 @@ def _warnings(done: Conversion) -> str:
     if own := len(done.warnings):
         warned.insert(0, f"{own} {'warning' if own == 1 else 'warnings'}")
     informed = [f"{counts[each]} {text}" for each, text in _INFORMED.items() if each in counts]
+    for name, operators in done.check.newer.items():
+        informed.append(f"{sum(operators.values())} taken by {name} alone")
     parts = [_listed(warned) if warned else spoken("none")]
     if informed:
         parts.append(spoken(f"for information: {_listed(informed)}"))

@@ -33,6 +33,7 @@ _TITLES = {
     "versions": Words("Versions of ONNX", "ONNX 版本"),
     "notes": Words("Notes", "说明"),
     "file": Words("Specification: ", "规格文件："),
+    "also": Words("Nodes may be taken by another list, too: ", "节点也可由其他清单接受："),
     "opsets": Words("Opsets: ", "Opset 版本："),
     "unpublished": Words("Not published (it does not compile)", "未公开（不可编译）"),
     "restated": Words("Restated at a listed opset from opset ", "可按清单版本重写的最早 opset："),
@@ -41,13 +42,16 @@ _TITLES = {
 }
 
 
-def operator_lines(spec: OpSpec, history: SchemaHistory, language: str = "en") -> list[str]:
+def operator_lines(
+    spec: OpSpec, history: SchemaHistory, language: str = "en", also: Sequence[str] = ()
+) -> list[str]:
     """Return everything about an operator, in at most 100 columns.
 
     Args:
         spec: the operator.
         history: ONNX's operators through their versions.
         language: of the text, one of LANGUAGES.
+        also: further lists that may take its nodes.
     """
 
     def said(words: Words) -> str:
@@ -58,6 +62,9 @@ def operator_lines(spec: OpSpec, history: SchemaHistory, language: str = "en") -
     lines = [f"{spec.op} ({spec.group})", *_paragraph(said(summary))]
     lines += ["", f"{said(_TITLES['opsets'])}{opsets}"]
     lines.append(f"{said(_TITLES['file'])}{spec.file_name}")
+    if also:
+        names = ", ".join(also)
+        lines.append(f"{said(_TITLES['also'])}{names} (--list)")
     if spec.listed_as is not None:
         lines.append(f"{said(_TITLES['listed_as'])}{spec.listed_as}")
     if spec.restated_since > 1:

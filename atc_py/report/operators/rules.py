@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py.check.condition_words import when_words, with_condition
+from atc_py.check.evidence import evidence_words
 from atc_py.check.findings import Standing
 from atc_py.check.sentences import sentence
 from atc_py.diag import SEMICOLON, Words
@@ -43,7 +44,7 @@ def operand_words(spec: OpSpec, operand: OperandSpec) -> Words:
         facts.append(Words("optional", "可选"))
     if operand.variadic:
         facts.append(Words("variadic", "个数可变"))
-    return SEMICOLON.join([*facts, *_standing(operand)])
+    return SEMICOLON.join([*facts, *_standing(operand), *_sureness(operand)])
 
 
 def attribute_words(row: AttributeSpec) -> Words:
@@ -58,7 +59,7 @@ def attribute_words(row: AttributeSpec) -> Words:
     facts += [*_defaults(row), *_attribute_bounds(row)]
     if row.otherwise is not Level.ERROR and row.supported:
         facts.append(Words("otherwise ", "否则") + _consequence(row.otherwise, row.rewrite))
-    return SEMICOLON.join([*facts, *_standing(row)])
+    return SEMICOLON.join([*facts, *_standing(row), *_sureness(row)])
 
 
 def rule_words(spec: OpSpec, rule: Rule) -> Words:
@@ -68,7 +69,21 @@ def rule_words(spec: OpSpec, rule: Rule) -> Words:
         text = with_condition(text, when_words(rule.when))
     follows = _consequence(rule.level, rule.rewrite)
     text += Words("; else ", "；否则") + follows
+    text = SEMICOLON.join([text, *_sureness(rule)])
     return text + Words.same(f" [{spec.place_of(rule.line)}]")
+
+
+def _sureness(row: AttributeSpec | OperandSpec | Rule) -> list[Words]:
+    """Return the words on a rule that is more or less sure than that the list states it."""
+    facts: list[Words] = []
+    if row.proven is not None:
+        facts.append(Words(f"proven ({row.proven})", f"源码可证实（{row.proven}）"))
+    if row.contradicted is not None:
+        facts.append(
+            Words("contradicted: boards take ", "有反证：板卡可用 ")
+            + evidence_words(row.contradicted)
+        )
+    return facts
 
 
 def _consequence(level: Level, rewrite: str | None) -> Words:
@@ -98,6 +113,10 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
     }
     if rule.when is not None:
         found["when"] = when_words(rule.when).as_json()
+    if rule.proven is not None:
+        found["proven"] = rule.proven
+    if rule.contradicted is not None:
+        found["contradicted"] = evidence_words(rule.contradicted).as_json()
     if rule.rewrite is not None:
         words = REWRITES.get(rule.rewrite, Words("", ""))
         found["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}

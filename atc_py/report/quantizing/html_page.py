@@ -53,7 +53,7 @@ def quantization_html(done: FloatQuantization) -> str:
             ("executor", done.executor),
             *gains_rows(done),
         ],
-        findings=done.warnings,
+        findings=[each.as_json() for each in done.warnings],
         tables=[each.spoken().visible() for each in tables],
         curve=[] if searched is None else _curve(searched),
         curve_size=(f"{_CURVE_WIDTH:.0f}", f"{_CURVE_HEIGHT:.0f}"),

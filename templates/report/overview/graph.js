@@ -7,7 +7,7 @@ const KINDS = [
   [/quant/i, 3, "quant"], [/cast|trans|reshape|flatten|squeeze|concat|split|slice|gather|pad|expand|shape|tile|stride/i, 1, "move"],
 ];
 const KIND_WORDS = { matmul: ["products", "矩阵运算"], reduce: ["norms, reductions", "归一与归约"], quant: ["quantization", "量化"], move: ["moves", "数据搬运"], rest: ["other", "其他"] };
-const LEVEL_HUES = { error: 4, unknown: 6, parser: 1, rewrite: 3, aicpu: 9, accuracy: 5, "": 2 };
+const LEVEL_HUES = { error: 4, unknown: 6, parser: 1, list: 7, rewrite: 3, aicpu: 9, accuracy: 5, "": 2 };
 
 function kindOf(op) {
   const found = KINDS.find(([pattern]) => pattern.test(op));

@@ -1,5 +1,5 @@
 // The document, decoded: nodes of both graphs with their values, links, kernels, layers and findings.
-const LEVELS = ["error", "unknown", "parser", "rewrite", "aicpu", "accuracy"];
+const LEVELS = ["error", "unknown", "parser", "list", "rewrite", "aicpu", "accuracy"];
 
 class Model {
   constructor(data) {

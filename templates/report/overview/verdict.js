@@ -61,7 +61,7 @@ function worstOutput(data) {
 }
 
 function nodeBar(check) {
-  const colors = { supported: "--good", accuracy: "--s5", aicpu: "--s3", rewrite: "--s0", parser: "--warn", unknown: "--warn", error: "--bad" };
+  const colors = { supported: "--good", accuracy: "--s5", aicpu: "--s3", rewrite: "--s0", parser: "--warn", list: "--warn", unknown: "--warn", error: "--bad" };
   const all = Object.values(check.node_counts).reduce((sum, each) => sum + each, 0);
   if (!all) return "";
   const parts = Object.keys(colors).filter((level) => check.node_counts[level]);

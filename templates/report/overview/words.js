@@ -64,7 +64,7 @@ const WORDS = {
   outputs_pass: ["Outputs pass", "输出通过"], device_stopped: ["The device stopped", "设备已停止"],
   gear: ["Gear", "档位"], gears_side: ["Gears side by side", "各档位对比"], models_side: ["Models side by side", "各模型对比"], no_time: ["not estimated", "未预估"],
   fusions: ["Why not fused: what each pass found", "为何未融合：各 Pass 的结果"], pass: ["Pass", "Pass"], atc_name: ["ATC's name", "ATC 名称"], matched: ["Matched", "匹配"], rewritten: ["Rewritten", "改写"], near: ["Nearest miss", "最接近的未命中"],
-  line: ["Line", "行"], l_error: ["error", "错误"], l_unknown: ["unknown", "待定"], l_parser: ["parser", "解析器"], l_rewrite: ["rewrite", "改写"], l_aicpu: ["AI CPU", "AI CPU"], l_accuracy: ["accuracy", "精度"],
+  line: ["Line", "行"], l_error: ["error", "错误"], l_unknown: ["unknown", "待定"], l_parser: ["parser", "解析器"], l_list: ["list", "清单"], l_rewrite: ["rewrite", "改写"], l_aicpu: ["AI CPU", "AI CPU"], l_accuracy: ["accuracy", "精度"],
   e_aicore: ["AI Core", "AI Core"], e_aicpu: ["AI CPU", "AI CPU"], e_local: ["no kernel", "无需核"],
   largest: ["largest", "最大数"], "least normal": ["least normal", "最小正规数"], least: ["least", "最小数"], in_weights: ["in the weights", "在权重中"], on_chip: ["on chip", "片上"], bind: ["input", "输入"],
 };

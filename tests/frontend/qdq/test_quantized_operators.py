@@ -248,11 +248,36 @@ def test_convinteger_is_exact(
     assert ours.tolist() == np.einsum("nchwij,ocij->nohw", taps, real).tolist()
 
 
-def test_sums_of_codes_with_several_zero_points_stay(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("a", "b"), [(U8, U8), (U8, I8), (I8, U8), (I8, I8)])
+@pytest.mark.parametrize("constants", ["", "a", "b"])
+def test_matmulinteger_with_a_zero_point_per_column_is_exact(
+    tmp_path: Path, a: npt.DTypeLike, b: npt.DTypeLike, constants: str
+) -> None:
+    """ONNX's reference takes the zero points away as numpy broadcasts them."""
+    from tests.end_to_end import run_with_atc_py
+
+    for left, right, zeros in (([3, 4], [4, 2], [2]), ([2, 3, 4], [2, 4, 5], [1, 1, 5])):
+        s = Sketch()
+        data = {"a": numbers(tuple(left), a), "b": numbers(tuple(right), b, 1)}
+        feeds = {name: codes for name, codes in data.items() if name not in constants}
+        names = [
+            s.input(name, list(codes.shape), codes.dtype)
+            if name in feeds
+            else s.weight(codes, codes.dtype)
+            for name, codes in data.items()
+        ]
+        zero = numbers(tuple(zeros), b, 2)
+        s.output(s.op("MatMulInteger", *names, s.weight(5, a), s.weight(zero, b), to="y"), I32)
+        exact = (data["a"].astype(np.int64) - 5) @ (data["b"].astype(np.int64) - zero)
+        ours = run_with_atc_py(s.model(), feeds, tmp_path)["y"]
+        assert ours.tolist() == exact.tolist()
+
+
+def test_sums_of_codes_with_a_zero_point_per_row_stay(tmp_path: Path) -> None:
     s = Sketch()
     w = s.weight(numbers((12, 3), U8), U8)
-    inputs = [s.input("a", [5, 12], U8), w, s.weight(0, U8), s.weight([1, 2, 3], U8)]
-    s.output(s.op("MatMulInteger", *inputs, to="y"), I32)
+    zeros = s.weight([1, 2, 3, 4, 5], U8), s.weight(0, U8)
+    s.output(s.op("MatMulInteger", s.input("a", [5, 12], U8), w, *zeros, to="y"), I32)
     view = s.view(tmp_path)
     assert [node.op_type for node in view.nodes] == ["MatMulInteger"]
     (reported,) = view.quantized

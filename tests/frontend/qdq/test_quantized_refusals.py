@@ -112,6 +112,31 @@ def rows_of_data(s: Sketch) -> str:
     return s.dq(y, 1.0, 0, U8)
 
 
+def by_channel(s: Sketch, weights: tuple[int, ...]) -> str:
+    return s.dq(s.weight(np.ones(weights), I8), [0.5, 0.25, 0.5, 1.0], [0] * 4, axis=-1)
+
+
+def open_rows(s: Sketch) -> str:
+    return s.op("MatMul", data(s, ("n", "m", 3)), by_channel(s, (3, 4)))
+
+
+def no_rows(s: Sketch) -> str:
+    return s.op("MatMul", data(s, (0, "m", 3)), by_channel(s, (3, 4)))
+
+
+def stacked_channels(s: Sketch) -> str:
+    return s.op("MatMul", data(s, (2, 4, 3)), by_channel(s, (2, 3, 4)))
+
+
+def open_sums(s: Sketch) -> str:
+    return s.op("MatMul", data(s, (2, "k"), zero=1), s.qdq(s.input("v", ("k", 3)), 0.5, 1))
+
+
+def unknown_axes(s: Sketch) -> str:
+    x = s.op("Reshape", s.input("x", (2, 3)), s.input("dims", ("r",), np.int64))
+    return s.op("MatMul", s.qdq(x, 0.5, 1), s.qdq(s.input("v", (3, 4)), 0.5, 1))
+
+
 CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "unquantized data": (unquantized_data, "its data is not quantized"),
     "data by channel": (data_by_channel, "its data is quantized per channel"),
@@ -130,6 +155,15 @@ CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "vector": (vector, "one of its operands is a vector"),
     "vector by stack": (vector_by_stack, "one of its operands is a vector"),
     "rows of data": (rows_of_data, "its data is quantized per channel"),
+}
+
+
+OPEN: dict[str, tuple[Callable[[Sketch], str], str]] = {
+    "open rows": (open_rows, "more than one dim of its result is open"),
+    "no rows": (no_rows, "its result has no elements"),
+    "stacked channels": (stacked_channels, "a scale per channel and are no matrix"),
+    "open sums": (open_sums, "its zero points are summed up over a dim that is open"),
+    "unknown axes": (unknown_axes, "it is not known how many axes"),
 }
 
 
@@ -307,3 +341,16 @@ def test_what_can_be_folded_by_other_means_is_folded(tmp_path: Path) -> None:
     table = s.op("DequantizeLinear", codes, scales, axis=1, block_size=2)
     s.output(s.op("Add", s.qdq(s.input("x", (1, 4)), 0.5), table))
     assert operators(s.source(tmp_path)) == ["AscendQuant", "AscendAntiQuant", "Add"]
+
+
+@pytest.mark.parametrize("case", OPEN)
+def test_product_of_open_operands_is_told_which_dims_are_not_known(
+    case: str, tmp_path: Path
+) -> None:
+    make, reason = OPEN[case]
+    s = Sketch()
+    s.output(make(s))
+    onnx.save(s.model(), tmp_path / "n.onnx")
+    done = atc_py.quantize_model(tmp_path / "n.onnx", tmp_path / "o.onnx")
+    reasons = [each.reason.en for each in done.nodes if each.op_type == "MatMul" and each.reason]
+    assert [reason in each for each in reasons] == [True], reasons

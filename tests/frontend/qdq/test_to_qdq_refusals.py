@@ -36,6 +36,41 @@ node = helper.make_node
 FLOAT = onnx_files.FLOAT
 
 
+# Operators on codes ----------------------------------------------------------------------------
+
+WRITTEN = "Relu Abs Clip Identity Transpose Flatten GlobalMaxPool ReduceMax Max Min Concat MaxPool"
+REFUSED = "AveragePool GlobalAveragePool Sigmoid ReduceMean ReduceSum Sum Softmax ArgMax Shape Not"
+ATTRIBUTES: dict[str, dict[str, Any]] = {"MaxPool": {"kernel_shape": [2, 2]}, "Concat": {"axis": 1}}
+ATTRIBUTES["AveragePool"] = ATTRIBUTES["MaxPool"]
+
+
+def on_codes(op: str, opset: int) -> onnx.ModelProto:
+    """Return an operator between AscendQuant and AscendAntiQuant."""
+    reads = ["q", "r"] if op in {"Add", "Max", "Min", "Concat", "Sum"} else ["q"]
+    nodes = [
+        node("AscendQuant", ["x"], ["q"], scale=16.0, offset=3.0),
+        node("AscendQuant", ["x"], ["r"], scale=16.0, offset=3.0),
+        node(op, reads, ["c"], **ATTRIBUTES.get(op, {})),
+        node("AscendAntiQuant", ["c"], ["y"], scale=1 / 16, offset=3.0),
+    ]
+    return onnx_files.model(nodes, {"x": (FLOAT, [1, 4, 4, 4])}, ["y"], opsets={"": opset})
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+def test_operators_on_codes_are_written_so_that_they_run(opset: int, tmp_path: Path) -> None:
+    x = (np.random.default_rng(1).integers(-64, 64, (1, 4, 4, 4)) / 16).astype(np.float32)
+    for op in WRITTEN.split():
+        result = run_with_onnxruntime(rewritten(on_codes(op, opset), tmp_path), {"x": x})["y"]
+        if op == "MaxPool":
+            windows = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (2, 3))
+            np.testing.assert_array_equal(result, windows.max((-1, -2)))
+
+
+@pytest.mark.parametrize("op", REFUSED.split())
+def test_operators_that_onnx_has_not_on_codes_are_refused(op: str, tmp_path: Path) -> None:
+    onnx_files.fails(lambda: rewritten(on_codes(op, 11), tmp_path), NO_QDQ_FORM)
+
+
 # Refusals ---------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,9 @@ __all__ = ["build_program", "check_model"]
 _COMPARED = 1024
 """Bytes of numbers up to which nodes are compared by them."""
 
+_TRIALS = (2, 3)
+"""Numbers that stand for dims that only the run knows."""
+
 
 def build_program(model: LoadedModel, *, merged: bool = True, moves: bool = False) -> Program:
     """Check `model` and make it ready to run.
@@ -305,6 +308,7 @@ def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
         True if they can be inferred; before the run dims may be open and numbers unknown.
     """
     if any(tensor.is_open for tensor in node.present):
+        _check_open_types(node, kernel)
         return False
     try:
         implied = kernel.types(node)
@@ -318,3 +322,26 @@ def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
         declared = ", ".join(str(facts) for facts in node.outputs)
         raise NodeError(f"the result is {wanted}, but declared is {declared}")
     return True
+
+
+def _check_open_types(node: NodeFacts, kernel: Kernel) -> None:
+    """Check the declared output types of a node some of whose dims only the run knows.
+
+    Dtypes and ranks follow whatever these dims are, and so do dims that two trials give alike.
+    """
+    trials = []
+    for number in _TRIALS:
+        inputs = tuple([facts and facts.with_open(number) for facts in node.inputs])
+        outputs = tuple([facts.with_open(number) for facts in node.outputs])
+        try:
+            trials.append(
+                kernel.types(msgspec.structs.replace(node, inputs=inputs, outputs=outputs))
+            )
+        except (NodeError, ValueError):
+            return  # the dims that the run has may well fit
+    for first, second, declared in zip(*trials, node.outputs, strict=True):
+        fixed = zip(first.dims, second.dims, strict=True)
+        dims = tuple([one if one == other else None for one, other in fixed])
+        implied = TensorFacts(first.dtype, dims)
+        if not implied.may_be(declared):
+            raise NodeError(f"the result is {implied}, but declared is {declared}")

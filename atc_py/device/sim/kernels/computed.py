@@ -84,6 +84,7 @@ def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
     """Return the size of the new axis."""
+    axes_of((node.integer("axis"),), node.x.rank + 1)
     depth = _numbers(node, 1)
     if len(depth) != 1:
         raise NodeError(f"depth must be one number, found {list(depth)}")

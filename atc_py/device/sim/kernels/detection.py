@@ -146,6 +146,7 @@ def _suppression_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_float(boxes)
     require_rank(boxes, 3, "boxes")
     require_rank(scores, 3, "scores")
+    one_dtype((boxes, scores))
     if boxes.shape[2] != 4 or (boxes.shape[0], boxes.shape[1]) != scores.shape[::2]:  # noqa: PLR2004  (corners)
         raise NodeError(f"boxes {boxes} and scores {scores} do not go together")
     for position in (2, 3, 4):
@@ -190,6 +191,8 @@ def _chosen(call: Call) -> list[tuple[int, int, int]]:
     boxes, scores = call.x, call.input(1)
     most = int(_number(call, 2, 0))
     threshold, least = _number(call, 3, 0.0), _optional_number(call, 4)
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"iou_threshold must be in [0, 1], found {threshold}")
     found: list[tuple[int, int, int]] = []
     for image in range(len(boxes)):
         corners = _corners(boxes[image], centered=call.node.integer("center_point_box") == 1)

@@ -65,10 +65,11 @@ def read_activations(
     if unknown:
         raise NodeError(f"no activation is called {unknown[0]!r}; known are {', '.join(_TABLE)}")
     real = np.dtype(dtype).type
-    return [
-        partial(_apply, name.lower(), real(alpha), real(beta))
-        for name, alpha, beta in zip(names, alphas, betas, strict=True)
-    ]
+    with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite
+        return [
+            partial(_apply, name.lower(), real(alpha), real(beta))
+            for name, alpha, beta in zip(names, alphas, betas, strict=True)
+        ]
 
 
 def _apply(name: str, alpha: Any, beta: Any, x: NDArray[Any]) -> NDArray[Any]:

@@ -146,6 +146,7 @@ def _move_codes(writer: Writer, tensors: KnownTensors, node: WorkNode, codes: li
         if output:
             held = Stored(name, DType.INT8, None, offset)
             tensors.codes[output] = Codes(held, parameters, node)
+            tensors.hold(output, held)
     return True
 
 

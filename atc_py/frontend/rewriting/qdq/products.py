@@ -1,8 +1,8 @@
 """MatMul on int8, of two tensors or of a tensor and weights.
 
 With zero points a and b, the sum of (A - a) * (B - b) over k is A @ B, less b times the sums of A's
-rows, less a times the sums of B's columns, plus K * a * b. Sums of a tensor that is computed are
-products with a matrix that holds the zero point of the other. a times the sums of weights is left to
+rows, less a times the sums of B's columns, plus K * a * b; b may be one number per column. Sums of a
+tensor that is computed are products with a matrix that holds the zero points of the other. a times the sums of weights is left to
 the compiler, which folds it in as it does for other layers, unless the graph's biases are folded
 already. An offset that weights have besides is left to the word of AscendDequant.
 """
@@ -19,8 +19,12 @@ from atc_py.frontend.rewriting.qdq.layers import dequant
 from atc_py.frontend.rewriting.qdq.reasons import (
     BOTH_CONSTANT,
     DATA_PER_CHANNEL,
+    EMPTY_RESULT,
     OPEN_LENGTH,
+    OPEN_RESULT,
     OPERAND_NOT_QUANTIZED,
+    STACKED_WEIGHTS,
+    UNKNOWN_RANK,
     VECTOR,
     NoCounterpartError,
 )
@@ -49,13 +53,14 @@ class ProductOperand(msgspec.Struct, frozen=True, eq=False):
     Attributes:
         name: its int8 codes.
         dims: its shape as far as it is known.
-        zero: its zero point where the product must make up for it, else 0.
+        zero: its zero point where the product must make up for it, else 0; of a right operand
+            perhaps one per column.
         weights: what it is where it is constant.
     """
 
     name: str
     dims: Dims
-    zero: int
+    zero: NDArray[np.int64]
     weights: Weights | None = None
 
 
@@ -135,12 +140,17 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         """Return the product with all rows of the left operand stacked in one matrix.
 
         Raises:
-            NoCounterpartError: the right one is not a matrix, or the result's shape is open.
+            NoCounterpartError: the right one is not a matrix, or several dims of the result are open.
         """
         weights = self.b.weights
-        opened = result is None or list(result).count(None) > 1 or 0 in result
-        if weights is None or len(weights.shape) != _MATRIX or opened:
-            raise NoCounterpartError(OPEN_LENGTH)
+        if weights is None or len(weights.shape) != _MATRIX:
+            raise NoCounterpartError(STACKED_WEIGHTS)
+        if result is None:
+            raise NoCounterpartError(UNKNOWN_RANK)
+        if 0 in result:
+            raise NoCounterpartError(EMPTY_RESULT)
+        if list(result).count(None) > 1:
+            raise NoCounterpartError(OPEN_RESULT)
         shape = self.writer.const(f"{self.a.name}/rows", np.array([-1, weights.shape[0]]))
         name = self.writer.fresh(f"{self.a.name}/matrix")
         self.writer.op(self.node, "Reshape", [self.a.name, shape], name)
@@ -151,16 +161,16 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         """Return the addend that does not depend on computed operands."""
         a, b = self.a, self.b
         total = np.zeros((), np.int64)
-        if a.zero and b.zero:
+        if a.zero.any() and b.zero.any():
             total = total + self._depth() * a.zero * b.zero
-        if a.zero and b.weights is not None:
+        if a.zero.any() and b.weights is not None:
             shape = b.weights.shape
             if len(shape) > _MATRIX:
                 self._depth()
             total = total - a.zero * b.weights.sums(
                 (max(len(shape) - 2, 0),), keepdims=len(shape) > _MATRIX
             )
-        if b.zero and a.weights is not None:
+        if b.zero.any() and a.weights is not None:
             self._depth()
             total = total - b.zero * a.weights.sums((len(a.weights.shape) - 1,), keepdims=True)
         found = within_int32(_SUMS, total)
@@ -169,12 +179,12 @@ class Product(msgspec.Struct, frozen=True, eq=False):
     def _computed_terms(self) -> list[list[str]]:
         """Return operands of the products that are subtracted."""
         a, b, terms = self.a, self.b, []
-        if a.zero and b.weights is None:
+        if a.zero.any() and b.weights is None:
             row = np.full((1, self._depth()), a.zero, np.int8)
             terms.append([self.writer.const(f"{a.name}/zeros", row), b.name])
-        if b.zero and a.weights is None:
-            column = np.full((self._depth(), 1), b.zero, np.int8)
-            terms.append([a.name, self.writer.const(f"{b.name}/zeros", column)])
+        if b.zero.any() and a.weights is None:
+            columns = np.full((self._depth(), b.zero.size), b.zero, np.int8)
+            terms.append([a.name, self.writer.const(f"{b.name}/zeros", columns)])
         return terms
 
     def _depth(self) -> int:
@@ -185,7 +195,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         """
         a, b = self.a.dims, self.b.dims
         if a is None or b is None:
-            raise NoCounterpartError(OPEN_LENGTH)
+            raise NoCounterpartError(UNKNOWN_RANK)
         if min(len(a), len(b)) < _MATRIX:
             raise NoCounterpartError(VECTOR)
         depth = a[-1] if a[-1] is not None else b[-2]
@@ -208,7 +218,7 @@ def _left_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperan
         return computed_operand(writer, node.inputs[0], codes)
     weights = prepared(writer, codes, 0)
     shape = weights.shape
-    zero = int(weights.offset)
+    zero = weights.offset
     codes_only = Weights(weights.name, weights.const, weights.scale, weights.offset * 0, 0)
     return ProductOperand(weights.name, shape, zero, codes_only)
 
@@ -218,7 +228,8 @@ def _right_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOpera
     if codes.stored.const is not None:
         axis = max(len(codes.stored.const.shape) - 1, 0)
         weights = prepared(writer, codes, axis)
-        return ProductOperand(weights.name, weights.shape, 0, weights)
+        zero = np.zeros((), np.int64)
+        return ProductOperand(weights.name, weights.shape, zero, weights)
     if codes.parameters.axis is not None:
         raise NoCounterpartError(DATA_PER_CHANNEL)
     return computed_operand(writer, node.inputs[1], codes)
@@ -228,7 +239,7 @@ def computed_operand(writer: Writer, name: str, codes: Codes) -> ProductOperand:
     """Return an operand that is computed."""
     known = known_type(writer.graph, name)
     dims = None if known is None else known.dims
-    return ProductOperand(codes.stored.name, dims, codes.parameters.offset)
+    return ProductOperand(codes.stored.name, dims, codes.parameters.zero)
 
 
 def _ends_with_channels(dims: Dims, count: int) -> bool:

@@ -15,11 +15,11 @@ from atc_py.frontend.folding.graph import inner_nodes, subgraphs
 from atc_py.frontend.typing.rules.quantized import is_ascend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 
-__all__ = ["all_inner_nodes", "changed_operators"]
+__all__ = ["all_inner_nodes", "changed_operators", "means_the_same", "takes_element"]
 
 _MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 """Operators whose meaning changed at opset 13, with the same inputs and attributes."""
@@ -38,6 +38,39 @@ def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
         if not node.domain and not is_ascend(node) and _is_changed(node.op_type, own, opset)
     }
     return sorted(found)
+
+
+def means_the_same(node: WorkNode, opset: int) -> bool:
+    """Return True if a node is one of `opset`, too, and computes the same there; none with a graph is."""
+    if node.domain:
+        return True
+    old, new = (_definition(node.op_type, version) for version in (node.opset, opset))
+    if old is None or new is None or new.deprecated or any(subgraphs(node.proto)):
+        return False
+    stated = {each.name for each in node.proto.attribute}
+    return old.since_version == new.since_version or (
+        node.op_type not in _MEAN_OTHERWISE
+        and len(node.inputs) <= len(new.inputs)
+        and stated <= new.attributes.keys()
+    )
+
+
+def takes_element(node: WorkNode, graph: WorkGraph, codes: Collection[str]) -> bool:
+    """Return True if ONNX defines a node for int8 where it reads `codes`, at the graph's opset.
+
+    Operators of other domains are taken to.
+    """
+    if node.domain:
+        return True
+    schema = _definition(node.op_type, graph.opsets.get("", 0))
+    if schema is None or schema.deprecated:
+        return False
+    last = len(schema.inputs) - 1
+    return all(
+        "tensor(int8)" in schema.inputs[min(at, last)].types
+        for at, name in enumerate(node.inputs)
+        if name in codes
+    )
 
 
 def all_inner_nodes(node: WorkNode, opsets: Mapping[str, int]) -> Iterator[WorkNode]:

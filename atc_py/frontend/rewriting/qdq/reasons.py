@@ -16,6 +16,7 @@ __all__ = [
     "COMPUTED_WEIGHTS",
     "DATA_NOT_QUANTIZED",
     "DATA_PER_CHANNEL",
+    "EMPTY_RESULT",
     "IN_BLOCKS",
     "NOT_REWRITTEN",
     "NO_WORD",
@@ -23,9 +24,12 @@ __all__ = [
     "ODD_GROUPS",
     "ODD_WEIGHTS",
     "OPEN_LENGTH",
+    "OPEN_RESULT",
     "OPERAND_NOT_QUANTIZED",
+    "STACKED_WEIGHTS",
     "SUMS_NOT_CONSTANT",
     "UNKNOWN_KIND",
+    "UNKNOWN_RANK",
     "VECTOR",
     "VOLUMES",
     "WEIGHTS_NOT_QUANTIZED",
@@ -88,8 +92,18 @@ OPERAND_NOT_QUANTIZED = Words(
     "one of its operands is not quantized as a whole", "其某一操作数未整体量化"
 )
 OPEN_LENGTH = Words(
-    "the zero points of both operands are summed up over a dim that is open",
-    "零点需沿一个未定的维度求和",
+    "its zero points are summed up over a dim that is open", "零点需沿一个未定的维度求和"
+)
+UNKNOWN_RANK = Words(
+    "it is not known how many axes its operands have", "其操作数的维数（轴数）未知"
+)
+OPEN_RESULT = Words(
+    "its weights have a scale per channel, and more than one dim of its result is open",
+    "其权重按通道取比例，而其结果有多个未定的维度",
+)
+EMPTY_RESULT = Words("its result has no elements", "其结果没有元素")
+STACKED_WEIGHTS = Words(
+    "its weights have a scale per channel and are no matrix", "其权重按通道取比例，且不是矩阵"
 )
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.rewriting.qdq.tensors import KnownTensors
-    from atc_py.frontend.rewriting.qdq.weights import Weights
     from atc_py.frontend.rewriting.qdq.writer import Writer
 
 __all__ = ["is_sum", "rewrite_sum"]
@@ -80,10 +79,8 @@ def _known_operand(writer: Writer, codes: Codes) -> ProductOperand:
     """Return a constant operand; its zero point is the part that its codes cannot express."""
     axis = max(len(codes.stored.const.shape) - 1, 0) if codes.stored.const else 0
     weights = prepared(writer, codes, axis)
-    zero = _single_offset(weights)
-    return ProductOperand(
-        weights.name, weights.shape, zero, replace(weights, offset=np.zeros((), np.int64))
-    )
+    codes_only = replace(weights, offset=np.zeros((), np.int64))
+    return ProductOperand(weights.name, weights.shape, weights.offset, codes_only)
 
 
 def _rewrite_convolution(
@@ -105,18 +102,6 @@ def _rewrite_convolution(
     )
 
 
-def _single_offset(weights: Weights) -> int:
-    """Return the one offset of weights.
-
-    Raises:
-        NoCounterpartError: there are several.
-    """
-    offsets = np.unique(weights.offset)
-    if offsets.size > 1:
-        raise NoCounterpartError(NO_WORD)
-    return int(offsets[0]) if offsets.size else 0
-
-
 def _codes(
     writer: Writer, tensors: KnownTensors, node: WorkNode, position: int, axis: int
 ) -> Codes:
@@ -126,7 +111,7 @@ def _codes(
         NoCounterpartError: its zero point is not constant, or its dtype not known.
     """
     x, graph = node.inputs[position], writer.graph
-    zero = _zero_point(writer, node, position + 2)
+    zero = _zero_point(writer, node, position + 2, axis)
     known = known_type(graph, x)
     kind = dtype_of_element(known.element) if known is not None else None
     if kind not in {DType.INT8, DType.UINT8}:
@@ -143,8 +128,8 @@ def _codes(
     return Codes(tensors.held(node, x, parameters), parameters.signed, node)
 
 
-def _zero_point(writer: Writer, node: WorkNode, position: int) -> NDArray[np.int64]:
-    """Return a zero point: a scalar, or one per channel."""
+def _zero_point(writer: Writer, node: WorkNode, position: int, axis: int) -> NDArray[np.int64]:
+    """Return a zero point: a scalar, or one per channel along `axis`."""
     name = node.inputs[position] if position < len(node.inputs) else ""
     if not name:
         return np.zeros((), np.int64)
@@ -152,6 +137,6 @@ def _zero_point(writer: Writer, node: WorkNode, position: int) -> NDArray[np.int
     if const is None:
         raise NoCounterpartError(COMPUTED_PARAMETERS)
     zero = const.numpy().astype(np.int64)
-    if zero.ndim > 1 and zero.size > 1:
+    if zero.ndim > 1 and zero.size not in {1, zero.shape[axis]}:
         raise NoCounterpartError(NO_WORD)
     return zero.reshape(() if zero.size == 1 else -1)

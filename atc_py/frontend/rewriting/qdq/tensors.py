@@ -93,6 +93,13 @@ class KnownTensors:
     def store(self, name: str, stored: Stored, origin: WorkNode) -> None:
         """Record the codes named `name` in the file, computed by `origin`."""
         self._stored[name] = stored, origin
+        self.hold(name, stored)
+
+    def hold(self, name: str, stored: Stored) -> None:
+        """Record that codes are those of a tensor of the file."""
+        if stored.name != name:
+            held = self._graph.held
+            held[stored.name] = (*held.get(stored.name, ()), name)
 
     def not_codes(self, name: str, otherwise: Words) -> NoCounterpartError:
         """Return why an operand is not int8 codes: it cannot be rewritten, or `otherwise`."""

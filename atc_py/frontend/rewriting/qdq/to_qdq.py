@@ -28,7 +28,11 @@ from atc_py.frontend.rewriting.qdq.ascend import (
 )
 from atc_py.frontend.rewriting.qdq.code_steps import CodeSteps
 from atc_py.frontend.rewriting.qdq.integer_sums import SumsReader
-from atc_py.frontend.rewriting.qdq.raising import all_inner_nodes, changed_operators
+from atc_py.frontend.rewriting.qdq.raising import (
+    all_inner_nodes,
+    changed_operators,
+    takes_element,
+)
 from atc_py.frontend.rewriting.qdq.real_layers import RealLayers, channel_scale
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.frontend.typing.infer import infer_what_can_be
@@ -55,6 +59,11 @@ _QUANTIZING = 10
 
 _RESULTS = (0, 1)
 """Values of the attribute dtype: float32, float16."""
+
+_CHOOSING = frozenset(
+    {"Clip", "GlobalMaxPool", "Max", "MaxPool", "Min", "ReduceMax", "ReduceMin", "Relu"}
+)
+"""Operators whose results are among their operands, or 0."""
 
 _INTEGER_OPERATORS = {"Conv": "ConvInteger", "MatMul": "MatMulInteger"}
 
@@ -125,6 +134,7 @@ class _ToQdq:
         self._layers = RealLayers(self._writer, known, self._steps)
         self._sink = Sink()
         self._found: list[QuantizedNode] = []
+        self._kept: set[WorkNode] = set()
         self._kinds: dict[str, Callable[[WorkNode], None]] = {
             "AscendQuant": self._quant,
             "AscendAntiQuant": self._anti_quant,
@@ -146,7 +156,38 @@ class _ToQdq:
         self._sink.raise_errors()
         self._writer.finish()
         import_qdq_opset(self._graph)
+        self._on_floats()
+        self._sink.raise_errors()
         return tuple(self._found)
+
+    def _on_floats(self) -> None:
+        """Write nodes on codes whose operators ONNX defines for other numbers alone on float32.
+
+        That is the same where results are among the operands; it holds every code.
+        """
+        writer, written = Writer(self._graph), set(self._graph.nodes) & self._kept
+        for node in self._graph.nodes:
+            codes = [name for name in node.reads if self._element(name) == TensorProto.INT8]
+            if node not in written or not codes or takes_element(node, self._graph, codes):
+                writer.keep(node)
+            elif node.op_type in _CHOOSING and len(node.outputs) == 1:
+                cast = {name: self._cast(writer, node, name) for name in dict.fromkeys(codes)}
+                real = writer.fresh(f"{node.outputs[0]}/float32")
+                inputs = [cast.get(name, name) for name in node.inputs]
+                writer.again(node, node.op_type, inputs, [real], with_own=True)
+                writer.op(node, "Cast", [real], node.outputs[0], to=TensorProto.INT8)
+            else:
+                what = "works on int8, for which ONNX does not define it"
+                help_ = "dequantize before it and quantize after it, or use a newer opset"
+                self._sink.extend(no_form(node, what, help_).diagnostics)
+        writer.finish()
+
+    @staticmethod
+    def _cast(writer: Writer, node: WorkNode, name: str) -> str:
+        """Write codes as float32."""
+        return writer.op(
+            node, "Cast", [name], writer.fresh(f"{name}/float32"), to=TensorProto.FLOAT
+        )
 
     def _rewrite(self, node: WorkNode) -> None:
         """Write what stands for a node."""
@@ -167,6 +208,7 @@ class _ToQdq:
     def _keep(self, node: WorkNode) -> None:
         """Keep a node that is none of these."""
         self._writer.keep(node)
+        self._kept.add(node)
         computed = (name for name in node.reads if name not in self._known)
         self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
 
@@ -193,6 +235,8 @@ class _ToQdq:
     def _anti_quant(self, node: WorkNode) -> None:
         """Rewrite AscendAntiQuant."""
         (x, y), steps = (node.inputs[0], node.outputs[0]), anti_quant_steps(node)
+        if self._element(x) not in {0, TensorProto.INT8}:
+            raise no_form(node, "must read int8", "let it read codes")
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
         zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
         self._finish(node, y, lambda name: self._writer.op(

@@ -1,0 +1,37 @@
+"""Evidence against rules of a list: whether it outweighs a rule at a node, and its words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.rules.reading import rank_of
+from atc_py.diag import Words
+from atc_py.spec import Level
+
+if TYPE_CHECKING:
+    from atc_py.check.bound_node import BoundNode
+    from atc_py.spec import Rule
+    from atc_py.spec.rules import CounterEvidence
+
+__all__ = ["evidence_words", "is_outweighed"]
+
+
+def is_outweighed(rule: Rule, node: BoundNode) -> bool:
+    """Tell whether a rule refuses nothing by itself, as boards take what it forbids at this node."""
+    against, here = rule.contradicted, node.conditions
+    if against is None or here.strict or rule.level is not Level.ERROR:
+        return False
+    if against.families and here.soc.family.value not in against.families:
+        return False
+    tensors = node.tensors(str(rule.arguments.get("tensor", "")))
+    return all(
+        (not against.dtypes or tensor.dtype in against.dtypes)
+        and (not against.ranks or rank_of(tensor) in against.ranks)
+        for tensor in tensors
+    )
+
+
+def evidence_words(against: CounterEvidence) -> Words:
+    """Return `YOLOv8 exports, ... (Ascend310B, CANN 7.0: fusion_result.json of ...)`."""
+    seen, where, facts = against.seen, against.where, f"{against.soc}, {against.release}"
+    return Words(f"{seen.en} ({facts}: {where.en})", f"{seen.zh}（{facts}：{where.zh}）")

@@ -1,0 +1,45 @@
+"""Offline models of users, opened for any reader: whole, and such that the device would load them.
+
+The package's own verifier knows archives, digests and the graph; what operators take is known to the
+rules of the simulated device's kernels. It is alone so that each reader opens models by one function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.device.sim.execution.loading import check_model
+from atc_py.diag import AtcError, Place
+from atc_py.package.reader import OfflineModel, open_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.diag import Diagnostic
+
+__all__ = ["open_verified"]
+
+
+def open_verified(path: Path) -> OfflineModel:
+    """Open an offline model, and hold every node of it, in every gear, against its kernel's rules.
+
+    Raises:
+        AtcError: as `open_model` does; OM_CONTENT with all that the device refuses.
+    """
+    model = open_model(path)
+    try:
+        for gear in range(len(model.gears.gears) if model.gears else 1):
+            check_model(model.at_gear(gear) if model.gears else model)
+    except BaseException as error:
+        model.close()
+        if isinstance(error, AtcError):
+            raise AtcError(*(_in_file(each, path) for each in error.diagnostics)) from error
+        raise
+    return model
+
+
+def _in_file(found: Diagnostic, path: Path) -> Diagnostic:
+    place = replace(found.place or Place(), file=str(path))
+    help_ = found.help or "convert the ONNX model again; if that does not help, report it as a bug"
+    return replace(found, place=place, help=help_)

@@ -1,0 +1,29 @@
+"""What two arrays have in common: alone since every room that compares arrays asks here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["best_places", "same_elements"]
+
+
+def same_elements(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where two arrays of one shape are equal: NaN equals NaN, and 0 equals -0."""
+    import numpy as np
+
+    same: NDArray[np.bool_] = np.asarray(one == other)
+    if not same.all():
+        same |= np.isnan(one) & np.isnan(other)
+    return same
+
+
+def best_places(scores: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where the last axis is largest; -1 where one element is NaN, or none is finite."""
+    import numpy as np
+
+    void = np.isnan(scores).any(-1) | ~np.isfinite(scores).any(-1)
+    return np.where(void, -1, scores.argmax(-1))
