@@ -1,6 +1,7 @@
 """Rules of functions of single elements."""
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -364,13 +365,10 @@ def where_as_gather(site: Site) -> str:
     require(dtype in _UNCHOSEN, "the dtype is bool or an integer")
     shapes = [site.shape(position) for position in range(3)]
     dims = np.broadcast_shapes(*shapes)
-    sizes = [int(np.prod(value, dtype=np.int64)) for value in (shapes[1], dims)]
-    require(0 < sizes[1] <= _MOST_ELEMENTS, "the result is small enough")
-    starts = (0, sizes[0])
+    require(0 < prod(dims) <= _MOST_ELEMENTS, "the result is small enough")
     places = [
-        np.broadcast_to(tables.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape), dims)
-        + start
-        for start, shape in zip(starts, shapes[1:], strict=True)
+        np.broadcast_to(tables.arange(prod(shape)).reshape(shape), dims) + start
+        for start, shape in zip((0, prod(shapes[1])), shapes[1:], strict=True)
     ]
     chosen = site.op("Where", condition, *(site.const(place, DType.INT32) for place in places))
     row = site.op("Concat", *(site.reshape(value, [-1]) for value in (x, y)), axis=0)
