@@ -13,6 +13,8 @@ import atc_py
 from tests.executed_lines import PACKAGE, executed, steep
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("base_list")
+
 SIZES = (40, 80, 160)
 SIDE = 4096
 """A weight of this side has 64 MiB."""
@@ -91,8 +93,6 @@ def heavy(weights: int, folder: Path) -> Path:
 PEAK = """
 import resource, sys
 import atc_py
-
-pytestmark = pytest.mark.usefixtures("base_list")
 done = atc_py.fix_model(sys.argv[1], sys.argv[2], external_data=True, simulate=False)
 assert done.rewrites[0].difference is not None
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
