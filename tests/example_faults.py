@@ -153,7 +153,7 @@ def _rule(op: str) -> Iterator[None]:
         own,
         name="wrong",
         operators=frozenset({"Mish"}),
-        apply=lambda site: [site.op(op, [site.name(0)])],
+        apply=lambda site: [site.op(op, site.name(0))],
     )
     with mock.patch.dict(rules._RULES, {"wrong": rule}):
         yield

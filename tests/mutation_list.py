@@ -525,8 +525,8 @@ MUTATIONS = (
         "fix/test_tidying.py",
     ),
     _(
-        "require(total <= MOST_STEPS, f",
-        "require(total < MOST_STEPS, f",
+        "require(total <= MOST_STEPS, ",
+        "require(total < MOST_STEPS, ",
         "fix/test_control_flow.py",
     ),
     _(
@@ -540,8 +540,8 @@ MUTATIONS = (
         "check/test_listed_opsets.py deviations",
     ),
     _(
-        'return site.again(own_inputs(site), auto_pad="SAME_UPPER")',
-        "return site.again(own_inputs(site))",
+        'return site.again(auto_pad="SAME_UPPER")',
+        "return site.again()",
         "deviations",
     ),
     # The whole way.

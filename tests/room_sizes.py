@@ -14,6 +14,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / ".ci" / "room-sizes.tsv"
@@ -44,7 +45,7 @@ def _lines(node: ast.stmt) -> range:
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-def _is_import(node: ast.AST) -> bool:
+def _is_import(node: ast.AST) -> TypeGuard[ast.stmt]:
     """True also of `__all__` and of the whole block for type checking: they serve imports alone."""
     match node:
         case ast.Import() | ast.ImportFrom():

@@ -113,10 +113,14 @@ RELATIVE = {"What", "Whether", "Who", "Where", "How", "Why", "When", "Which"}
 
 
 def relative_docstrings(text: str) -> list[str]:
-    """Return the functions and classes whose docstring begins with a relative word."""
+    """Return the functions and classes whose docstring begins with a relative word.
+
+    Rules are left out: Where is an operator that one of them replaces.
+    """
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
-    return [node.name for node in nodes if (ast.get_docstring(node) or ".").split()[0] in RELATIVE]
+    docs = ((node.name, ast.get_docstring(node) or ".") for node in nodes)
+    return [name for name, doc in docs if doc.split()[0] in RELATIVE and " -> " not in doc]
 
 
 def test_docstrings_name_what_they_document() -> None:

@@ -1,7 +1,7 @@
 """The texts of the code, for the catalogs: templates, plain texts of diagnostics, and all strings.
 
 A text is written where it is said: as `Text("... {place}", place=...)`, as one of the templates of
-`plural`, or as a plain string that flows into the message or the hint of a diagnostic: written there,
+`plural`, as a condition of a rule of fix, or as a plain string that flows into the message or the hint of a diagnostic: written there,
 named there, returned by a function called there, or given to a function whose parameter ends there.
 """
 
@@ -18,13 +18,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["all_strings", "composed_templates", "keys_of_texts", "messages"]
+__all__ = ["SOURCES", "all_strings", "composed_templates", "keys_of_texts", "messages"]
 
 SOURCES = Path(__file__).resolve().parent.parent / "atc_py"
 
 _CARRIERS = {"error", "diagnostic", "UsageError", "BadParameter"}
 _KEYWORDS = {"message", "help"}
 _TEXTS = {"Text", "plural", "verbatim", "Words"}
+
+_TEMPLATES = {
+    "Text": slice(1),
+    "UnfitError": slice(1),
+    "plural": slice(1, 3),
+    "require": slice(1, 2),
+}
+"""Arguments that are templates, by the name of the function."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -89,7 +97,7 @@ def keys_of_texts() -> dict[str, str]:
     for module in _modules().values():
         for call in module.calls:
             name = getattr(call.func, "id", "")
-            given = call.args[:1] if name == "Text" else call.args[1:3] if name == "plural" else []
+            given = call.args[_TEMPLATES.get(name, slice(0))]
             context = next((each.value for each in call.keywords if each.arg == "context"), None)
             for text in (text for each in given for text in _constants(each)):
                 prefix = f"{context.value!s}\x04" if isinstance(context, ast.Constant) else ""

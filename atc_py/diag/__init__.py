@@ -10,7 +10,6 @@ from atc_py.diag.diagnostic import (
     Severity,
 )
 from atc_py.diag.sink import Sink
-from atc_py.text import Words
 
 __all__ = [
     "AtcError",
@@ -21,5 +20,4 @@ __all__ = [
     "Place",
     "Severity",
     "Sink",
-    "Words",
 ]

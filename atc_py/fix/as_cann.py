@@ -4,42 +4,33 @@ Every node that meets a deviation of the generation is replaced by nodes of ONNX
 CANN's parser and kernels compute of it; the rest of the file stays as it is, to the byte.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from atc_py.check.answers import State
-from atc_py.check.deviations import deviation_findings, met_deviations
-from atc_py.diag import AtcError
+from atc_py.check.bound_node import BoundNode, Conditions
+from atc_py.check.deviations import Met, deviation_findings, met_deviations
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
-from atc_py.fix.cann_form import load_forms
+from atc_py.fix.cann import FORMS
 from atc_py.fix.deviating import bound_node, nodes_before
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.folding.if_branches import fold_with_branches
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.source import SourceModel, SourceNode
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.spec import Library
 from atc_py.spec.deviations import Certainty
 from atc_py.system.structs import replace
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from atc_py.check.bound_node import BoundNode, Conditions
-    from atc_py.check.deviations import Met
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.source import SourceModel, SourceNode
-    from atc_py.spec import Library
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["WrittenOut", "file_as_cann"]
 
 _MOST_ROUNDS = 8
 """Deviations that one node meets one after another; a GRU has six."""
@@ -127,7 +118,7 @@ class _Rewriter:
     def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
         met = {node: found for node in model.all_nodes if (found := self._first(node))}
-        problems = [each for node in model.all_nodes for each in self._refusals(node)]
+        problems = [refusal for node in model.all_nodes for refusal in self._refusals(node)]
         undefined = (node for node, found in met.items() if found.row.undefined)
         problems += [_no_form(node, met[node], str(model.path)) for node in undefined]
         within = [node for node in met if node not in set(model.nodes)]
@@ -148,7 +139,9 @@ class _Rewriter:
         bound = self._bound(node)
         if bound is None:
             return None
-        settled = {row for each in node.outputs if each for row in self._settled.get(each.name, ())}
+        settled = {
+            row for tensor in node.outputs if tensor for row in self._settled.get(tensor.name, ())
+        }
         found = (met for met in met_deviations(bound) if met.row.name not in settled)
         return next((met for met in found if not _may_be_followed_as_is(met)), None)
 
@@ -166,7 +159,7 @@ class _Rewriter:
 
     def _replace(self, writer: Writer, work: WorkNode, node: SourceNode, met: Met) -> None:
         """Write what CANN computes of a node."""
-        form = load_forms().get((node.op_type, met.row.name))
+        form = FORMS.get((node.op_type, met.row.name))
         site = Site(
             node,
             writer.graph.opsets.get("", 0),

@@ -1,24 +1,16 @@
 """Inputs that the user gives a value: they become constants."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.ir import DenseConst
 from atc_py.system.memory_limit import require_memory
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.frontend.folding.graph import WorkGraph
-
-__all__ = ["bind_inputs"]
 
 
 def bind_inputs(graph: WorkGraph, values: Mapping[str, float]) -> None:

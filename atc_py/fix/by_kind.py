@@ -15,41 +15,31 @@ whole one would be. What it says holds for the whole model because
 Where one of these is not so, the whole model is to be fixed.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
 from atc_py.check.alike import likeness
-from atc_py.check.evaluate import check_view
-from atc_py.check.findings import Standing
+from atc_py.check.bound_node import Conditions
+from atc_py.check.evaluate import Checked, check_view
+from atc_py.check.findings import Finding, Standing
 from atc_py.check.nodes_before import depends_on_nodes_before
 from atc_py.fix.deviating import is_unknown_to_parser
 from atc_py.fix.engine import Fixer
+from atc_py.fix.fixed import Fixed
 from atc_py.fix.lineage import MOST_NEW_NODES
 from atc_py.fix.start import Start
+from atc_py.frontend.folding.folded import FoldedModel
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.folding.if_branches import FoldedGraph
 from atc_py.frontend.reading.history import history
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.options.fix_rules import FixRules
+from atc_py.source import SourceModel, SourceNode
+from atc_py.spec import Library
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from atc_py.check.bound_node import Conditions
-    from atc_py.check.evaluate import Checked
-    from atc_py.check.findings import Finding
-    from atc_py.fix.fixed import Fixed
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.fix_rules import FixRules
-    from atc_py.source import SourceModel, SourceNode
-    from atc_py.spec import Library
-
-__all__ = ["FixedKinds", "fixed_by_kind"]
 
 
 class FixedKinds(msgspec.Struct, frozen=True):
@@ -95,7 +85,7 @@ def fixed_by_kind(
     start = Start.of(one_of_each, before)
     fixer = Fixer(file, conditions, library, rules, start)
     found = fixer.fix({}, tidy=False)
-    counts = {node.index: len(each) for node, each in zip(nodes, kinds, strict=True)}
+    counts = {node.index: len(kind) for node, kind in zip(nodes, kinds, strict=True)}
     if fixer.looked_around or not _tells_of_all(found, nodes, counts, library):
         return None
     indices = [node.index for node in model.source.nodes]
@@ -106,7 +96,7 @@ def fixed_by_kind(
 def _is_refused(
     model: SourceModel, checked: Checked, conditions: Conditions, library: Library
 ) -> bool:
-    """Return True if rules may replace other nodes of a model than deviating ones."""
+    """True if rules may replace other nodes of a model than deviating ones."""
     if any(row.standing is Standing.ERROR for row in checked.check.rows):
         return True
     one_of_each = {(node.domain, node.op_type): node for node in model.nodes}.values()
@@ -114,23 +104,23 @@ def _is_refused(
 
 
 def _is_open(model: SourceModel) -> bool:
-    """Return True if more may become known of a model, or nodes of it stand in branches."""
+    """True if more may become known of a model, or nodes of it stand in branches."""
     found = model.faults or model.doubts or model.branch_faults or model.quantized
-    return bool(found) or any(each.is_open for each in model.inputs) or _has_branches(model)
+    return bool(found) or any(tensor.is_open for tensor in model.inputs) or _has_branches(model)
 
 
 def _has_branches(model: SourceModel) -> bool:
-    """Return True if a node has graphs of its own."""
+    """True if a node has graphs of its own."""
     return any(node.branches for node in model.nodes)
 
 
 def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
-    """Return the positions of the deviating nodes, alike ones together.
+    """The positions of the deviating nodes, alike ones together.
 
     None where a node has no position in the file to itself, or takes values into graphs of its own.
     """
     found: dict[Hashable, list[int]] = {}
-    deviating = {each.place.node for each in checked.check.findings if each.certainty}
+    deviating = {finding.place.node for finding in checked.check.findings if finding.certainty}
     graph, nodes = model.graph, model.source.nodes
     if len({node.index for node in nodes}) < len(nodes):
         return None
@@ -145,17 +135,19 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
 
 
 def _further(work: WorkNode) -> tuple[Hashable, ...]:
-    """Return what alike nodes share besides if rules that look at nothing else write the same."""
+    """The rest of a key: alike nodes share it if rules that look at nothing else write the same."""
     names: dict[str, int] = {}
     pattern = tuple([names.setdefault(name, len(names)) for name in work.inputs])
     return pattern, len(work.outputs), work.replaces
 
 
 def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> FoldedModel:
-    """Return the nodes at `positions` as a model of their own, with what is known of them."""
+    """The nodes at `positions` as a model of their own, with what is known of them."""
     graph, source = model.graph, model.source
     nodes = [graph.nodes[position] for position in positions]
-    asked = (each for at in positions for each in source.nodes[at].outputs if each is not None)
+    asked = (
+        tensor for at in positions for tensor in source.nodes[at].outputs if tensor is not None
+    )
     written = {name for node in nodes for name in node.writes}
     read = [name for node in nodes for name in node.reads]
     names = {*read, *written}
@@ -179,7 +171,7 @@ def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> F
 def _is_sampled(
     model: FoldedModel, checked: Checked, nodes: Sequence[SourceNode], whole: Checked
 ) -> bool:
-    """Return True if the model of some nodes has the same of them as the whole model."""
+    """True if the model of some nodes has the same of them as the whole model."""
     if model.source.faults or model.graph.unsound or model.graph.kinds or model.graph.foreign:
         return False
     pairs = zip(model.source.nodes, nodes, strict=True)
@@ -187,23 +179,22 @@ def _is_sampled(
         likeness(one, weights=True) == likeness(other, weights=True) for one, other in pairs
     )
     firsts = {node.index for node in nodes}
-    said = [each for each in whole.check.findings if each.place.node in firsts]
+    said = [finding for finding in whole.check.findings if finding.place.node in firsts]
     return alike and _deviations(said) == _deviations(checked.check.findings)
 
 
 def _deviations(findings: Sequence[Finding]) -> Mapping[int | None, list[Finding]]:
-    """Return the findings on deviations by the node."""
-    found: dict[int | None, list[Finding]] = defaultdict(list)
-    for each in findings:
-        if each.certainty:
-            found[each.place.node].append(each)
-    return found
+    result: dict[int | None, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        if finding.certainty:
+            result[finding.place.node].append(finding)
+    return result
 
 
 def _tells_of_all(
     found: Fixed, nodes: Sequence[SourceNode], counts: Mapping[int, int], library: Library
 ) -> bool:
-    """Return True if the new form of some nodes is that of all nodes of their kinds.
+    """True if the new form of some nodes is that of all nodes of their kinds.
 
     Args:
         found: their model after fixing.
@@ -214,39 +205,44 @@ def _tells_of_all(
     model = found.model
     if not found.settled or model is None or _is_refused_after(found) or model.faults:
         return False
-    times = Counter(each.node.index for each in found.applied)
+    times = Counter(applied_rule.node.index for applied_rule in found.applied)
     if max(times.values(), default=0) > 1:
         return False
     written = sum(
-        counts[each.node.index] * (len(each.node.outputs) + sum(len(n.outputs) for n in each.made))
-        for each in found.applied
+        counts[applied_rule.node.index]
+        * (len(applied_rule.node.outputs) + sum(len(n.outputs) for n in applied_rule.made))
+        for applied_rule in found.applied
     )
     specs = (library.find(node.op_type, node.domain) for node in (*nodes, *model.nodes))
     if written > MOST_NEW_NODES or any(map(depends_on_nodes_before, specs)):
         return False
     there = {name for node in found.graph.nodes for name in node.writes}
-    made = {name for each in found.applied for new in each.made for name in new.outputs}
+    made = {
+        name for applied_rule in found.applied for new in applied_rule.made for name in new.outputs
+    }
     return made <= there and _fits_in(found.graph, model, nodes)
 
 
 def _is_refused_after(found: Fixed) -> bool:
-    """Return True if the list refuses a node of the new form."""
+    """True if the list refuses a node of the new form."""
     return any(row.standing is Standing.ERROR for row in found.after.check.rows)
 
 
 def _fits_in(graph: WorkGraph, model: SourceModel, nodes: Sequence[SourceNode]) -> bool:
-    """Return True if each node's new form reads what it read and has results of the same types."""
+    """True if each node's new form reads what it read and has results of the same types."""
     reads: dict[int, set[str]] = defaultdict(set)
     for work in graph.nodes:
         reads[work.index].update(work.reads)
-    results = {each.name: each for node in model.nodes for each in node.outputs if each is not None}
+    results = {
+        tensor.name: tensor for node in model.nodes for tensor in node.outputs if tensor is not None
+    }
     for node in nodes:
-        if any(each.const is None and each.name not in reads[node.index] for each in node.reads):
+        if any(read.const is None and read.name not in reads[node.index] for read in node.reads):
             return False
-        for each in filter(None, node.outputs):
-            new = results.get(each.name)
+        for tensor in filter(None, node.outputs):
+            new = results.get(tensor.name)
             if new is None or new.const is not None:
                 return False
-            if (new.element, new.dims, new.is_open) != (each.element, each.dims, False):
+            if (new.element, new.dims, new.is_open) != (tensor.element, tensor.dims, False):
                 return False
     return True

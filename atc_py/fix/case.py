@@ -1,30 +1,14 @@
 """Cases of rules: one node with its inputs, small enough to be built, fixed and run at once."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = [
-    "CaseGraph",
-    "CaseNode",
-    "ConstInput",
-    "Fed",
-    "MadeInput",
-    "RuleCase",
-    "case_after",
-    "data",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +96,53 @@ class RuleCase:
     def ranges(self) -> dict[str, tuple[int, int]]:
         """Bounds by the names that inputs have in a model of the case: `x0`, `x1` ..."""
         return {
-            f"x{position}": each.bounds
-            for position, each in enumerate(self.inputs)
-            if isinstance(each, Fed) and each.bounds is not None
+            f"x{position}": tensor.bounds
+            for position, tensor in enumerate(self.inputs)
+            if isinstance(tensor, Fed) and tensor.bounds is not None
         }
+
+
+CaseInput: TypeAlias = "Sequence[int] | Fed | ConstInput | MadeInput | NDArray[Any] | None"
+
+
+def case(  # noqa: PLR0913  (a node is its parts)
+    op_type: str,
+    *inputs: CaseInput,
+    opset: int = 13,
+    outputs: int = 1,
+    domain: str = "",
+    operator_list: str = "base",
+    before: CaseGraph | None = None,
+    cann: int = NEWEST_CANN,
+    **attributes: Any,
+) -> RuleCase:
+    """Return a case of one node; see `RuleCase`.
+
+    Args:
+        op_type: its operator.
+        *inputs: by position; dims are those of a float32 input of the model, an array is a constant.
+        opset: version of ONNX's operators, or of `domain`'s.
+        outputs: how many it has.
+        domain: of the operator.
+        operator_list: the list that refuses it.
+        before: nodes before it.
+        cann: the generation of CANN.
+        **attributes: of the node.
+    """
+    known = tuple(_case_input(value) for value in inputs)
+    return RuleCase(op_type, known, attributes, opset, outputs, domain, operator_list, before, cann)
+
+
+def contrib_case(op_type: str, *inputs: CaseInput, outputs: int = 1, **attributes: Any) -> RuleCase:
+    """Return a case of one node of an operator of onnxruntime."""
+    domain = "com.microsoft"
+    return case(op_type, *inputs, opset=1, outputs=outputs, domain=domain, **attributes)
+
+
+def _case_input(value: CaseInput) -> Fed | ConstInput | MadeInput | None:
+    if value is None or isinstance(value, Fed | ConstInput | MadeInput):
+        return value
+    return ConstInput(value) if isinstance(value, np.ndarray) else Fed(tuple(value))
 
 
 def data(*dims: int, seed: int = 0, scale: float = 1.0) -> ConstInput:
@@ -142,11 +169,11 @@ def case_after(
         opset: version of ONNX's operators.
         attributes: of the node.
     """
-    fed = {name: each for name, each in inputs.items() if isinstance(each, Fed)}
+    fed = {name: tensor for name, tensor in inputs.items() if isinstance(tensor, Fed)}
     constants: tuple[CaseNode, ...] = tuple(
-        ("Constant", (), (name,), {"value": each})
-        for name, each in inputs.items()
-        if not isinstance(each, Fed)
+        ("Constant", (), (name,), {"value": tensor})
+        for name, tensor in inputs.items()
+        if not isinstance(tensor, Fed)
     )
     before = CaseGraph(fed, (), (*constants, *nodes))
     made = tuple(MadeInput(name) for name in reads)

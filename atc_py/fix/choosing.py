@@ -1,33 +1,169 @@
-"""The form of a node: of the rules that fit it, the one whose nodes take the least time."""
+"""The form of a node: of the rules that fit it, the one whose nodes take the least time.
 
-from __future__ import annotations
+The cost model proper looks at kernels, which a form has only once the whole model is compiled. Here
+each node is a launch that reads its operands and writes its results once, and computes its products
+on the cube; shares of the peak rates and the time of a launch are the expected ones of the cost
+model. Views move nothing, and nodes whose operands are all constant are folded. It is good enough to
+put forms in order; a report has the estimate of the compiled model.
+"""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import prod
 
-from atc_py.diag import Words
-from atc_py.fix.defined_dtypes import has_defined_dtypes
-from atc_py.fix.form_cost import form_seconds
+from atc_py.cost.factors import EXPECTED
+from atc_py.fix.rule import FixRule
+from atc_py.fix.site import Site
 from atc_py.fix.unfit import UnfitError
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.frontend.reading.history import history
+from atc_py.frontend.reading.tensors import dtype_of_element, element_of_dtype
+from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.frontend.typing.infer import infer_what_can_be
+from atc_py.source import SourceNode
+from atc_py.target import Soc
+from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
-    from atc_py.fix.rule import FixRule
-    from atc_py.fix.site import Site
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.source import SourceNode
-    from atc_py.target import Soc
+def has_defined_dtypes(node: SourceNode) -> bool:
+    """Return True unless ONNX has no definition of a node's operator for the dtypes of its inputs.
 
-__all__ = ["FittingForm", "Misfit", "cheapest", "fitting_forms"]
+    It has none, either, where an input that is not optional is absent.
 
-Misfit = tuple["FixRule", Words]
+    Dtypes that are not known are taken for ones that it has. Operators that ONNX does not have are
+    those of other domains, and of onnxruntime, which also has some at older opsets than ONNX does,
+    such as LayerNormalization; these are judged by ONNX's first definition.
+    """
+    versions = () if node.domain else history().versions(node.op_type)
+    if not versions:
+        return True
+    schema = history().at(node.op_type, node.opset) or versions[0]
+    shared: dict[str, str] = {}
+    for position, tensor in enumerate(node.inputs):
+        formal = schema.input_at(position)
+        if tensor is None and formal is not None and not formal.optional:
+            return False
+        if tensor is None or tensor.dtype is None or formal is None:
+            continue
+        dtype = tensor.dtype.value
+        if dtype not in formal.elements:
+            return False
+        if not formal.variadic and shared.setdefault(formal.type_name, dtype) != dtype:
+            return False
+    return True
+
+
+_VIEWS = frozenset({"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
+# Multiplications of float16 in a cycle of one core's cube.
+_CUBE_CYCLE = 16**3
+
+# Bytes of a float on the device, which computes in float16 unless told otherwise.
+_FLOAT_BYTES = 2
+
+
+def form_seconds(site: Site, origin: WorkNode, graph: WorkGraph, soc: Soc) -> float:
+    """Return the time of the nodes that a rule wrote, on one SoC.
+
+    Args:
+        site: the new nodes.
+        origin: the node that they replace.
+        graph: the graph of that node.
+        soc: whose figures count.
+    """
+    form = _graph_of(site, origin, graph)
+    infer_what_can_be(form)
+    constant = set(form.consts)
+    seconds = 0.0
+    for node in form.nodes:
+        if constant.issuperset(node.reads):
+            constant.update(node.writes)
+        elif node.op_type not in _VIEWS:
+            seconds += _node_seconds(form, node, soc)
+    return seconds
+
+
+def _graph_of(site: Site, origin: WorkNode, graph: WorkGraph) -> WorkGraph:
+    made = {name for node in site.made for name in node.outputs}
+    read = dict.fromkeys(name for node in site.made for name in node.inputs if name)
+    around = [name for name in read if name not in made and name not in site.consts]
+    inputs = {name: graph.types.get(name) or graph.inputs.get(name) for name in around}
+    inputs.update(
+        (tensor.name, ValueType(element_of_dtype(tensor.dtype), tensor.dims))
+        for tensor in site.node.inputs
+        if tensor is not None and tensor.dtype is not None and tensor.name in inputs
+    )
+    consts = {name: graph.consts[name] for name in around if name in graph.consts}
+    form = WorkGraph(
+        path=graph.path,
+        opsets=graph.opsets,
+        nodes=[],
+        inputs={
+            name: known
+            for name, known in inputs.items()
+            if known is not None and name not in consts
+        },
+        outputs=(),
+        consts={**consts, **site.consts},
+    )
+    writer = Writer(form)
+    for node in site.made:
+        writer.again(origin, node.op_type, node.inputs, node.outputs, **node.plain)
+    writer.finish()
+    return form
+
+
+def _node_seconds(form: WorkGraph, node: WorkNode, soc: Soc) -> float:
+    factors = EXPECTED.factors
+    hertz = soc.mhz * 1e6
+    moved = sum(_nbytes(form, name) for name in (*node.reads, *node.writes))
+    memory = moved / (soc.gm_read * soc.aicores * hertz * factors.bandwidth)
+    cube = _products(form, node) / (_CUBE_CYCLE * soc.aicores * hertz * factors.cube)
+    return factors.launch + max(memory, cube)
+
+
+def _nbytes(form: WorkGraph, name: str) -> int:
+    """The bytes of a value on the device; 0 where its dims are open."""
+    if name in form.consts:
+        const = form.consts[name]
+        return prod(const.shape) * _itemsize(const.dtype)
+    known = form.types.get(name) or form.inputs.get(name)
+    if known is None or known.shape is None:
+        return 0
+    return prod(known.shape) * _itemsize(dtype_of_element(known.element))
+
+
+def _itemsize(dtype: DType | None) -> int:
+    return _FLOAT_BYTES if dtype in {None, DType.FLOAT32, DType.FLOAT64} else dtype.itemsize
+
+
+def _products(form: WorkGraph, node: WorkNode) -> int:
+    """The multiplications of a convolution or a matrix product; 0 for others."""
+    shapes = list(_shapes(form, node.inputs[:2]))
+    result = form.static_shape(node.outputs[0])
+    if len(shapes) < 2 or result is None:  # noqa: PLR2004  (two operands)
+        return 0
+    if node.op_type == "Conv":
+        return prod(result) * prod(shapes[1][1:])
+    if node.op_type == "ConvTranspose":
+        return prod(shapes[0]) * prod(shapes[1][1:])
+    if node.op_type in {"Gemm", "MatMul"}:
+        return prod(result) * (shapes[0][-1] if shapes[0] else 1)
+    return 0
+
+
+def _shapes(form: WorkGraph, names: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    for name in names:
+        shape = form.static_shape(name)
+        if shape is not None:
+            yield shape
+
+
+Misfit = tuple["FixRule", Text]
 """A rule and the condition that does not hold."""
 
-_NO_SUCH_DTYPES = Words(
-    "ONNX defines the operator for the dtypes of its inputs", "ONNX 为该输入类型定义了此算子"
-)
-_NOT_SOUND = Words("the node keeps to ONNX's definition", "节点符合 ONNX 定义")
+_NO_SUCH_DTYPES = Text("ONNX defines the operator for the dtypes of its inputs")
+_NOT_SOUND = Text("the node keeps to ONNX's definition")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,13 +197,13 @@ def fitting_forms(
     if not has_defined_dtypes(node):
         misfits += [(rule, _NO_SUCH_DTYPES) for rule in rules]
         return []
-    found: list[FittingForm] = []
+    results: list[FittingForm] = []
     for rule in rules:
-        if rule.last and found:
+        if rule.last and results:
             break
         site = open_site()
         try:
-            found.append(FittingForm(rule, site, rule.apply(site)))
+            results.append(FittingForm(rule, site, rule.write(site)))
         except UnfitError as error:
             misfits.append((rule, error.reason))
         except (ArithmeticError, LookupError, TypeError, ValueError):
@@ -77,7 +213,7 @@ def fitting_forms(
         else:
             if rule.last:
                 break
-    return found
+    return results
 
 
 def cheapest(

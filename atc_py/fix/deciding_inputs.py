@@ -1,18 +1,12 @@
 """Inputs whose values decide which branch of an If runs, and the values that the model compares them with."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.source import SourceModel, SourceNode, SourceTensor
-
-__all__ = ["deciding_values"]
+from atc_py.source import SourceModel, SourceNode, SourceTensor
 
 _PASSING = frozenset({"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
 _COMBINING = frozenset({"And", "Not", "Or", "Xor", *_PASSING})
+# Distances from the constant to values on which the operators give both answers.
 _STEPS = {
     "Equal": (0,),
     "Greater": (0, 1),
@@ -20,7 +14,6 @@ _STEPS = {
     "Less": (-1, 0),
     "LessOrEqual": (0, 1),
 }
-"""Distances from the constant to values on which the operators give both answers."""
 
 
 def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
@@ -43,14 +36,13 @@ def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
 
 
 def _is_single(tensor: SourceTensor) -> bool:
-    """Return True if an input has one element, so that one value binds it."""
+    """True if an input has one element, so that one value binds it."""
     return tensor.dims is not None and all(dim == 1 for dim in tensor.dims)
 
 
 def _decisions(
     name: str, makers: dict[str, SourceNode], inputs: set[str]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """Yield the inputs that a condition depends on, with values to try."""
     todo, seen = [name], {name}
     while todo:
         name = todo.pop()
@@ -63,7 +55,7 @@ def _decisions(
         if node.op_type in _STEPS:
             yield from _compared(node, makers, inputs)
         elif node.op_type in _COMBINING:
-            names = {each.name for each in node.inputs if each is not None} - seen
+            names = {tensor.name for tensor in node.inputs if tensor is not None} - seen
             seen |= names
             todo += sorted(names)
 
@@ -71,7 +63,6 @@ def _decisions(
 def _compared(
     node: SourceNode, makers: dict[str, SourceNode], inputs: set[str]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """Yield an input that a node compares with a constant, with the values around that."""
     for at, tensor in enumerate(node.inputs[:2]):
         other = node.inputs[1 - at] if len(node.inputs) > 1 else None
         if tensor is None or other is None or other.const is None:

@@ -1,25 +1,15 @@
 """Nodes that mean another thing on a generation of CANN than in ONNX, or that its parser does not have."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.check.bound_node import BoundNode
+from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.deviations import met_deviations, parser_opsets
 from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.frontend.reading.history import history
-from atc_py.spec import ONNX_DOMAINS
+from atc_py.source import SourceModel, SourceNode
+from atc_py.spec import ONNX_DOMAINS, Library
 from atc_py.spec.generations import find_generation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.check.bound_node import Conditions
-    from atc_py.source import SourceModel, SourceNode
-    from atc_py.spec import Library
-
-__all__ = ["bound_node", "deviating_nodes", "is_unknown_to_parser", "nodes_before"]
 
 
 def bound_node(
@@ -34,10 +24,10 @@ def bound_node(
         before: the nodes before each node of the model.
     """
     for spec in library.candidates(node.op_type, node.domain):
-        found = place_node(node, spec, history())
-        if isinstance(found, OpsetPlacement):
-            at, earlier = found.opset, before(node)
-            return BoundNode(spec, found.view, at, conditions, node.opset, before=earlier)
+        placement = place_node(node, spec, history())
+        if isinstance(placement, OpsetPlacement):
+            at, earlier = placement.opset, before(node)
+            return BoundNode(spec, placement.view, at, conditions, node.opset, before=earlier)
     return None
 
 
@@ -51,13 +41,13 @@ def deviating_nodes(
 ) -> Mapping[SourceNode, frozenset[str]]:
     """Return the deviations, as `GRU/clip-ignored`, of the nodes that meet any, or may meet them."""
     before = nodes_before(model.all_nodes, library)
-    found = {}
+    results = {}
     for node in model.nodes:
         bound = bound_node(node, library, conditions, before)
         met = () if bound is None else tuple(met_deviations(bound))
         if bound is not None and met:
-            found[node] = frozenset(f"{bound.spec.op}/{each.row.name}" for each in met)
-    return found
+            results[node] = frozenset(f"{bound.spec.op}/{each.row.name}" for each in met)
+    return results
 
 
 def is_unknown_to_parser(node: SourceNode, library: Library, conditions: Conditions) -> bool:

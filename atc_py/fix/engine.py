@@ -1,69 +1,56 @@
 """The engine: rules are applied to refused nodes, round by round, until none is left or none fits."""
 
-from __future__ import annotations
+from collections.abc import Callable, Collection, Iterator, Mapping
 
-from typing import TYPE_CHECKING
-
-from atc_py.check.evaluate import check_view
+from atc_py.check.bound_node import Conditions
+from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Standing
 from atc_py.diag.codes import OPERATOR_RESTATED
 from atc_py.fix.bound_inputs import bind_inputs
-from atc_py.fix.choosing import cheapest, fitting_forms
+from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
 from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
 from atc_py.fix.fixed import Applied, Fixed, Unfit
 from atc_py.fix.lineage import Lineage
-from atc_py.fix.neighbors import Readers
 from atc_py.fix.ranges import Range, Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.restate import PREFERRED, restate_graph
-from atc_py.fix.rule import Exactness, Purpose
+from atc_py.fix.rule import Exactness, FixRule, Purpose
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.start import Start
 from atc_py.fix.step import nodes_looked_through, step_of
-from atc_py.fix.surroundings import MOST_NODES, Surroundings, makers_of
+from atc_py.fix.surroundings import MOST_NODES, Readers, Surroundings, makers_of
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.frontend.folding.bind import observe_inputs
-from atc_py.frontend.folding.graph import levels_of
+from atc_py.frontend.folding.folded import FoldedModel
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode, levels_of
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.reading.history import history
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.fix_rules import FixRules
+from atc_py.source import QuantizedNode, SourceModel, SourceNode
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.spec import Library
 from atc_py.system.structs import replace
+from atc_py.tensor.shapes import Shape
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from atc_py.check.bound_node import Conditions
-    from atc_py.check.evaluate import Checked
-    from atc_py.fix.choosing import FittingForm, Misfit
-    from atc_py.fix.rule import FixRule
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.fix_rules import FixRules
-    from atc_py.source import QuantizedNode, SourceModel, SourceNode
-    from atc_py.spec import Library
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["Fixer"]
-
+# Rounds of rules, beside one for each level of graphs in graphs; a form takes few.
 _MOST_ROUNDS = 60
-"""Rounds of rules, beside one for each level of graphs in graphs; a form takes few."""
 
+# Times that other forms are tried for nodes whose first forms are refused in the end.
 _MOST_CHOICES = 8
-"""Times that other forms are tried for nodes whose first forms are refused in the end."""
 
+# Opset from which on a refused model stays at its own while rules apply.
 _OLDEST = 11
-"""Opset from which on a refused model stays at its own while rules apply."""
 
+# Times that a form is tidied, each with more nodes left out; beyond, it stays as rules wrote it.
 _MOST_TIDYINGS = 3
-"""Times that a form is tidied, each with more nodes left out; beyond, it stays as rules wrote it."""
 
+# A node of the file, and the rules by which a part of what replaces it has come to be.
 _Choice = tuple[int, tuple[str, ...]]
-"""A node of the file, and the rules by which a part of what replaces it has come to be."""
 
 
 class Fixer:
@@ -123,31 +110,30 @@ class Fixer:
         """
         choices = 0
         while True:
-            found = self._fix(shapes)
-            refused = self._still_refused(found)
+            result = self._fix(shapes)
+            refused = self._still_refused(result)
             if not refused:
                 if tidy:
-                    self._tidy(found)
-                return found
+                    self._tidy(result)
+                return result
             choices += 1
             for index in refused:
                 if index in self._chosen and choices <= _MOST_CHOICES:
                     self._barred.add(self._chosen[index])
                 else:
                     self._hopeless[index] = [
-                        each for each in found.unfit if each.node.index == index
+                        misfit for misfit in result.unfit if misfit.node.index == index
                     ]
             self._applied.clear()
 
     def _still_refused(self, found: Fixed) -> set[int]:
-        """Return the positions in the file of nodes that were replaced, in vain."""
         if found.model is None:
             return set()
         refused = {node.index for node in self._refused(found.model, found.after)}
-        return refused & {each.node.index for each in found.applied}
+        return refused & {applied_rule.node.index for applied_rule in found.applied}
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
-        """Return the model with every rule applied that fits; hopeless nodes are left out."""
+        """The model with every rule applied that fits; hopeless nodes are left out."""
         self._lineage, self._chosen, self._made_bytes = Lineage(self._levels), {}, 0
         file = self._file
         start = self._start
@@ -164,7 +150,7 @@ class Fixer:
         model, before = look() if start is None else (start.model, start.checked)
         self._start = start or Start.of(model, before)
         after = before
-        known = [each for found in self._hopeless.values() for each in found]
+        known = [misfit for misfits in self._hopeless.values() for misfit in misfits]
         if self._is_modernized(graph, model, after):
             model, after = look()
         precise = self._for_precision()
@@ -200,7 +186,6 @@ class Fixer:
     def _looking(
         self, graph: WorkGraph, quantized: tuple[QuantizedNode, ...]
     ) -> Callable[[], tuple[FoldedModel, Checked]]:
-        """Return what folds and checks the graph as it then is."""
         file = self._file
 
         def look() -> tuple[FoldedModel, Checked]:
@@ -213,7 +198,6 @@ class Fixer:
         return look
 
     def _tidy(self, found: Fixed) -> None:
-        """Tidy the new form, and leave nodes out that the list then refuses."""
         if found.model is None or found.look is None or not found.applied:
             return
         graph, own = found.graph, {n for a in found.applied for new in a.made for n in new.outputs}
@@ -226,7 +210,9 @@ class Fixer:
             new = {node.index for node in self._refused(folded.source, after)} - refused
             if not new:
                 found.folded, found.after, found.tidied = folded, after, tidied
-                found.applied = tuple(each.with_moved(tidied.moved) for each in found.applied)
+                found.applied = tuple(
+                    applied_rule.with_moved(tidied.moved) for applied_rule in found.applied
+                )
                 return
             barred |= new
             graph.nodes, graph.consts = nodes, dict(consts)
@@ -243,7 +229,7 @@ class Fixer:
         return not restate_graph(graph, model, self._library, PREFERRED)
 
     def _for_precision(self) -> bool:
-        """Return True if listed nodes that float16 harms are replaced."""
+        """True if listed nodes that float16 harms are replaced."""
         chosen = self._rules.for_precision
         return self._conditions.mode is PrecisionMode.FORCE_FP16 if chosen is None else chosen
 
@@ -260,7 +246,7 @@ class Fixer:
         changed = False
         self._makers = makers_of(graph, model)
         self._ranges = Ranges(
-            model, {name: Range(*each) for name, each in self._rules.ranges.items()}
+            model, {name: Range(*bound) for name, bound in self._rules.ranges.items()}
         )
         self._readers = Readers(graph, model)
         self._pending: dict[SourceNode, tuple[FittingForm, WorkNode, SourceNode]] = {}
@@ -295,11 +281,11 @@ class Fixer:
                 yield node
 
     def _is_unknown_to_parser(self, node: SourceNode) -> bool:
-        """Return True if the parser of the generation asked for has the operator at no opset."""
+        """True if the parser of the generation asked for has the operator at no opset."""
         return self._rules.for_cann and is_unknown_to_parser(node, self._library, self._conditions)
 
     def _allows(self, rule: FixRule) -> bool:
-        """Return True if the user lets `rule` apply."""
+        """True if the user lets `rule` apply."""
         chosen = self._rules
         if rule.name in chosen.skip or (chosen.only and rule.name not in chosen.only):
             return False
@@ -314,7 +300,7 @@ class Fixer:
         purpose: Purpose,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
-        if any(each.ref_attr_name for each in work.proto.attribute):
+        if any(attribute.ref_attr_name for attribute in work.proto.attribute):
             return False  # an attribute of a function, outside of which it has no value
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         before = self._lineage.of(work.writes)
@@ -341,7 +327,7 @@ class Fixer:
 
         misfits: list[Misfit] = []
         forms = fitting_forms(node, rules, open_site, misfits)
-        self.looked_around = self.looked_around or any(each.looked_around for each in sites)
+        self.looked_around = self.looked_around or any(site.looked_around for site in sites)
         unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
         if not forms:
             return False
@@ -350,7 +336,7 @@ class Fixer:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.site.absorbed
         if absorbed:
-            self._readers.taken.update(each.node for each in absorbed)
+            self._readers.taken.update(reader.node for reader in absorbed)
             self._pending[absorbed[-1].node] = (form, work, node)
         else:
             self._write(writer, form, work, node)
@@ -359,7 +345,7 @@ class Fixer:
     def _write(self, writer: Writer, form: FittingForm, work: WorkNode, node: SourceNode) -> None:
         """Write a form in the place of a node, or of the last of the nodes that go along with it."""
         site, start = form.site, len(writer.nodes)
-        chain = tuple(each.work for each in site.absorbed)
+        chain = tuple(reader.work for reader in site.absorbed)
         origin = replace(work, outputs=chain[-1].outputs) if chain else work
         made = splice(writer, origin, site, form.results)
         self._made_bytes += site.made_bytes

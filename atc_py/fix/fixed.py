@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from atc_py.check.evaluate import Checked
 from atc_py.diag.codes import FIX_NOT_SETTLED
+from atc_py.fix.new_node import NewNode
+from atc_py.fix.rule import FixRule
+from atc_py.fix.step import RuleStep
 from atc_py.fix.tidy.tidying import Tidied
+from atc_py.frontend.folding.folded import FoldedModel
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.reading.onnx_file import OnnxFile
+from atc_py.source import SourceModel, SourceNode
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from atc_py.check.evaluate import Checked
-    from atc_py.diag import Words
-    from atc_py.fix.new_node import NewNode
-    from atc_py.fix.rule import FixRule
-    from atc_py.fix.step import RuleStep
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.source import SourceModel, SourceNode
-
-__all__ = ["Applied", "Fixed", "Unfit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +46,7 @@ class Unfit:
 
     rule: FixRule
     node: SourceNode
-    reason: Words
+    reason: Text
 
 
 @dataclass(slots=True)
@@ -99,7 +92,9 @@ class Fixed:
         """
         if self.settled:
             return
-        rules = ", ".join(dict.fromkeys(each.rule.name for each in self.applied[-8:]))
+        rules = ", ".join(
+            dict.fromkeys(applied_rule.rule.name for applied_rule in self.applied[-8:])
+        )
         raise FIX_NOT_SETTLED.error(
             Text("rules undo each other, or never end: {rules}", rules=rules),
             help="leave one of them out with --skip",

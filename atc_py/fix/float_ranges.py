@@ -22,17 +22,15 @@ if TYPE_CHECKING:
     from atc_py.fix.range_rules import Known, Rule
     from atc_py.source import SourceNode
 
-__all__ = ["FLOAT_RULES", "float_limit", "range_of_floats"]
-
+# Magnitudes that are finite in a dtype, and remain so after one rounding.
 _LARGEST = {DType.FLOAT16: 60_000, DType.FLOAT32: 2**100, DType.FLOAT64: 2**100}
-"""Magnitudes that are finite in a dtype, and remain so after one rounding."""
 
+# Operators that give no number outside of the whole numbers around their operands.
 _SAME = (
     "Ceil", "Clip", "Concat", "Expand", "Flatten", "Floor", "Gather", "Identity", "Max", "Min", "Neg",
     "ReduceMax", "ReduceMin", "Relu", "Reshape", "Round", "Slice", "Split", "Squeeze", "Tile",
     "Transpose", "Unsqueeze", "Where", "Abs",
 )  # fmt: skip
-"""Operators that give no number outside of the whole numbers around their operands."""
 
 
 def float_limit(dtype: DType | None) -> Range | None:
@@ -50,7 +48,7 @@ def range_of_floats(data: NDArray[Any]) -> Range | None:
 
 
 def _rounded(rule: Rule) -> Rule:
-    """Return a rule whose result is rounded to a float."""
+    """A rule whose result is rounded to a float."""
 
     def outward(node: SourceNode, known: Known) -> Range | None:
         found = rule(node, known)
@@ -62,12 +60,12 @@ def _rounded(rule: Rule) -> Rule:
 
 
 def _slack(bound: int) -> int:
-    """Return more than rounding to float16 adds to a number."""
+    """More than rounding to float16 adds to a number."""
     return abs(bound) // 1000 + 1
 
 
 def _ratio(_node: SourceNode, known: Known) -> Range | None:
-    """Return the range of quotients with divisors of one sign, 1 or more in magnitude."""
+    """The range of quotients with divisors of one sign, 1 or more in magnitude."""
     x, y = (*known, None, None)[:2]
     if x is None or y is None or y.low <= 0 <= y.high:
         return None
@@ -76,7 +74,6 @@ def _ratio(_node: SourceNode, known: Known) -> Range | None:
 
 
 def _between(low: int, high: int) -> Rule:
-    """Return the rule of a function with fixed bounds, of numbers that have a range."""
     return lambda _node, known: Range(low, high) if known and known[0] is not None else None
 
 

@@ -1,24 +1,16 @@
 """A file in the form that rules give it, without writing it."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
-
+from atc_py.check.bound_node import Conditions
 from atc_py.fix.engine import Fixer
+from atc_py.fix.fixed import Applied
 from atc_py.fix.listed_opset import state_at_listed_opset
+from atc_py.frontend.reading.onnx_file import OnnxFile
+from atc_py.options.fix_rules import FixRules
+from atc_py.spec import Library
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.check.bound_node import Conditions
-    from atc_py.fix.fixed import Applied
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.fix_rules import FixRules
-    from atc_py.spec import Library
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["fixed_file"]
+from atc_py.tensor.shapes import Shape
 
 
 def fixed_file(
@@ -53,7 +45,7 @@ def fixed_file(
     fixed = replace(
         file,
         nodes=tuple(graph.nodes),
-        inputs=tuple(each for each in file.inputs if each.name not in rules.bind),
+        inputs=tuple(tensor for tensor in file.inputs if tensor.name not in rules.bind),
         contents=replace(file.contents, weights=dict(graph.consts)),
         opsets=graph.opsets,
     )

@@ -4,16 +4,9 @@ Rules that undo each other return on the way to one node again and again; a rule
 operator several times doubles the model each round. Both end here, long before memory does.
 """
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.fix.rule import FixRule
-
-__all__ = ["Lineage"]
+from atc_py.fix.rule import FixRule
 
 MOST_RETURNS = 8
 """Times that one rule may take part in what replaces one node of the file, beside once for each level of

@@ -1,17 +1,9 @@
 """A fixed model stated at the opset that suits the operator list."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.check.findings import Standing
+from atc_py.fix.fixed import Fixed
 from atc_py.fix.restate import PREFERRED, best_opset, restate_graph
-
-if TYPE_CHECKING:
-    from atc_py.fix.fixed import Fixed
-    from atc_py.spec import Library
-
-__all__ = ["PREFERRED", "state_at_listed_opset"]
+from atc_py.spec import Library
 
 
 def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = None) -> int:
@@ -37,13 +29,12 @@ def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = Non
     if _errors(fixed) <= errors:
         return opset
     graph.nodes, graph.opsets = nodes, opsets
-    for each in nodes:
-        if not each.domain:
-            each.opset = own
+    for node in nodes:
+        if not node.domain:
+            node.opset = own
     fixed.folded, fixed.after = fixed.look()
     return own
 
 
 def _errors(fixed: Fixed) -> int:
-    """Return the number of errors in the new form."""
     return fixed.after.check.counts.get(Standing.ERROR, 0)

@@ -1,16 +1,10 @@
 """A node that a rule writes."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.frontend.rewriting.graph_body import is_message
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["NewNode"]
 
 
 @dataclass(frozen=True, slots=True)

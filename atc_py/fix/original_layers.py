@@ -1,21 +1,13 @@
 """Quantized layers of a fixed model in the form of the file, which any ONNX runtime knows."""
 
-from __future__ import annotations
+from collections.abc import Collection, Mapping
 
-from typing import TYPE_CHECKING
-
+from atc_py.fix.fixed import Fixed
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.qdq.raising import means_the_same
+from atc_py.ir import ConstData
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from atc_py.fix.fixed import Fixed
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.ir import ConstData
-
-__all__ = ["with_original_layers"]
 
 
 def with_original_layers(fixed: Fixed) -> WorkGraph | None:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from atc_py.source import SourceNode, SourceTensor
 
-__all__ = ["INT32", "POSITIONS", "RULES", "Range", "Rule"]
-
 
 class Range(NamedTuple):
     """Bounds of the elements of a tensor, both included."""
@@ -49,39 +47,37 @@ Known: TypeAlias = "Sequence[Range | None]"
 
 Rule: TypeAlias = "Callable[[SourceNode, Known], Range | None]"
 
+# Largest dim that a tensor of a device can have.
 _LONGEST = 2**31 - 1
-"""Largest dim that a tensor of a device can have."""
 
+# Bounds beyond are not worked out any further.
 _LARGEST = 2**80
-"""Bounds beyond are not worked out any further."""
 
 
 def _first(_node: SourceNode, known: Known) -> Range | None:
-    """Return the range of the first input."""
     return known[0] if known else None
 
 
 def _all(node: SourceNode, known: Known) -> list[Range]:
-    """Return the ranges of the inputs that there are; empty if one is not known."""
-    there = [each for each, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
+    """The ranges of the inputs that there are; empty if one is not known."""
+    there = [row for row, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
     found = [each for each in there if each is not None]
     return found if len(found) == len(there) else []
 
 
 def _join(ranges: Sequence[Range]) -> Range | None:
-    """Return the range of all together; None of none."""
+    """The range of all together; None of none."""
     if not ranges:
         return None
     return Range(min(each.low for each in ranges), max(each.high for each in ranges))
 
 
 def _joined(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of all inputs together."""
     return _join(_all(node, known))
 
 
 def _of(*positions: int, zero: bool = False) -> Rule:
-    """Return the rule of results that come from some inputs; absent ones stand for 0 if `zero`."""
+    """The rule of results that come from some inputs; absent ones stand for 0 if `zero`."""
 
     def rule(node: SourceNode, known: Known) -> Range | None:
         found = [Range(0, 0)] if zero else []
@@ -98,8 +94,6 @@ def _of(*positions: int, zero: bool = False) -> Rule:
 
 
 def _corners(function: Callable[[int, int], int]) -> Rule:
-    """Return the rule of a function that is monotonic in each of two operands."""
-
     def rule(node: SourceNode, known: Known) -> Range | None:
         found = _all(node, known)
         if len(found) != 2:  # noqa: PLR2004  (two operands)
@@ -113,7 +107,6 @@ def _corners(function: Callable[[int, int], int]) -> Rule:
 
 
 def _total(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of the sum of all inputs."""
     found = _all(node, known)
     if not found:
         return None
@@ -121,7 +114,6 @@ def _total(node: SourceNode, known: Known) -> Range | None:
 
 
 def _quotient(_node: SourceNode, known: Known) -> Range | None:
-    """Return the range of quotients cut off toward zero."""
     x, y = (*known, None, None)[:2]
     if x is None:
         return None
@@ -133,13 +125,12 @@ def _quotient(_node: SourceNode, known: Known) -> Range | None:
 
 
 def _cut(a: int, b: int) -> int:
-    """Return a / b, cut off toward zero."""
     whole = abs(a) // abs(b)
     return whole if (a < 0) == (b < 0) else -whole
 
 
 def _remainder(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of remainders, which are below the divisor in magnitude."""
+    """The range of remainders, which are below the divisor in magnitude."""
     x, y = (*known, None, None)[:2]
     if y is None:
         return None
@@ -149,48 +140,43 @@ def _remainder(node: SourceNode, known: Known) -> Range | None:
             return Range(-most, most)
         most = min(most, x.magnitude)
         return Range(-most if x.low < 0 else 0, most if x.high > 0 else 0)
-    found = Range(-most if y.low < 0 else 0, most if y.high > 0 else 0)
+    result = Range(-most if y.low < 0 else 0, most if y.high > 0 else 0)
     if x is not None and x.low >= 0 and y.low > 0:
-        return Range(0, min(found.high, x.high))
-    return found
+        return Range(0, min(result.high, x.high))
+    return result
 
 
 def _negative(_node: SourceNode, known: Known) -> Range | None:
-    """Return the range of the negative."""
     return None if known[0] is None else Range(-known[0].high, -known[0].low)
 
 
 def _magnitude(_node: SourceNode, known: Known) -> Range | None:
-    """Return the range of magnitudes."""
     return None if known[0] is None else _absolute(known[0])
 
 
 def _absolute(found: Range) -> Range:
-    """Return the range of magnitudes."""
     least = 0 if found.low <= 0 <= found.high else min(abs(found.low), abs(found.high))
     return Range(least, found.magnitude)
 
 
 def _times(found: Range, count: int) -> Range:
-    """Return the range of sums of at most `count` elements; no element gives 0."""
+    """The range of sums of at most `count` elements; no element gives 0."""
     return Range(min(found.low * count, 0), max(found.high * count, 0))
 
 
 def _count(data: SourceTensor | None, axes: object = None) -> int | None:
-    """Return the number of elements along axes, or of all; None if a dim is open."""
+    """The number of elements along axes, or of all; None if a dim is open."""
     if data is None or data.dims is None:
         return None
     dims = list(data.dims)
     if isinstance(axes, tuple) and axes:
-        if any(not isinstance(each, int) or not -len(dims) <= each < len(dims) for each in axes):
+        if any(not isinstance(axis, int) or not -len(dims) <= axis < len(dims) for axis in axes):
             return None
-        dims = [dims[each] for each in axes]
-    return None if None in dims else math.prod(each or 0 for each in dims)
+        dims = [dims[axis] for axis in axes]
+    return None if None in dims else math.prod(dim or 0 for dim in dims)
 
 
 def _reduced(element: Callable[[Range], Range] = lambda found: found) -> Rule:
-    """Return the rule of a sum, over axes, of a function of the elements."""
-
     def rule(node: SourceNode, known: Known) -> Range | None:
         count = _count(node.inputs[0], _axes(node))
         found = known[0]
@@ -200,7 +186,7 @@ def _reduced(element: Callable[[Range], Range] = lambda found: found) -> Rule:
 
 
 def _axes(node: SourceNode) -> object:
-    """Return the axes of a reduction, from its attribute or a constant; None for all."""
+    """The axes of a reduction, from its attribute or a constant; None for all."""
     given = node.inputs[1] if len(node.inputs) > 1 else None
     if given is not None:
         return None if given.const is None else tuple(map(int, given.const.numpy().reshape(-1)))
@@ -208,13 +194,11 @@ def _axes(node: SourceNode) -> object:
 
 
 def _square(found: Range) -> Range:
-    """Return the range of squares."""
     least = _absolute(found)
     return Range(least.low**2, least.high**2)
 
 
 def _sums(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of running sums."""
     axis = node.inputs[1] if len(node.inputs) > 1 else None
     place = None if axis is None or axis.const is None else axis.const.numpy().reshape(-1)
     axes = None if place is None else tuple(map(int, place))
@@ -223,7 +207,7 @@ def _sums(node: SourceNode, known: Known) -> Range | None:
 
 
 def _products(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of products of elements along axes; no element gives 1."""
+    """The range of products of elements along axes; no element gives 1."""
     count, found = _count(node.inputs[0], _axes(node)), known[0]
     if found is None or count is None:
         return None
@@ -234,24 +218,22 @@ def _products(node: SourceNode, known: Known) -> Range | None:
 
 
 def _matrix(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of sums of products along the last axis of the first input."""
     pair = _corners(lambda a, b: a * b)(node, known)
     count = _count(node.inputs[0], (-1,))
     return None if pair is None or count is None else _times(pair, count)
 
 
 def _general(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of a product of matrices plus a matrix, with factors of 1."""
+    """The range of a product of matrices plus a matrix, with factors of 1."""
     factors = (node.attributes.get(name, 1.0) for name in ("alpha", "beta"))
     pair = _corners(lambda a, b: a * b)(node, known) if len(known) == 2 else None  # noqa: PLR2004
     count = _count(node.inputs[0], (0 if node.attributes.get("transA") else -1,))
-    if pair is None or count is None or any(each != 1 for each in factors):
+    if pair is None or count is None or any(factor != 1 for factor in factors):
         return None
     return _times(pair, count)
 
 
 def _dims(node: SourceNode, _known: Known) -> Range | None:
-    """Return the range of dims."""
     data = node.inputs[0]
     if data is None or data.dims is None or None in data.dims:
         return Range(0, _LONGEST)
@@ -260,13 +242,12 @@ def _dims(node: SourceNode, _known: Known) -> Range | None:
 
 
 def _size(node: SourceNode, _known: Known) -> Range | None:
-    """Return the range of the number of elements."""
     count = _count(node.inputs[0])
     return Range(0, _LONGEST) if count is None else Range(count, count)
 
 
 def _axis_of(default: int) -> Rule:
-    """Return the rule of positions along the attribute `axis`."""
+    """The rule of positions along the attribute `axis`."""
 
     def rule(node: SourceNode, _known: Known) -> Range | None:
         axis = node.attributes.get("axis", default)
@@ -277,23 +258,23 @@ def _axis_of(default: int) -> Rule:
 
 
 def _places(node: SourceNode, _known: Known) -> Range | None:
-    """Return the range of positions along any axis of any input."""
-    dims = [dim for each in node.inputs[:2] if each is not None for dim in each.dims or (None,)]
+    dims = [
+        dim for tensor in node.inputs[:2] if tensor is not None for dim in tensor.dims or (None,)
+    ]
     most = _LONGEST if None in dims else max((dim or 0 for dim in dims), default=1)
     return Range(0, max(most - 1, 0))
 
 
 def _flat(node: SourceNode, _known: Known) -> Range | None:
-    """Return the range of positions in the whole tensor."""
     count = _count(node.inputs[0])
     return Range(0, _LONGEST if count is None else max(count, 1))
 
 
 def _clip(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of a clipped tensor; where the limits cross, the upper one counts."""
+    """The range of a clipped tensor; where the limits cross, the upper one counts."""
     found = known[0]
     if found is None or any(
-        each is None and tensor is not None for each, tensor in zip(known, node.inputs, strict=True)
+        row is None and tensor is not None for row, tensor in zip(known, node.inputs, strict=True)
     ):
         return None
     low, high = found
@@ -306,19 +287,16 @@ def _clip(node: SourceNode, known: Known) -> Range | None:
 
 
 def _least(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of Min."""
     found = _all(node, known)
     return Range(min(r.low for r in found), min(r.high for r in found)) if found else None
 
 
 def _most(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of Max."""
     found = _all(node, known)
     return Range(max(r.low for r in found), max(r.high for r in found)) if found else None
 
 
 def _sign(_node: SourceNode, known: Known) -> Range | None:
-    """Return the range of signs."""
     found = known[0]
     if found is None:
         return Range(-1, 1)
@@ -326,13 +304,11 @@ def _sign(_node: SourceNode, known: Known) -> Range | None:
 
 
 def _steps(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of numbers from a start to below a limit."""
     found = _all(node, known)
     return found[0].joined(found[1]) if len(found) == 3 else None  # noqa: PLR2004  (its inputs)
 
 
 def _scattered(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of what is scattered, over what was there."""
     pair = [known[0], known[2]] if len(known) > 2 else []  # noqa: PLR2004  (its inputs)
     found = [each for each in pair if each is not None]
     if len(found) != 2:  # noqa: PLR2004  (data and updates)
@@ -348,7 +324,7 @@ def _scattered(node: SourceNode, known: Known) -> Range | None:
 
 
 def _power(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of powers with exponents from 0 on."""
+    """The range of powers with exponents from 0 on."""
     found = _all(node, known)
     if len(found) != 2 or found[1].low < 0:  # noqa: PLR2004  (base and exponent)
         return None
@@ -360,7 +336,7 @@ def _power(node: SourceNode, known: Known) -> Range | None:
 
 
 def _leaky(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of numbers, of which those below 0 may be multiplied."""
+    """The range of numbers, of which those below 0 may be multiplied."""
     product = _corners(lambda a, b: a * b)(node, known)
     return None if product is None or known[0] is None else product.joined(known[0])
 
@@ -369,7 +345,7 @@ _WIDEST_SHIFT = 64
 
 
 def _shift(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of shifted numbers from 0 on."""
+    """The range of shifted numbers from 0 on."""
     found = _all(node, known)
     if len(found) != 2 or found[0].low < 0 or not found[1].within(Range(0, _WIDEST_SHIFT)):  # noqa: PLR2004
         return None
@@ -379,7 +355,7 @@ def _shift(node: SourceNode, known: Known) -> Range | None:
 
 
 def _bits(node: SourceNode, known: Known) -> Range | None:
-    """Return the range of a bitwise combination of numbers from 0 on."""
+    """The range of a bitwise combination of numbers from 0 on."""
     found = _all(node, known)
     if not found or min(each.low for each in found) < 0:
         return None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["INT32", "Range", "Ranges"]
 
+# Numbers that a dtype can hold.
 _LIMITS = {
     DType.BOOL: Range(0, 1),
     DType.UINT8: Range(0, 255),
@@ -32,22 +33,20 @@ _LIMITS = {
     DType.UINT64: Range(0, 2**64 - 1),
     DType.INT64: Range(-(2**63), 2**63 - 1),
 }
-"""Numbers that a dtype can hold."""
 
 _NUMBERS = {*_LIMITS, DType.FLOAT16, DType.FLOAT32, DType.FLOAT64}
 
+# Operators whose second input selects from an axis of the first.
 _SELECT = frozenset({"Gather", "GatherElements", "Scatter", "ScatterElements"})
-"""Operators whose second input selects from an axis of the first."""
 
+# Elements of a constant that are looked at; of larger ones the dtype tells the range.
 _LARGEST_CONSTANT = 2**24
-"""Elements of a constant that are looked at; of larger ones the dtype tells the range."""
 
 
 class Ranges:
     """Ranges of the tensors of one model, worked out as they are asked for."""
 
     def __init__(self, model: SourceModel, given: Mapping[str, Range]) -> None:
-        """Take the model, and ranges of its inputs by name."""
         self._makers: dict[str, tuple[SourceNode, int]] = {}
         self._indexes: dict[str, int] = {}
         for node in model.nodes:
@@ -69,7 +68,7 @@ class Ranges:
         return self._worked_out(tensor) if tensor.dtype in _LIMITS else None
 
     def _worked_out(self, tensor: SourceTensor) -> Range | None:
-        """Return the range of a tensor; None for floats without one, and dtypes that have no numbers."""
+        """The range of a tensor; None for floats without one, and dtypes that have no numbers."""
         waiting = [tensor]
         open_: set[str] = set()
         while waiting:
@@ -128,7 +127,6 @@ class Ranges:
                 yield each
 
     def _rule(self, tensor: SourceTensor) -> Rule | None:
-        """Return the rule of what makes a tensor."""
         maker = self._makers.get(tensor.name)
         if tensor.const is not None or maker is None or maker[0].domain:
             return None
@@ -160,7 +158,6 @@ class Ranges:
         return found if size is None else found.met(Range(-size, size - 1))
 
     def _by_rule(self, tensor: SourceTensor) -> Range | None:
-        """Return the range that the operator gives that makes a tensor."""
         rule = self._rule(tensor)
         if rule is None:
             return None
@@ -182,7 +179,6 @@ class Ranges:
         return found if found is not None and found.within(limit) else None
 
     def _note_index(self, node: SourceNode) -> None:
-        """Note the axis that an input of a node selects from."""
         if node.op_type not in _SELECT or node.domain:
             return
         data, indices = (*node.inputs, None, None)[:2]

@@ -1,74 +1,60 @@
-"""The registry of rules, filled by the modules in `atc_py/fix/rules`."""
-
-from __future__ import annotations
+"""The registry of rules, filled by the pages in `atc_py/fix/rules`, one a family of operators."""
 
 import importlib
 import pkgutil
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
-from atc_py.fix.rule import FixRule, Purpose
+from atc_py.fix.case import RuleCase
+from atc_py.fix.rule import Apply, Exactness, FixRule, Purpose
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from atc_py.fix.case import RuleCase
-    from atc_py.fix.rule import Exactness, RuleText
-    from atc_py.fix.site import Site
-
-    Apply = Callable[[Site], Sequence[str]]
-
-__all__ = ["check_rules", "fix_rule", "load_rules", "rules_of_operator"]
 
 _RULES: dict[str, FixRule] = {}
 
 
-def fix_rule(  # noqa: PLR0913  (a rule is its parts)
-    name: str,
-    operators: Sequence[str],
+def rule(  # noqa: PLR0913  (a rule is its parts)
+    operators: str | Iterable[str],
     exactness: Exactness,
-    text: RuleText,
-    *,
     example: RuleCase,
-    near_miss: RuleCase | None,
+    *,
+    miss: RuleCase | None = None,
+    boundary: RuleCase | Sequence[RuleCase] = (),
     last: bool = False,
     bound: float = 0.0,
     precision: bool = False,
-    deviations: Sequence[str] = (),
+    deviations: str | Iterable[str] = "",
     lists: bool | None = None,
+    float16: str = "",
 ) -> Callable[[Apply], Apply]:
-    """Register a function as the rule called `name`; others are the attributes of `FixRule`.
+    """Register a function as a rule: its name with dashes is the rule's, its docstring are the words.
 
-    It replaces refused nodes where `lists` says so, or where it has no other purpose.
+    Operators and deviations have blanks between them; `miss` is the near miss. The rule replaces
+    refused nodes where `lists` says so, or where it has no other purpose. For the rest see `FixRule`.
 
     Raises:
         ValueError: another rule has the name.
     """
-    if name in _RULES:
-        raise ValueError(f"two rules are called {name!r}")
-
-    others = {Purpose.PRECISION: precision, Purpose.CANN: bool(deviations)}
-    purposes = {each for each, wanted in others.items() if wanted}
+    names, removed = (
+        frozenset(words.split() if isinstance(words, str) else words)
+        for words in (operators, deviations)
+    )
+    others = {Purpose.PRECISION: precision, Purpose.CANN: bool(removed)}
+    purposes = {purpose for purpose, wanted in others.items() if wanted}
     if lists or (lists is None and not purposes):
         purposes.add(Purpose.LISTS)
 
     def register(apply: Apply) -> Apply:
+        name = apply.__name__.replace("_", "-")
+        if name in _RULES:
+            raise ValueError(f"two rules are called {name!r}")
+        words = apply.__doc__ or ""
+        cases = (boundary,) if isinstance(boundary, RuleCase) else tuple(boundary)
         _RULES[name] = FixRule(
-            name,
-            frozenset(operators),
-            exactness,
-            text,
-            example,
-            near_miss,
-            apply,
-            last,
-            bound,
-            frozenset(purposes),
-            frozenset(deviations),
-        )
+            name, names, exactness, words, example, miss, cases, apply,
+            last, bound, frozenset(purposes), removed, float16,
+        )  # fmt: skip
         return apply
 
     return register
@@ -82,10 +68,10 @@ def load_rules() -> Mapping[str, FixRule]:
 
 @cache
 def _import_rules() -> None:
-    """Import the modules of the rules, once: the folder is not looked through for every node."""
+    # Once: the folder is not looked through for every node.
     from atc_py.fix import rules
 
-    for module in sorted(pkgutil.iter_modules(rules.__path__), key=lambda each: each.name):
+    for module in sorted(pkgutil.iter_modules(rules.__path__), key=lambda page: page.name):
         importlib.import_module(f"{rules.__name__}.{module.name}")
 
 
@@ -99,11 +85,14 @@ def rules_of_operator(
         purpose: that of the rules.
         deviations: of purpose CANN, those that the node meets: rules remove one of them at least.
     """
-    known = (rule for rule in load_rules().values() if purpose in rule.purposes)
-    found = (rule for rule in known if label in rule.operators)
+    rules = (
+        rule
+        for rule in load_rules().values()
+        if purpose in rule.purposes and label in rule.operators
+    )
     if purpose is Purpose.CANN:
-        found = (rule for rule in found if not rule.deviations.isdisjoint(deviations))
-    return tuple(sorted(found, key=lambda rule: (rule.last, rule.name)))
+        rules = (rule for rule in rules if not rule.deviations.isdisjoint(deviations))
+    return tuple(sorted(rules, key=lambda rule: (rule.last, rule.name)))
 
 
 def check_rules(names: Iterable[str]) -> None:

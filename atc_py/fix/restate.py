@@ -1,41 +1,101 @@
 """Stating a model at another opset: each node in the form of the version in force there.
 
 A part that moved from an attribute to an input, or back, moves; Softmax and its kin, whose axis means
-another thing before opset 13, get the axis as the last one. What has no form at the opset stays a
-finding.
+another thing before opset 13, get the axis as the last one. Forms of the oldest opsets that mean
+another thing later (broadcasting by attributes, training, Scatter) are written anew. What has no form
+at the opset stays a finding.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from atc_py.check.deviations import parser_opsets
 from atc_py.check.restating import restated_at
-from atc_py.diag import Words
-from atc_py.fix.old_forms import is_old_form, new_form
 from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
-from atc_py.fix.unfit import UnfitError
+from atc_py.fix.unfit import UnfitError, require
+from atc_py.frontend.folding.folded import FoldedModel
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.folding.if_branches import Branch
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.rewriting.branch_messages import branch_message, with_branches
 from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.source import OperatorSchema, SourceModel, SourceNode
+from atc_py.spec import Library, OpSpec
 from atc_py.spec.generations import find_generation
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+# Opset since which operands are broadcast as numpy does; before, by attributes.
+_BROADCAST = 7
 
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.folding.if_branches import Branch
-    from atc_py.source import OperatorSchema, SourceModel, SourceNode
-    from atc_py.spec import Library, OpSpec
+# Opset since which Scatter is called ScatterElements.
+_SCATTER = 11
 
-__all__ = ["PREFERRED", "NotStated", "best_opset", "changed_operators", "restate_graph"]
+_BY_ATTRIBUTES = frozenset(
+    {"Add", "And", "Div", "Equal", "Gemm", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"}
+)
+# Rank of batch and channels alone.
+_ROWS = 2
+
+_OF_TRAINING = frozenset({"BatchNormalization", "Dropout"})
+_DROPPED: dict[str, Any] = {"axis": None, "broadcast": None, "consumed_inputs": None}
+_DROPPED_OF_TRAINING: dict[str, Any] = {
+    "consumed_inputs": None,
+    "is_test": None,
+    "ratio": None,
+    "spatial": None,
+}
+
+
+def is_old_form(node: SourceNode, opset: int) -> bool:
+    """Return True if the node needs a form of its own to mean the same at `opset`."""
+    if node.domain:
+        return False
+    if node.op_type == "Scatter":
+        return node.opset < _SCATTER <= opset
+    changed = node.op_type in _BY_ATTRIBUTES | _OF_TRAINING or node.op_type == "PRelu"
+    return changed and node.opset < _BROADCAST <= opset
+
+
+def new_form(site: Site) -> Sequence[str]:
+    """Write a node in the form of the site's opset."""
+    node = site.node
+    inputs = [site.name(at) for at in range(len(node.inputs))]
+    if node.op_type == "Scatter":
+        return [site.op("ScatterElements", *inputs, axis=site.integer("axis", 0))]
+    if node.op_type in _OF_TRAINING:
+        require(site.integer("is_test", 0) == 1, "is_test is 1")
+        require(site.integer("spatial", 1) == 1, "spatial is 1")
+        return site.again(*inputs, count=len(node.outputs), **_DROPPED_OF_TRAINING)
+    if node.op_type == "PRelu":
+        inputs[1] = _slope(site)
+    elif node.op_type != "Gemm" and site.integer("broadcast", 0):
+        inputs[1] = _aligned(site)
+    return site.again(*inputs, count=len(node.outputs), **_DROPPED)
+
+
+def _aligned(site: Site) -> str:
+    """The second operand with axes of 1 after its own, up to the last axis of the first."""
+    rank, own = len(site.dims(0)), len(site.dims(1))
+    axis = site.integer("axis", rank - own)
+    after = rank - (axis % rank if rank else 0) - own
+    require(after >= 0, "the axes of B are among those of A")
+    if not after:
+        return site.name(1)
+    return site.unsqueeze(site.name(1), list(range(own, own + after)))
+
+
+def _slope(site: Site) -> str:
+    """The slopes, which are one for each channel, with axes of 1 after the channel's."""
+    rank, slopes = len(site.dims(0)), site.shape(1)
+    if len(slopes) != 1 or slopes == (1,) or rank <= _ROWS:
+        return site.name(1)
+    return site.unsqueeze(site.name(1), list(range(1, rank - 1)))
+
 
 NotStated = tuple["SourceNode", Text]
 """A node without a form at the opset, and why."""
@@ -46,8 +106,8 @@ PREFERRED = 12
 """Opset at which every operator of the list `base` is listed."""
 
 _AXIS_CHANGED = 13
+# Operators that, before opset 13, work on all axes from `axis` on as one.
 _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
-"""Operators that, before opset 13, work on all axes from `axis` on as one."""
 
 
 def best_opset(
@@ -108,9 +168,9 @@ def restate_graph(
         return restating.failed
     graph.nodes, graph.opsets = stated.nodes, {**graph.opsets, "": opset}
     graph.consts.update(stated.consts)
-    for each in graph.nodes:
-        if not each.domain:
-            each.opset = opset
+    for node in graph.nodes:
+        if not node.domain:
+            node.opset = opset
     return []
 
 
@@ -160,20 +220,20 @@ class _Restating:
     def _of_version(
         self, writer: Writer, work: WorkNode, node: SourceNode, branches: Sequence[Branch]
     ) -> Text | None:
-        """Write one node in the form of the version in force at the opset."""
         opset = self._opset
-        before, after = (history().at(node.op_type, each) for each in (node.opset, opset))
+        before, after = (history().at(node.op_type, value) for value in (node.opset, opset))
         if before is None or after is None or after.deprecated:
-            return Words(
-                f"ONNX does not define {node.op_type} at opset {opset}",
-                f"ONNX 在 opset {opset} 没有定义 {node.op_type}",
+            return Text(
+                "ONNX does not define {op_type} at opset {opset}",
+                op_type=node.op_type,
+                opset=opset,
             )
         if before.since_version == after.since_version and not work.holds_graphs:
             writer.keep(work)
             return None
         spec = self._library.find(node.op_type, node.domain)
         if spec is None:
-            return Words(f"{node.op_type} is not on the list", f"{node.op_type} 不在清单中")
+            return Text("{op_type} is not on the list", op_type=node.op_type)
         if work.holds_graphs:
             return self._holder(writer, work, node, branches, spec)
         return self._in_new_form(writer, work, node, (spec, before, after))
@@ -192,16 +252,16 @@ class _Restating:
             results = _along_last_axis(site, before)
         else:
             moved = _attributes_as_inputs(site, after)
-            found = restated_at(node, spec, history(), opset, moved)
-            if isinstance(found, Text):
-                return found
-            attributes: dict[str, Any] = {**found.attributes}
-            names = [tensor.name if tensor is not None else "" for tensor in found.inputs]
+            result = restated_at(node, spec, history(), opset, moved)
+            if isinstance(result, Text):
+                return result
+            attributes: dict[str, Any] = {**result.attributes}
+            names = [tensor.name if tensor is not None else "" for tensor in result.inputs]
             names += [""] * (max(moved, default=-1) + 1 - len(names))
             for position, name in moved.items():
                 names[position] = name
             _fill_required(site, after, names)
-            results = site.ops(node.op_type, names, len(node.outputs), **attributes)
+            results = site.ops(node.op_type, *names, count=len(node.outputs), **attributes)
         splice(writer, work, site, results)
         return None
 
@@ -214,40 +274,45 @@ class _Restating:
         spec: OpSpec,
     ) -> Text | None:
         """Write an If whose branches have their new forms."""
-        found = restated_at(node, spec, history(), self._opset, {})
-        if isinstance(found, Text):
-            return found
-        graphs = {each.name: each.g for each in work.proto.attribute if each.HasField("g")}
-        if graphs.keys() != {each.name for each in branches}:
-            return Words("its branches cannot be read", "其分支无法读取")
-        if any(each.folded.quantized for each in branches):
-            return Words("its branches have quantized layers", "其分支含量化层")
+        result = restated_at(node, spec, history(), self._opset, {})
+        if isinstance(result, Text):
+            return result
+        graphs = {
+            attribute.name: attribute.g
+            for attribute in work.proto.attribute
+            if attribute.HasField("g")
+        }
+        if graphs.keys() != {branche.name for branche in branches}:
+            return Text("its branches cannot be read")
+        if any(branche.folded.quantized for branche in branches):
+            return Text("its branches have quantized layers")
         stated = {
-            each.name: branch_message(
-                graphs[each.name],
-                self.graph(each.folded.graph, node.branches[each.name].nodes, each.folded.branches),
+            branche.name: branch_message(
+                graphs[branche.name],
+                self.graph(
+                    branche.folded.graph, node.branches[branche.name].nodes, branche.folded.branches
+                ),
                 work.captured,
             )
-            for each in branches
+            for branche in branches
         }
         writer.keep(with_branches(work, stated))
         return None
 
 
 def _along_last_axis(site: Site, before: OperatorSchema) -> Sequence[str]:
-    """Return the operator over the last axis, which means the same at every opset."""
+    """The operator over the last axis, which means the same at every opset."""
     rank = len(site.dims(0))
     default = before.attributes["axis"].default
     axis = site.axis(default if isinstance(default, int) else -1, rank)
-    order = [*(each for each in range(rank) if each != axis), axis]
+    order = [*(at for at in range(rank) if at != axis), axis]
     x = site.transpose(site.name(0), order)
-    y = site.op(site.node.op_type, [x], axis=rank - 1)
+    y = site.op(site.node.op_type, x, axis=rank - 1)
     return [site.transpose(y, [int(each) for each in np.argsort(order)])]
 
 
 def _attributes_as_inputs(site: Site, after: OperatorSchema) -> Mapping[int, str]:
-    """Return new constants, by position, for the attributes that became inputs."""
-    names = [each.name for each in after.inputs]
+    names = [tensor.name for tensor in after.inputs]
     moved: dict[int, str] = {}
     value: Any
     for name, value in site.node.attributes.items():
@@ -266,7 +331,6 @@ def _fill_required(site: Site, after: OperatorSchema, names: list[str]) -> None:
 
 
 def _dtype(site: Site, after: OperatorSchema, position: int, value: Any) -> DType:
-    """Return the dtype of an attribute that became an input."""
     elements: Collection[str] = after.inputs[position].elements
     if isinstance(value, float) or (
         isinstance(value, tuple) and value and isinstance(value[0], float)

@@ -1,22 +1,14 @@
 """Splicing: the nodes that a rule wrote take the place of the node that they replace."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from atc_py.fix.new_node import NewNode
+from atc_py.fix.site import Site
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.rewriting.graph_body import renamed_attributes
+from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.system import structs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.fix.new_node import NewNode
-    from atc_py.fix.site import Site
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.rewriting.qdq.writer import Writer
-
-__all__ = ["splice"]
 
 
 def splice(
@@ -45,7 +37,11 @@ def splice(
     origin = structs.replace(origin, replaces=origin.replaces or origin.op_type)
     for node in done:
         own = node.op_type == origin.op_type and not origin.domain
-        without = [each.name for each in origin.proto.attribute if each.name not in node.attributes]
+        without = [
+            attribute.name
+            for attribute in origin.proto.attribute
+            if attribute.name not in node.attributes
+        ]
         writer.again(
             origin,
             node.op_type,
@@ -61,7 +57,7 @@ def splice(
 
 
 def _renamed(node: NewNode, names: dict[str, str]) -> NewNode:
-    """Return a new node in which values have the names that the model knows."""
+    """A new node in which values have the names that the model knows."""
     return replace(
         node,
         inputs=tuple(names.get(name, name) for name in node.inputs),

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from atc_py.check.evaluate import Checked
+from atc_py.frontend.folding.folded import FoldedModel
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.source import QuantizedNode
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from atc_py.check.evaluate import Checked
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.source import QuantizedNode
-
-__all__ = ["Start"]
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -48,7 +42,6 @@ class Start(msgspec.Struct, frozen=True):
 
 
 def _copied(graph: WorkGraph) -> WorkGraph:
-    """Return a graph with the same nodes and constants, in containers of its own."""
     return replace(
         graph,
         nodes=list(graph.nodes),

@@ -1,25 +1,17 @@
 """One application of a rule, kept so that both sides of it can be run: the node and what replaced it."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from atc_py.fix.ranges import Range, Ranges
+from atc_py.fix.surroundings import Maker
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.ir import ConstData
+from atc_py.source import SourceNode
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from atc_py.fix.ranges import Range, Ranges
-    from atc_py.fix.surroundings import Maker
-    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-    from atc_py.ir import ConstData
-    from atc_py.source import SourceNode
-
-__all__ = ["RuleStep", "nodes_looked_through", "step_of"]
-
+# Nodes before a node that a rule may look through; patterns have fewer.
 _MOST_LOOKED_THROUGH = 16
-"""Nodes before a node that a rule may look through; patterns have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +73,11 @@ def step_of(
         ranges: of the model as it was before.
         given: nodes before the node that the rule looked through, producers first.
     """
-    reads = dict.fromkeys(name for each in (*given, *nodes, *written) for name in each.reads)
+    reads = dict.fromkeys(name for value in (*given, *nodes, *written) for name in value.reads)
     names = (*reads, *(name for each in nodes for name in each.writes))
     types = {name: known for name in names if (known := known_type(graph, name)) is not None}
-    tensors = (each for each in (*node.inputs, *node.outputs) if each is not None)
-    bounds = {each.name: found for each in tensors if (found := ranges.of(each)) is not None}
+    tensors = (value for value in (*node.inputs, *node.outputs) if value is not None)
+    bounds = {tensor.name: found for tensor in tensors if (found := ranges.of(tensor)) is not None}
     consts = {name: graph.consts[name] for name in reads if name in graph.consts}
     opsets = dict(graph.opsets)
     return RuleStep(
@@ -107,8 +99,8 @@ def nodes_looked_through(
         written: the new nodes.
         constants: names of the constants.
     """
-    read = {name for each in written for name in each.reads if name not in constants}
-    own = {name for each in written for name in each.writes}
+    read = {name for node in written for name in node.reads if name not in constants}
+    own = {name for node in written for name in node.writes}
     if read <= {*origin.reads, *own}:
         return []
     found: dict[WorkNode, None] = {}

@@ -1,21 +1,53 @@
 """The graph around a node that a rule may replace, as far as rules ask for it."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from numpy.typing import NDArray
 
-    from numpy.typing import NDArray
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.reading.tensors import TensorReader
+from atc_py.source import SourceModel, SourceNode
 
-    from atc_py.fix.neighbors import Readers
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.source import SourceModel, SourceNode
 
-__all__ = ["MOST_NODES", "Maker", "Surroundings", "makers_of"]
+class ValueReader(NamedTuple):
+    """A node that reads a value.
+
+    Attributes:
+        node: the node.
+        work: the same in the graph.
+    """
+
+    node: SourceNode
+    work: WorkNode
+
+
+class Readers:
+    """The readers of the values of one model, while one round of rules is applied.
+
+    Attributes:
+        taken: nodes that a rule replaces along with another one.
+    """
+
+    def __init__(self, graph: WorkGraph, model: SourceModel) -> None:
+        self.taken: set[SourceNode] = set()
+        self._readers: dict[str, list[ValueReader]] = {}
+        self._results = {tensor.name for tensor in model.outputs}
+        for work, node in zip(graph.nodes, model.nodes, strict=True):
+            for read in node.reads:
+                self._readers.setdefault(read.name, []).append(ValueReader(node, work))
+
+    def only(self, name: str) -> ValueReader | None:
+        """Return the only reader of a value.
+
+        It is None if others read the value too, the model returns it, or the node is replaced already.
+        """
+        found = self._readers.get(name, [])
+        if len(found) != 1 or name in self._results or found[0].node in self.taken:
+            return None
+        return found[0]
+
 
 MOST_NODES = 50_000
 """Nodes that a model may have after its loops are written out."""

@@ -4,36 +4,15 @@ A dim, an attribute or an element of a constant may be 2^62 in a file of 100 byt
 arrays by these functions, never by numpy's own; what arithmetic broadcasts them to counts, too.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from atc_py.fix.unfit import require
 from atc_py.system.memory_limit import memory_limit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, DTypeLike, NDArray
-
-__all__ = [
-    "arange",
-    "eye",
-    "full",
-    "grid_of",
-    "indices",
-    "of",
-    "ones",
-    "outer",
-    "pad",
-    "repeat",
-    "require_bytes",
-    "require_room",
-    "zeros",
-]
 
 _MOST_ELEMENTS = 2**25
 """Elements of an array at most, whatever the memory."""
@@ -48,12 +27,12 @@ class _Counted(np.ndarray[Any, Any]):
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **options: Any) -> Any:
         """Count the result, then compute it."""
         if method == "__call__" and ufunc.signature is None:
-            require_room(*np.broadcast_shapes(*(np.shape(each) for each in inputs)))
-        plain = [each.view(np.ndarray) if isinstance(each, _Counted) else each for each in inputs]
+            require_room(*np.broadcast_shapes(*(np.shape(value) for value in inputs)))
+        plain = [np.asarray(value) if isinstance(value, _Counted) else value for value in inputs]
         if "out" in options:
-            options["out"] = tuple(np.asarray(each) for each in options["out"])
-        found = getattr(ufunc, method)(*plain, **options)
-        return found.view(_Counted) if isinstance(found, np.ndarray) else found
+            options["out"] = tuple(np.asarray(array) for array in options["out"])
+        result = getattr(ufunc, method)(*plain, **options)
+        return result.view(_Counted) if isinstance(result, np.ndarray) else result
 
 
 def require_room(*dims: int) -> None:
@@ -65,8 +44,8 @@ def require_room(*dims: int) -> None:
     most = min(_MOST_ELEMENTS, memory_limit() // _SHARE)
     require(
         all(0 <= dim <= most for dim in dims) and prod(dims) <= most,
-        f"tables that are worked out have at most {most} elements",
-        f"计算出的表不超过 {most} 个元素",
+        "tables that are worked out have at most {most} elements",
+        most=most,
     )
 
 
@@ -77,11 +56,7 @@ def require_bytes(nbytes: int) -> None:
         UnfitError: it does.
     """
     most = memory_limit() // 2
-    require(
-        nbytes <= most,
-        f"constants of rules take at most {most} bytes",
-        f"规则的常量不超过 {most} 字节",
-    )
+    require(nbytes <= most, "constants of rules take at most {most} bytes", most=most)
 
 
 def arange(*bounds: int, dtype: DTypeLike = np.int64) -> NDArray[Any]:
@@ -99,7 +74,7 @@ def of(positions: Sequence[int] | NDArray[Any]) -> NDArray[Any]:
 
 def len_of(*bounds: int) -> int:
     """Return how many integers a range has, which may be more than `len` can tell."""
-    steps = range(*(int(each) for each in bounds))
+    steps = range(*(int(bound) for bound in bounds))
     return max(-((steps.start - steps.stop) // steps.step), 0)
 
 
@@ -140,8 +115,8 @@ def outer(one: ArrayLike, other: ArrayLike) -> NDArray[Any]:
 
 def grid_of(lines: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """Return the coordinates of every point of the grid that `lines` span, axis by axis."""
-    require_room(*(each.size for each in lines))
-    return [each.view(_Counted) for each in np.meshgrid(*lines, indexing="ij")]
+    require_room(*(line.size for line in lines))
+    return [places.view(_Counted) for places in np.meshgrid(*lines, indexing="ij")]
 
 
 def pad(

@@ -1,10 +1,6 @@
 """Conditions of rules: one that does not hold ends the rule at a node, in words."""
 
-from __future__ import annotations
-
-from atc_py.diag import Words
-
-__all__ = ["UnfitError", "meant_for", "require"]
+from atc_py.text import Text
 
 
 class UnfitError(Exception):
@@ -14,26 +10,26 @@ class UnfitError(Exception):
         reason: the condition that does not hold, as a clause without a final period.
     """
 
-    def __init__(self, reason: Words) -> None:
-        super().__init__(reason.en)
-        self.reason = reason
+    def __init__(self, template: str, **values: object) -> None:
+        self.reason = Text(template, **values)
+        super().__init__(self.reason.en)
 
 
-def require(condition: object, en: str, zh: str) -> None:
+def require(condition: object, template: str, **values: object) -> None:
     """Refuse the node unless `condition` is true.
 
     Raises:
-        UnfitError: with the condition in words, such as `W is constant`.
+        UnfitError: with the condition in words, such as `W is constant`; `values` fill its places.
     """
     if not condition:
-        raise UnfitError(Words(en, zh))
+        raise UnfitError(template, **values)
 
 
-def meant_for(condition: object) -> None:
+def skip_unless(condition: object) -> None:
     """Pass the node by, without a reason, unless the rule is meant for nodes of its kind.
 
     Raises:
         UnfitError: without words; reports leave it out.
     """
     if not condition:
-        raise UnfitError(Words("", ""))
+        raise UnfitError("")

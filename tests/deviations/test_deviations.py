@@ -10,7 +10,7 @@ import pytest
 
 import atc_py
 from atc_py.diag.codes import DEVIATES_ON_CANN, NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
-from atc_py.fix.cann_form import load_forms
+from atc_py.fix.cann import FORMS
 from atc_py.spec import library
 from atc_py.spec.lists import operator_lists
 from tests.deviations.case import all_cases
@@ -82,7 +82,7 @@ def test_every_row_has_a_case() -> None:
 
 
 def test_every_row_that_is_computed_has_a_form() -> None:
-    forms = {f"{operator}/{name}" for operator, name in load_forms()}
+    forms = {f"{operator}/{name}" for operator, name in FORMS}
     computed_rows = {key for key, row in ROWS.items() if not row.refused and not row.undefined}
     assert forms == computed_rows
 

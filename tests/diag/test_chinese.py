@@ -14,6 +14,7 @@ import pytest
 
 from atc_py.atc.options import GROUPS
 from atc_py.diag.codes import all_codes
+from atc_py.fix.registry import load_rules
 from atc_py.passes.manager import PIPELINE
 from atc_py.spec.lists import operator_lists
 from atc_py.text import COLON, COMMA, LANGUAGES, Text, Words, all_of, one_of, plural, verbatim
@@ -22,7 +23,13 @@ from atc_py.text.packed import packed, unpacked
 from atc_py.text.text import error_text
 from tests.failures import in_one_item
 from tests.shown_texts import commands, help_texts, page_texts, table_texts
-from tests.text_templates import all_strings, composed_templates, keys_of_texts, messages
+from tests.text_templates import (
+    SOURCES,
+    all_strings,
+    composed_templates,
+    keys_of_texts,
+    messages,
+)
 
 PLACE = re.compile(r"\{ ?([a-z]\w*)\}")
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
@@ -48,11 +55,19 @@ def help_of_commands() -> set[str]:
 
 
 def other_texts() -> set[str]:
-    """Return the texts of codes, passes and atc's options, which are tables."""
+    """Return the texts of codes, passes, rules of fix and atc's options, which are tables."""
     codes = {text for row in all_codes() for text in (row.meaning, row.remedy)}
     options = {row.words for rows in GROUPS.values() for row in rows if row.shown}
     releases = {row.release for row in operator_lists()}
-    return {*codes, *options, *GROUPS, *releases, *(row.summary for row in PIPELINE)}
+    passes = {row.summary for row in PIPELINE}
+    return {*codes, *options, *GROUPS, *releases, *passes, *rule_texts()}
+
+
+def rule_texts() -> set[str]:
+    """Return the words of the rules of fix but for operators alone, which stay as they are."""
+    texts = [rule.text for rule in load_rules().values()]
+    said = {text for row in texts for text in (row.before, row.after, row.condition, row.float16)}
+    return {str(text) for text in said if not re.fullmatch(r"\d*[A-Z][A-Za-z0-9]*", text)}
 
 
 def texts_of_others() -> set[str]:
@@ -104,9 +119,16 @@ def test_translations_keep_what_is_put_in(language: str) -> None:
         assert set(PLACE.findall(translation)) <= {*PLACE.findall(template), *BESIDE}, key
 
 
+def test_no_chinese_stands_in_the_code() -> None:
+    left = [
+        path for path in SOURCES.rglob("*.py") if re.search("[\u4e00-\u9fff]", path.read_text())
+    ]
+    assert left == [], ADD
+
+
 def test_chinese_is_chinese() -> None:
     for key, translation in catalog("zh").items():
-        if len(re.findall(r"[a-z]{3,}", PLACE.sub("", key))) > 4:
+        if len(re.findall(r"\b[a-z]{3,}", PLACE.sub("", key))) > 4:  # names of operators stay
             assert re.search(r"[\u4e00-\u9fff]", translation), key
 
 

@@ -1,22 +1,14 @@
 """Models of the cases of rules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper
 
-from atc_py.fix.case import CaseGraph, ConstInput, Fed, MadeInput
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.fix.case import RuleCase
-
-__all__ = ["write_case"]
+from atc_py.fix.case import CaseGraph, ConstInput, Fed, MadeInput, RuleCase
 
 
 def write_case(case: RuleCase, path: Path) -> Path:

@@ -1,20 +1,13 @@
 """Forms that ONNX changed between opsets 6 and 23: of each changed operator, each version's own way to say it."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__ = ["FORMS", "OpsetForm"]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """One node of each kind tells of all: the rules named are those that fixing the whole model names."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,7 +10,9 @@ import pytest
 from onnx import compose, helper
 
 import atc_py
+from atc_py.check.findings import Finding
 from atc_py.fix import by_kind, engine
+from atc_py.fix.by_kind import FixedKinds
 from atc_py.fix.registry import load_rules
 from atc_py.fix.rule import Purpose
 from atc_py.fix.site import Site
@@ -20,13 +22,6 @@ from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import tensor
 from tests.fix.cases import write_case
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.check.findings import Finding
-    from atc_py.fix.by_kind import FixedKinds
 
 DEVIATING = {name: each for name, each in load_rules().items() if Purpose.CANN in each.purposes}
 

@@ -1,8 +1,8 @@
 """The engine's choice among forms, and the bounds of what rules write."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,15 +14,10 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_NOT_SETTLED
 from atc_py.fix import lineage, registry
 from atc_py.fix.rule import Exactness, FixRule
+from atc_py.fix.site import Site
 from tests.fix.draws import all_draws
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from atc_py.fix.site import Site
-
-    Apply = Callable[[Site], Sequence[str]]
+Apply = Callable[[Site], Sequence[str]]
 
 pytestmark = pytest.mark.usefixtures("base_list")
 
@@ -32,9 +27,9 @@ def add_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Apply], Non
     """Return a function that registers a rule for one test."""
 
     def add(name: str, operator: str, apply: Apply) -> None:
-        text = registry.load_rules()["window-1d"].text
+        words = registry.load_rules()["window-1d"].words
         case = all_draws()["window-1d"](np.random.default_rng(0))
-        rule = FixRule(name, frozenset({operator}), Exactness.EQUAL, text, case, None, apply)
+        rule = FixRule(name, frozenset({operator}), Exactness.EQUAL, words, case, None, (), apply)
         monkeypatch.setitem(registry.load_rules(), name, rule)
 
     return add
@@ -53,15 +48,15 @@ def model_of(operator: str, path: Path, *dims: int, **attributes: Any) -> Path:
 def repeated(site: Site) -> Sequence[str]:
     """Write |x| in three launches, whose work grows with the square of the width."""
     size = site.shape(0)[-1]
-    wide = site.op("Tile", [site.name(0), site.const([1, size])])
-    return [site.slice(site.op("Abs", [wide]), 1, 0, size)]
+    wide = site.op("Tile", site.name(0), site.const([1, size]))
+    return [site.slice(site.op("Abs", wide), 1, 0, size)]
 
 
 def row_by_row(site: Site) -> Sequence[str]:
     """Write |x| in four parts, which takes nine launches."""
     size = site.shape(0)[-1] // 4
     parts = [site.slice(site.name(0), 1, at * size, (at + 1) * size) for at in range(4)]
-    return [site.op("Concat", [site.op("Abs", [each]) for each in parts], axis=1)]
+    return [site.op("Concat", *(site.op("Abs", each) for each in parts), axis=1)]
 
 
 @pytest.mark.parametrize(("width", "wanted"), [(16, "a-repeated"), (32768, "b-parts")])
@@ -78,7 +73,7 @@ def test_another_form_is_tried_where_the_first_is_refused(
     tmp_path: Path, add_rule: Callable[[str, str, Apply], None]
 ) -> None:
     def short(site: Site) -> Sequence[str]:
-        return [site.op("RandomNormalLike", [site.name(0)])]
+        return [site.op("RandomNormalLike", site.name(0))]
 
     add_rule("a-short", "Mish", short)
     add_rule("b-parts", "Mish", row_by_row)
@@ -89,7 +84,7 @@ def test_another_form_is_tried_where_the_first_is_refused(
 
 def undo(other: str) -> Apply:
     """Return a rule that writes another operator that the list does not have."""
-    return lambda site: [site.op(other, [site.name(0)])]
+    return lambda site: [site.op(other, site.name(0))]
 
 
 def test_rules_that_undo_each_other_end_and_nothing_is_written(
@@ -122,7 +117,7 @@ def test_a_rule_that_doubles_the_model_is_stopped_early(
     def double(site: Site) -> Sequence[str]:
         nonlocal written
         written += 1
-        return [site.op("Add", [site.op("Mish", [site.name(0)]) for _ in range(2)])]
+        return [site.op("Add", *(site.op("Mish", site.name(0)) for _ in range(2)))]
 
     monkeypatch.setattr(lineage, "MOST_NEW_NODES", most)
     add_rule("double", "Mish", double)

@@ -1,8 +1,6 @@
 """Models with control flow in forms that one node alone does not show."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -10,11 +8,7 @@ import pytest
 from onnx import numpy_helper, parser
 
 import atc_py
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.fixing import Fixing
+from atc_py.results.fixing import Fixing
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

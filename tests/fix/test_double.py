@@ -1,17 +1,12 @@
 """Regions of float64 inside a float32 model: casts between the operators go, also where no Cast is listed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
 from onnx import helper
 
 import atc_py
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("operators", ["base", "cann-9.0"])

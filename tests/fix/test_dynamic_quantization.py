@@ -1,12 +1,11 @@
 """Models that onnxruntime quantized dynamically: fixed, they convert, and float16 holds their sums."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper
@@ -14,10 +13,7 @@ from onnx import helper
 import atc_py
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Feeds = dict[str, npt.NDArray[Any]]
+Feeds = dict[str, npt.NDArray[Any]]
 
 MODELS = Path(__file__).parents[3] / "shared" / "models"
 

@@ -1,10 +1,8 @@
 """Fixing takes work in proportion to the nodes, and memory in proportion to the largest weight."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -14,9 +12,6 @@ from onnx import TensorProto, helper, numpy_helper
 import atc_py
 from tests.executed_lines import PACKAGE, executed, steep
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

@@ -1,8 +1,6 @@
 """Nodes that a rule replaced, or that no list has, stay out of the file when their results fold."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -12,9 +10,6 @@ from onnx import TensorProto, helper, numpy_helper
 import atc_py
 from atc_py.check.findings import Standing
 from tests.end_to_end import run_with_onnxruntime
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 X = np.array([-2, 0.5, 3], np.float32)
 FLOAT = TensorProto.FLOAT

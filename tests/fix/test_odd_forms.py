@@ -1,8 +1,7 @@
 """Forms that mutated models have: written as they are meant, or left alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,9 +11,6 @@ import atc_py
 from atc_py.frontend.reading.read import read_model
 from tests.cli.test_fixed_origins import model as signals_with_a_choice
 from tests.end_to_end import one_node_model, run_with_onnxruntime
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_mean_of_half_rows_stays_float32(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """Forms that ONNX changed between opsets 6 and 23 are stated at an opset of the list, or are findings."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
 import atc_py
@@ -14,12 +15,6 @@ from atc_py.check.findings import Standing
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.fix.opset_forms import FORMS, OpsetForm
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

@@ -1,12 +1,12 @@
 """Rules for float16: what they write is nearer to float32 on the simulator than what they replace."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.fix.registry import load_rules
@@ -14,13 +14,7 @@ from atc_py.fix.rule import Purpose
 from tests.end_to_end import run_with_onnxruntime
 from tests.fix.cases import write_case
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float32]
+Array = NDArray[np.float32]
 
 RULES = {name: rule for name, rule in load_rules().items() if Purpose.PRECISION in rule.purposes}
 

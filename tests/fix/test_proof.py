@@ -1,9 +1,8 @@
 """The proof: rules that are wrong anywhere are caught, and rules that are right are not accused."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -20,16 +19,12 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_DIFFERS, REFERENCE_FAILED
 from atc_py.fix import registry
 from atc_py.fix.rule import Exactness, FixRule
+from atc_py.fix.site import Site
 from atc_py.fix.tidy.relations import Reshaped
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.fix.site import Site
-
-    Apply = Callable[[Site], Sequence[str]]
+Apply = Callable[[Site], Sequence[str]]
 
 pytestmark = pytest.mark.usefixtures("base_list")
 
@@ -51,11 +46,11 @@ def use_rule(
 ) -> None:
     """Make `apply` the one rule for an operator."""
     known = registry.load_rules()
-    text, case = known["window-1d"].text, known["window-1d"].example
+    words, case = known["window-1d"].words, known["window-1d"].example
     for name, rule in [*known.items()]:
         if operator in rule.operators:
             monkeypatch.delitem(known, name)
-    rule = FixRule(called, frozenset({operator}), exactness, text, case, None, apply)
+    rule = FixRule(called, frozenset({operator}), exactness, words, case, None, (), apply)
     monkeypatch.setitem(known, called, rule)
 
 
@@ -96,15 +91,15 @@ def wrong_at(value: float) -> Apply:
 
     def apply(site: Site) -> Sequence[str]:
         (right,) = site.body()
-        there = site.op("Equal", [site.name(0), site.scalar(value)])
-        return [site.op("Where", [there, site.scalar(7.0), right])]
+        there = site.op("Equal", site.name(0), site.scalar(value))
+        return [site.op("Where", there, site.scalar(7.0), right)]
 
     return apply
 
 
 def wrong_everywhere(site: Site) -> Sequence[str]:
     """Return another function of the input."""
-    return [site.op("Relu", [site.name(0)])]
+    return [site.op("Relu", site.name(0))]
 
 
 def right(site: Site) -> Sequence[str]:
@@ -142,10 +137,10 @@ def test_a_rule_that_loses_large_values_is_caught(monkeypatch: pytest.MonkeyPatc
 
     def apply(site: Site) -> Sequence[str]:
         one = site.scalar(1.0)
-        sum_ = site.op("Add", [site.op("Exp", [site.name(0)]), one])
-        square = site.op("Mul", [sum_, sum_])
-        parts = [site.op("Sub", [square, one]), site.op("Add", [square, one])]
-        return [site.op("Mul", [site.name(0), site.op("Div", parts)])]
+        sum_ = site.op("Add", site.op("Exp", site.name(0)), one)
+        square = site.op("Mul", sum_, sum_)
+        parts = [site.op("Sub", square, one), site.op("Add", square, one)]
+        return [site.op("Mul", site.name(0), site.op("Div", *parts))]
 
     use_rule(monkeypatch, apply, Exactness.REORDERED)
     (found,) = refusal(save(MISH)).diagnostics
@@ -189,12 +184,12 @@ def test_each_step_of_a_chain_is_judged_by_its_own_class(monkeypatch: pytest.Mon
 
     def first(site: Site) -> Sequence[str]:
         (result,) = site.body()
-        other = site.op("HardSwish", [site.name(0)])
-        return [site.op("Add", [result, site.op("Sub", [other, other])])]
+        other = site.op("HardSwish", site.name(0))
+        return [site.op("Add", result, site.op("Sub", other, other))]
 
     def second(site: Site) -> Sequence[str]:
         (result,) = site.body()
-        return [site.op("Mul", [result, site.scalar(1 + 1e-6)])]
+        return [site.op("Mul", result, site.scalar(1 + 1e-6))]
 
     use_rule(monkeypatch, second, Exactness.EQUAL, "HardSwish", "second")
     use_rule(monkeypatch, first, Exactness.REORDERED)

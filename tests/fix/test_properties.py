@@ -1,8 +1,6 @@
 """Every rule fits random cases of its kind, and what it writes computes the same."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +11,6 @@ from atc_py.fix.rule import Exactness, Purpose
 from tests.fix.cases import write_case
 from tests.fix.draws import all_draws
 from tests.sampling import rounds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = load_rules()
 DRAWS = all_draws()

@@ -1,8 +1,6 @@
 """Random models of control flow: what is written computes what was read, in any engine that loads it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -13,9 +11,6 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import REFERENCE_FAILED
 from tests.fix.control_flow_models import random_model
 from tests.sampling import rounds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

@@ -1,8 +1,7 @@
 """Ranges of integers hold for every value of random graphs, and reasons name what lacks a range."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,9 +13,6 @@ from atc_py.fix.ranges import Range, Ranges
 from atc_py.frontend.reading.read import read_model
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.sampling import rounds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DIMS = (3, 4)
 BOTH = ("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Less", "Equal", "Pow")

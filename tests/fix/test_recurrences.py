@@ -1,8 +1,6 @@
 """Loops as exporters write recurrent layers, which become one node each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -13,9 +11,6 @@ import atc_py
 from tests.fix.cases import write_case
 from tests.fix.draws import all_draws
 from tests.fix.test_control_flow import HEAD
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WHILE = """g (float[2,STEPS,5] x) => (float[2,4] last, float[2,STEPS,4] all) <int32 zero = {0},
         int32 limit = {STEPS}, int32 one = {1}, bool on = {1}, int64 most = {9223372036854775807}> {

@@ -1,8 +1,6 @@
 """Forms that a list refuses and that no rule can write otherwise: findings, never a traceback."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,9 +9,6 @@ import pytest
 import atc_py
 from atc_py.check.findings import Standing
 from tests.end_to_end import one_node_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LIST = "cann-9.0"
 ROWS = np.ones((3, 7), np.float32)

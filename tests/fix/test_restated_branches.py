@@ -1,16 +1,11 @@
 """An If that stays is stated at a listed opset, and its branches with it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
 
 from tests.fix.test_control_flow import fixed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOVED = """g (float[2,8] x, bool c) => (float[2,8] y) <int64[1] last = {1}> {
     p = Relu(x)

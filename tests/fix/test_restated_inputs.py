@@ -1,8 +1,7 @@
 """Inputs that an older opset requires are there in what is written at it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,9 +9,6 @@ import pytest
 
 import atc_py
 from tests.end_to_end import one_node_model, run_with_onnxruntime
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("by", ["scales", "sizes"])

@@ -1,16 +1,11 @@
 """Models that pass tensors through sequences and optionals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
 
 from tests.fix.test_control_flow import fixed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FOLDED = {
     "map": """g (float[4,3] x) => (float[4,3] y) {

@@ -1,25 +1,19 @@
 """Tidying: forms that rules wrote side by side share what leads into and out of them."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.fix import engine
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.results.fixing import Fixing
+from atc_py.results.fixing import Fixing
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

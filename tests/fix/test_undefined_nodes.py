@@ -1,8 +1,7 @@
 """Nodes that ONNX does not define, or whose results it leaves open: no rule rewrites them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,12 +9,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
+from atc_py.results.fixing import Fixing
 from tests.end_to_end import one_node_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.fixing import Fixing
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

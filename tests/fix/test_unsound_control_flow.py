@@ -1,8 +1,6 @@
 """Loops, branches and sequences that break their rules or have no other form: findings, nothing written."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
@@ -10,9 +8,6 @@ from onnx import parser
 
 import atc_py
 from tests.fix.test_control_flow import fixed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

@@ -1,25 +1,15 @@
-"""Graphs that a node holds, as rules read them."""
+"""Graphs inside of control-flow nodes, and their steps, as rules write them out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from atc_py.diag import AtcError
+from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
-from atc_py.frontend.rewriting.graph_body import graph_bodies
-from atc_py.frontend.rewriting.loop_count import trace_loop
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.fix.site import Site
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.rewriting.graph_body import GraphBody
-    from atc_py.frontend.rewriting.loop_count import LoopTrace
-
-__all__ = ["body_of", "trace"]
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.frontend.rewriting.graph_body import GraphBody, graph_bodies
+from atc_py.frontend.rewriting.loop_count import LoopTrace, trace_loop
 
 
 def body_of(site: Site, attribute: str, work: WorkNode | None = None) -> GraphBody:
@@ -29,9 +19,6 @@ def body_of(site: Site, attribute: str, work: WorkNode | None = None) -> GraphBo
         site: the node.
         attribute: that has the graph.
         work: another node around it that holds the graph.
-
-    Raises:
-        UnfitError: it holds none of that name, or one with tensors that have no plain form.
     """
     found: dict[str, GraphBody] = {}
     holder = work or site.work
@@ -39,13 +26,13 @@ def body_of(site: Site, attribute: str, work: WorkNode | None = None) -> GraphBo
         try:
             found = graph_bodies(holder, site.around.tensors, _whole_numbers(site))
         except (AtcError, ValueError):
-            require(condition=False, en="its graphs have plain tensors", zh="子图中的张量均可读取")
-    require(attribute in found, f"the node has {attribute}", f"节点有 {attribute}")
+            require(condition=False, template="its graphs have plain tensors")
+    require(attribute in found, "the node has {attribute}", attribute=attribute)
     return found[attribute]
 
 
 def _whole_numbers(site: Site) -> dict[str, int]:
-    """Return the constants around the node's graphs that are one int64 each."""
+    """The constants around the node's graphs that are one int64 each."""
     if site.work is None or site.around is None:
         return {}
     consts = site.around.graph.consts
@@ -74,9 +61,46 @@ def trace(
     if site.work is None or site.around is None:
         return None
     states = [
-        None if each is None or each.const is None else each.const.numpy()
-        for each in site.node.inputs[first:]
+        None if tensor is None or tensor.const is None else tensor.const.numpy()
+        for tensor in site.node.inputs[first:]
     ]
     known = {name: site.around.known(name) for name in site.work.captured}
     constants = {name: value for name, value in known.items() if value is not None}
     return trace_loop(site.work, constants, states, most, condition=going, wanted=wanted)
+
+
+MOST_STEPS = 512
+"""Steps of a Scan or Loop that are written out at most."""
+
+MOST_COUNTED = 16_384
+"""Steps of a Loop that are counted at most."""
+
+FIRST_STATE = 2
+"""Inputs of a Loop before its states: the trip count and the condition."""
+
+
+def starts_true(site: Site) -> bool:
+    """Return the condition of a Loop before its first step."""
+    return site.tensor(1) is None or bool(site.constant(1).reshape(-1)[0])
+
+
+def loop_steps(site: Site, most: int = MOST_STEPS) -> int:
+    """Return how often the body of a Loop runs, one more than `most` for more."""
+    trips = most + 1
+    if site.tensor(0) is not None:
+        trips = max(0, min(trips, int(site.constant(0).reshape(-1)[0])))
+    found = trace(site, trips - 1, going=starts_true(site), first=FIRST_STATE)
+    require(found is not None, "constants decide the number of steps")
+    return trips if found is None else min(found.steps, trips)
+
+
+def check_room(site: Site, body: GraphBody, steps: int) -> None:
+    """Refuse a body that would become too many nodes."""
+    room = 0 if site.around is None else site.around.room
+    require(steps * (body.size + 1) <= room, "the model does not grow beyond its limit of nodes")
+
+
+def stack(site: Site, parts: Sequence[str], axis: int, *, backward: bool = False) -> str:
+    """Write values of all steps along a new axis, the last one first if `backward`."""
+    rows = [site.unsqueeze(each, [axis]) for each in (reversed(parts) if backward else parts)]
+    return rows[0] if len(rows) == 1 else site.op("Concat", *rows, axis=axis)

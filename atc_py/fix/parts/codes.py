@@ -4,32 +4,15 @@ Codes are divided by 2^8 and weights by 2^7 before their products are summed, an
 multiplied by the same powers: float32 gives the same bits, and no sum is over 65504 in float16.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.fix import tables
+from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from atc_py.fix.site import Site
-
-__all__ = [
-    "CODES",
-    "DATA_SHARE",
-    "WEIGHT_SHARE",
-    "DynamicCodes",
-    "centered_codes",
-    "dynamic_codes",
-    "scaled",
-]
 
 CODES = frozenset({DType.INT8, DType.UINT8})
 
@@ -69,13 +52,13 @@ def dynamic_codes(site: Site, x: str, rank: int) -> DynamicCodes:
         )
     else:
         high = low = x
-    high, low = site.op("Max", [high, zero]), site.op("Min", [low, zero])
-    span = site.op("Sub", [high, low])
-    empty = site.op("Equal", [span, zero])
-    step = site.op("Where", [empty, one, site.op("Div", [span, most])])
-    middle = site.op("Div", [site.op("Sub", [zero, low]), step])
-    point = _clip(site, site.op("Round", [_clip(site, middle)]))
-    whole = site.op("Add", [site.op("Round", [site.op("Div", [x, step])]), point])
+    high, low = site.op("Max", high, zero), site.op("Min", low, zero)
+    span = site.op("Sub", high, low)
+    empty = site.op("Equal", span, zero)
+    step = site.op("Where", empty, one, site.op("Div", span, most))
+    middle = site.op("Div", site.op("Sub", zero, low), step)
+    point = _clip(site, site.op("Round", _clip(site, middle)))
+    whole = site.op("Add", site.op("Round", site.op("Div", x, step)), point)
     return DynamicCodes(_clip(site, whole), step, point)
 
 
@@ -95,15 +78,15 @@ def centered_codes(site: Site, position: int, zero: int, share: float, axis: int
         axis: the axis, from the end, that zero points belong to where there are several.
     """
     data = site.input(position)
-    require(data.dtype in CODES, f"{data.name} is int8 or uint8", "该输入为 int8 或 uint8")
+    require(data.dtype in CODES, "{name} is int8 or uint8", name=data.name)
     point = site.tensor(zero)
     if data.const is not None and (point is None or point.const is not None):
         number = tables.zeros((), np.float32) if point is None else site.constant(zero)
         around = _along(number.astype(np.float32), axis)
 
         def center(codes: NDArray[Any]) -> NDArray[Any]:
-            found: NDArray[Any] = (codes.astype(np.float32) - around) * np.float32(share)
-            return found
+            result: NDArray[Any] = (codes.astype(np.float32) - around) * np.float32(share)
+            return result
 
         return site.derived(position, center, label="centered")
     codes = site.cast(data.name, DType.FLOAT32)
@@ -111,22 +94,22 @@ def centered_codes(site: Site, position: int, zero: int, share: float, axis: int
         shift = site.cast(point.name, DType.FLOAT32)
         dims = site.shape(zero)
         if axis is not None and dims and dims != (1,):
-            require(len(dims) == 1, "zero points have one axis", "零点仅有一个轴")
+            require(len(dims) == 1, "zero points have one axis")
             shift = site.reshape(shift, [-1, *[1] * (-axis - 1)])
         elif dims == (1,):
             shift = site.reshape(shift, [])
-        codes = site.op("Sub", [codes, shift])
+        codes = site.op("Sub", codes, shift)
     return scaled(site, codes, share)
 
 
 def _along(number: NDArray[Any], axis: int | None) -> NDArray[Any]:
-    """Return zero points with axes of 1 after the one that they belong to."""
+    """Zero points with axes of 1 after the one that they belong to."""
     if number.size == 1:
         return number.reshape(())
-    require(number.ndim == 1 and axis is not None, "zero points have one axis", "零点仅有一个轴")
+    require(number.ndim == 1 and axis is not None, "zero points have one axis")
     return number.reshape(-1, *[1] * (-(axis or -1) - 1))
 
 
 def scaled(site: Site, x: str, factor: float) -> str:
     """Write `x` times a factor, in float32."""
-    return site.op("Mul", [x, site.const(factor, DType.FLOAT32, "factor")])
+    return site.op("Mul", x, site.const(factor, DType.FLOAT32, "factor"))

@@ -1,27 +1,225 @@
 """The body of a Loop or Scan as vectors: what its states become, given a slice of a sequence and them.
 
-Only what recurrent layers are made of is read: products with constant matrices, sums, elementwise
-products, Sigmoid and Tanh, parts and joins along the last axis.
+A vector is the sum of monomials times matrices, and a constant. A monomial is an elementwise product of
+atoms: an input or state of the body, a nonlinear function of a vector, or a linear part that is
+multiplied by another vector. Only what recurrent layers are made of is read: products with constant
+matrices, sums, elementwise products, Sigmoid and Tanh, parts and joins along the last axis.
+
+Over 400 lines because the reader of a body and the vectors that it makes are one algebra.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.fix.parts.vectors import Space, Vector, joined
+from atc_py.fix import tables
+from atc_py.frontend.rewriting.function_body import BodyNode
+from atc_py.tensor.shapes import Shape
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+Monomial: TypeAlias = "tuple[Atom, ...]"
+Factor: TypeAlias = "float | NDArray[np.float64]"
 
-    from numpy.typing import NDArray
 
-    from atc_py.frontend.rewriting.function_body import BodyNode
-    from atc_py.tensor.shapes import Shape
+@dataclass(frozen=True, slots=True, eq=False)
+class Atom:
+    """A factor of monomials.
 
-__all__ = ["FUNCTIONS", "Reader", "Rows", "Taken"]
+    Attributes:
+        kind: `linear`, the operator of a function, or the name of an input or state.
+        size: number of elements.
+        serial: its place in the order of atoms.
+        of: the argument of a function, or the linear part; None for inputs and states.
+    """
+
+    kind: str
+    size: int
+    serial: int
+    of: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vector:
+    """A sum of monomials times matrices, and a constant.
+
+    Attributes:
+        size: number of elements.
+        terms: factor of each monomial, from the right: a matrix, or a number for a multiple of the
+            identity.
+        constant: the constant.
+    """
+
+    size: int
+    terms: dict[Monomial, Factor] = field(default_factory=dict)
+    constant: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for vectors that are the same sum."""
+        terms = sorted(
+            (tuple(atom.serial for atom in monomial), _digest(factor))
+            for monomial, factor in self.terms.items()
+        )
+        return self.size, tuple(terms), self.whole_constant.tobytes()
+
+    @property
+    def whole_constant(self) -> NDArray[np.float64]:
+        """The constant with all elements."""
+        return np.ascontiguousarray(np.broadcast_to(self.constant, (self.size,)))
+
+    @property
+    def single(self) -> Atom | None:
+        """The atom that the vector is; None if it is another sum."""
+        if len(self.terms) != 1 or self.constant.any():
+            return None
+        ((monomial, factor),) = self.terms.items()
+        return monomial[0] if len(monomial) == 1 and is_number(factor, 1.0) else None
+
+    def times(self, matrix: NDArray[np.float64]) -> Vector:
+        """Return the product with a matrix from the right."""
+        terms: dict[Monomial, Factor] = {
+            term: factor * matrix if isinstance(factor, float) else factor @ matrix
+            for term, factor in self.terms.items()
+        }
+        return _vector(matrix.shape[1], terms, self.whole_constant @ matrix)
+
+    def plus(self, other: Vector) -> Vector:
+        """Return the sum of two vectors of one size."""
+        terms = dict(self.terms)
+        for monomial, factor in other.terms.items():
+            terms[monomial] = _sum(terms.get(monomial, 0.0), factor, monomial[0].size)
+        return _vector(max(self.size, other.size), terms, self.constant + other.constant)
+
+    def scaled(self, by: NDArray[np.float64]) -> Vector:
+        """Return the product with one number, or with one for each element."""
+        if by.size == 1:
+            number = float(by.reshape(-1)[0])
+            terms = {term: factor * number for term, factor in self.terms.items()}
+            return _vector(self.size, terms, self.constant * number)
+        return self.times(np.diag(np.broadcast_to(by.reshape(-1), (self.size,))))
+
+
+def is_number(factor: Factor, number: float) -> bool:
+    """Return True if a factor is that multiple of the identity."""
+    return isinstance(factor, float) and factor == number
+
+
+class Space:
+    """The atoms of one body; equal ones are one object."""
+
+    def __init__(self) -> None:
+        self._atoms: dict[tuple[object, ...], Atom] = {}
+
+    def leaf(self, name: str, size: int) -> Vector:
+        """Return an input or state as a vector."""
+        return self._as_vector(self._atom(name, size, None))
+
+    def function(self, kind: str, of: Vector) -> Vector:
+        """Return a function of a vector, element by element."""
+        return self._as_vector(self._atom(kind, of.size, of))
+
+    def product(self, one: Vector, other: Vector) -> Vector:
+        """Return the elementwise product; what is not a sum of monomials becomes an atom first."""
+        if not one.terms or not other.terms:
+            constant, vector = (other, one) if one.terms else (one, other)
+            return vector.scaled(constant.constant)
+        a, b = self._polynomial(one), self._polynomial(other)
+        total = _vector(one.size, {}, a.constant * b.constant)
+        for left, factor in [*a.terms.items(), ((), float(a.constant[0]))]:
+            for right, again in [*b.terms.items(), ((), float(b.constant[0]))]:
+                monomial = tuple(sorted((*left, *right), key=lambda atom: atom.serial))
+                if monomial:
+                    part: dict[Monomial, Factor] = {monomial: float(factor) * float(again)}
+                    total = total.plus(_vector(one.size, part, tables.zeros(1)))
+        return total
+
+    def part(self, vector: Vector, start: int, end: int) -> Vector:
+        """Return elements `start` to `end`."""
+        total = _vector(end - start, {}, vector.whole_constant[start:end])
+        piece: dict[Monomial, Factor]
+        for monomial, factor in vector.terms.items():
+            if not isinstance(factor, float):
+                piece = {monomial: factor[:, start:end]}
+            elif len(monomial) == 1 and monomial[0].of is None:
+                piece = {monomial: factor * tables.eye(vector.size)[:, start:end]}
+            else:
+                atoms = (self._part_of_atom(each, start, end) for each in monomial)
+                piece = {tuple(sorted(atoms, key=lambda atom: atom.serial)): factor}
+            total = total.plus(_vector(end - start, piece, tables.zeros(1)))
+        return total
+
+    def _part_of_atom(self, atom: Atom, start: int, end: int) -> Atom:
+        """Elements `start` to `end` of an atom as an atom."""
+        if atom.of is None:
+            whole = self._as_vector(atom)
+            return self._atom("linear", end - start, self.part(whole, start, end))
+        return self._atom(atom.kind, end - start, self.part(atom.of, start, end))
+
+    def _polynomial(self, vector: Vector) -> Vector:
+        """A vector whose factors are numbers, and whose constant is one number."""
+        plain = all(isinstance(term, float) for term in vector.terms.values())
+        if plain and np.unique(vector.constant).size == 1:
+            return _vector(vector.size, vector.terms, vector.constant[:1])
+        return self._as_vector(self._atom("linear", vector.size, vector))
+
+    def _atom(self, kind: str, size: int, of: Vector | None) -> Atom:
+        key = (kind, size, None if of is None else of.key)
+        if key not in self._atoms:
+            self._atoms[key] = Atom(kind, size, len(self._atoms), of)
+        return self._atoms[key]
+
+    @staticmethod
+    def _as_vector(atom: Atom) -> Vector:
+        return _vector(atom.size, {(atom,): 1.0}, tables.zeros(1))
+
+
+def joined(vectors: Sequence[Vector]) -> Vector:
+    """Return vectors one after the other."""
+    size = sum(vector.size for vector in vectors)
+    total, start = _vector(size, {}, tables.zeros(size)), 0
+    for vector in vectors:
+        place = tables.zeros((vector.size, size))
+        place[:, start : start + vector.size] = tables.eye(vector.size)
+        total, start = total.plus(vector.times(place)), start + vector.size
+    return total
+
+
+def _vector(size: int, terms: dict[Monomial, Factor], constant: NDArray[np.float64]) -> Vector:
+    plain = {term: _plainest(factor) for term, factor in terms.items()}
+    return Vector(
+        size, {each: factor for each, factor in plain.items() if not is_number(factor, 0)}, constant
+    )
+
+
+def _plainest(factor: Factor) -> Factor:
+    if isinstance(factor, float):
+        return factor
+    if not factor.any():
+        return 0.0
+    rows, columns = factor.shape
+    if rows == columns and np.array_equal(factor, factor[0, 0] * tables.eye(rows)):
+        return float(factor[0, 0])
+    return factor
+
+
+def _sum(one: Factor, other: Factor, size: int) -> Factor:
+    if isinstance(one, float) and isinstance(other, float):
+        return one + other
+    if is_number(one, 0.0) or is_number(other, 0.0):
+        return other if is_number(one, 0.0) else one
+    a, b = (
+        value * tables.eye(size) if isinstance(value, float) else value for value in (one, other)
+    )
+    return a + b
+
+
+def _digest(factor: Factor) -> object:
+    return factor if isinstance(factor, float) else (factor.shape, hash(factor.tobytes()))
+
 
 FUNCTIONS = frozenset({"Sigmoid", "Tanh"})
 """Functions of recurrent layers without attributes that the lists leave open."""
@@ -116,7 +314,6 @@ class Reader:
             self.rows.update(zip(node.outputs, found, strict=False))
 
     def _read(self, node: BodyNode) -> list[Rows]:
-        """Return the results of one node."""
         if node.op_type == "Gather":
             return [self._gather(node)]
         if node.op_type in FUNCTIONS:
@@ -150,19 +347,18 @@ class Reader:
     def numbers(self, node: BodyNode, position: int, attribute: str) -> list[int] | None:
         """Return integers that are an input or, in older opsets, an attribute; None if absent."""
         if len(node.inputs) > position and node.inputs[position]:
-            return [int(each) for each in self._constants[node.inputs[position]].reshape(-1)]
+            return [int(number) for number in self._constants[node.inputs[position]].reshape(-1)]
         found = node.attributes.get(attribute)
-        return None if found is None else [int(each) for each in found]
+        return None if found is None else [int(number) for number in found]
 
     def _gather(self, node: BodyNode) -> Rows:
-        """Return the slice of a sequence that each step takes."""
         name, index = node.inputs
         dims, places = self._dims_of(name), self._places[index]
         axis = node.attributes.get("axis", 0)
         if dims is None or places[0].size != 1:
             raise _UnreadError
         axis %= len(dims)
-        numbers = tuple(int(each.reshape(-1)[0]) % dims[axis] for each in places)
+        numbers = tuple(int(place.reshape(-1)[0]) % dims[axis] for place in places)
         taken = Taken(name, axis, numbers)
         kind = f"slice of {name} along {axis} at {numbers}"
         self.taken[kind] = taken
@@ -171,19 +367,16 @@ class Reader:
 
 
 def _same(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Identity."""
     return [reader.rows[node.inputs[0]]]
 
 
 def _matrix(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read MatMul with a constant matrix."""
     x, matrix = reader.rows[node.inputs[0]], reader.constant(node.inputs[1])
     matrix = matrix.reshape(matrix.shape[-2:])
     return [x.of(x.vector.times(matrix))]
 
 
 def _gemm(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Gemm with a constant matrix."""
     given = node.attributes
     if given.get("transA", 0):
         raise _UnreadError
@@ -198,18 +391,18 @@ def _gemm(reader: Reader, node: BodyNode) -> list[Rows]:
 
 
 def _sum_of(one: Rows, other: Rows, sign: float = 1.0) -> Rows:
-    """Return a sum; constants broadcast, other values have as many rows."""
+    """A sum; constants broadcast, other values have as many rows."""
     signed = other.vector.scaled(np.array(sign))
     return Rows(one.vector.plus(signed), _common(one, other))
 
 
 def _common(one: Rows, other: Rows) -> Shape:
-    """Return the dims of an elementwise result.
+    """The dims of an elementwise result.
 
     Raises:
         ValueError: rows that are not constant are repeated.
     """
-    dims = tuple(int(each) for each in np.broadcast_shapes(one.dims, other.dims))
+    dims = tuple(int(shape) for shape in np.broadcast_shapes(one.dims, other.dims))
     rows = int(np.prod(dims[:-1], dtype=np.int64))
     for each in (one, other):
         if each.vector.terms and (each.rows, each.dims[-1]) != (rows, dims[-1]):
@@ -218,7 +411,6 @@ def _common(one: Rows, other: Rows) -> Shape:
 
 
 def _add(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Add and Sum."""
     total = reader.operand(node.inputs[0])
     for name in node.inputs[1:]:
         total = _sum_of(total, reader.operand(name))
@@ -226,31 +418,27 @@ def _add(reader: Reader, node: BodyNode) -> list[Rows]:
 
 
 def _subtract(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Sub."""
     one, other = (reader.operand(name) for name in node.inputs)
     return [_sum_of(one, other, sign=-1.0)]
 
 
 def _negate(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Neg."""
     x = reader.rows[node.inputs[0]]
     return [x.of(x.vector.scaled(np.array(-1.0)))]
 
 
 def _multiply(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Mul."""
     one, other = (reader.operand(name) for name in node.inputs)
     dims = _common(one, other)
     return [Rows(reader.space.product(one.vector, other.vector), dims)]
 
 
 def _is_last(axis: int, x: Rows) -> bool:
-    """Return True if an axis is the last one."""
+    """True if an axis is the last one."""
     return axis in {-1, len(x.dims) - 1}
 
 
 def _split(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Split of the last axis."""
     x = reader.rows[node.inputs[0]]
     if not _is_last(node.attributes.get("axis", 0), x):
         raise _UnreadError
@@ -266,7 +454,6 @@ def _split(reader: Reader, node: BodyNode) -> list[Rows]:
 
 
 def _slice(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Slice of the last axis."""
     x = reader.rows[node.inputs[0]]
     starts, ends = reader.numbers(node, 1, "starts"), reader.numbers(node, 2, "ends")
     axes = reader.numbers(node, 3, "axes") or [0]
@@ -280,17 +467,15 @@ def _slice(reader: Reader, node: BodyNode) -> list[Rows]:
 
 
 def _concat(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Concat along the last axis."""
     parts = [reader.rows[name] for name in node.inputs]
-    if not all(_is_last(node.attributes["axis"], each) for each in parts):
+    if not all(_is_last(node.attributes["axis"], part) for part in parts):
         raise _UnreadError
-    if len({each.dims[:-1] for each in parts}) != 1:
+    if len({part.dims[:-1] for part in parts}) != 1:
         raise _UnreadError
-    return [parts[0].of(joined([each.vector for each in parts]))]
+    return [parts[0].of(joined([part.vector for part in parts]))]
 
 
 def _view(reader: Reader, node: BodyNode) -> list[Rows]:
-    """Read Reshape, Squeeze and Unsqueeze that keep the last axis."""
     x = reader.rows[node.inputs[0]]
     blank = np.broadcast_to(np.int8(0), x.dims)
     found: tuple[int, ...]

@@ -1,35 +1,27 @@
 """The axes of Resize and Upsample, and the weight of each element of X in each of the result."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.fix import tables
+from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import MOST_PLACES, ResizedAxis
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.fix.site import Site
-
-__all__ = ["matrix", "require_places", "resized_axes", "with_outside"]
-
+# Elements of a result of which a constant says whether they are taken from outside of X.
 _MOST_OUTSIDE = 2**24
-"""Elements of a result of which a constant says whether they are taken from outside of X."""
 
+# Opset since which Resize has roi and sizes; before, it has scales alone.
 _WITH_REGION = 11
-"""Opset since which Resize has roi and sizes; before, it has scales alone."""
 
 
 def _cubic(away: NDArray[np.float64], a: float) -> NDArray[np.float64]:
-    """Return the weight of an element so far away (Keys 1981)."""
+    """The weight of an element so far away (Keys 1981)."""
     near = ((a + 2) * away - (a + 3)) * away * away + 1
     far = ((a * away - 5 * a) * away + 8 * a) * away - 4 * a
     return np.where(away <= 1, near, np.where(away < 2, far, 0.0))  # noqa: PLR2004  (two taps)
@@ -50,19 +42,15 @@ def matrix(axis: ResizedAxis, site: Site, mode: str) -> NDArray[np.float64]:
     if site.integer("exclude_outside", 0):
         weights = np.where(inside, weights, 0)
     weights = weights / weights.sum(axis=1, keepdims=True)
-    found = tables.zeros((axis.count, axis.size))
+    values = tables.zeros((axis.count, axis.size))
     rows = np.broadcast_to(tables.arange(axis.count)[:, None], taps.shape)
-    np.add.at(found, (rows, np.clip(taps, 0, axis.size - 1)), weights)
-    found[axis.outside(mode)] = 0
-    return found
+    np.add.at(values, (rows, np.clip(taps, 0, axis.size - 1)), weights)
+    values[axis.outside(mode)] = 0
+    return values
 
 
 def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
-    """Return every axis of a Resize or an Upsample.
-
-    Raises:
-        UnfitError: dims, scales or sizes are not known, or an axis grows too long.
-    """
+    """Return every axis of a Resize or an Upsample."""
     x = site.shape(0)
     regions = site.node.op_type == "Resize" and site.node.opset >= _WITH_REGION
     axes = [each % len(x) for each in site.integers("axes") or range(len(x))]
@@ -74,10 +62,10 @@ def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
             found = site.node.attributes["scales"]
         else:
             found = site.constant(2 if regions else 1)
-        scales = [np.float32(each) for each in np.asarray(found).reshape(-1)]
+        scales = [np.float32(number) for number in np.asarray(found).reshape(-1)]
         pairs = zip(axes, scales, strict=True)
         counts = [int(np.float32(x[axis]) * scale) for axis, scale in pairs]
-    require(min(counts) > 0, "the result has elements", "结果非空")
+    require(min(counts) > 0, "the result has elements")
     changes = zip(axes, counts, scales, strict=True)
     require_places(count for at, count, scale in changes if count != x[at] or scale != 1)
     _check_change(x, axes, counts, scales)
@@ -88,7 +76,7 @@ def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
             count == x[axis] and (start, end) != (0, 1)
             for axis, count, start, end in zip(axes, counts, *region, strict=True)
         )
-        require(not cropped, "no axis that keeps its length is cropped", "长度不变的轴不裁剪")
+        require(not cropped, "no axis that keeps its length is cropped")
     resized = {
         axis: ResizedAxis(axis, x[axis], count, scale, float(start), float(end))
         for axis, count, scale, start, end in zip(axes, counts, scales, *region, strict=True)
@@ -98,13 +86,9 @@ def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
 
 
 def require_places(counts: Iterable[int]) -> None:
-    """Refuse axes of results that are too long for their places to be worked out.
-
-    Raises:
-        UnfitError: there is one.
-    """
+    """Refuse axes of results that are too long for their places to be worked out."""
     few = max(counts, default=0) <= MOST_PLACES
-    require(few, "no axis that changes gets more than 2^20 elements", "变化的轴不超过 2^20 个元素")
+    require(few, "no axis that changes gets more than 2^20 elements")
 
 
 def _check_change(
@@ -113,20 +97,19 @@ def _check_change(
     """Refuse scales that change values but no dim: onnxruntime copies X then, ONNX interpolates."""
     copied = all(count == x[axis] for axis, count in zip(axes, counts, strict=True))
     plain = not copied or all(scale == 1 for scale in scales)
-    require(plain, "a dim changes, or all scales are 1", "有轴长变化，或比例均为 1")
+    require(plain, "a dim changes, or all scales are 1")
 
 
 def _given(site: Site, position: int) -> bool:
-    """Return True if an input is there and not empty."""
-    found = site.tensor(position)
-    return found is not None and found.dims != (0,)
+    """True if an input is there and not empty."""
+    tensor = site.tensor(position)
+    return tensor is not None and tensor.dims != (0,)
 
 
 def _by_sizes(
     site: Site, x: Sequence[int], axes: Sequence[int]
 ) -> tuple[list[int], list[np.float32]]:
-    """Return the dims that the sizes and the policy give, and the scales."""
-    sizes = [int(each) for each in site.constant(3).reshape(-1)]
+    sizes = [int(number) for number in site.constant(3).reshape(-1)]
     scales = [
         np.float32(size) / np.float32(x[axis]) for axis, size in zip(axes, sizes, strict=True)
     ]
@@ -147,10 +130,10 @@ def with_outside(site: Site, y: str, axes: Sequence[ResizedAxis], mode: str) -> 
     if not parts:
         return y
     size = prod(part.size for part in parts.values())
-    require(size <= _MOST_OUTSIDE, "at most 2^24 elements are cropped", "裁剪的元素不超过 2^24 个")
-    found = tables.zeros((1,) * len(axes), np.bool_)
+    require(size <= _MOST_OUTSIDE, "at most 2^24 elements are cropped")
+    values = tables.zeros((1,) * len(axes), np.bool_)
     for axis, part in parts.items():
-        found = found | part.reshape([-1 if at == axis else 1 for at in range(len(axes))])
-    outside = site.const(found, DType.BOOL, "outside")
+        values = values | part.reshape([-1 if at == axis else 1 for at in range(len(axes))])
+    outside = site.const(values, DType.BOOL, "outside")
     value = site.scalar(site.number("extrapolation_value", 0.0))
-    return site.op("Where", [outside, value, y])
+    return site.op("Where", outside, value, y)

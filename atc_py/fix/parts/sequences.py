@@ -1,50 +1,37 @@
 """Sequences whose tensors are known by name: those that the model makes itself, at constant places."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from atc_py.fix.parts.bodies import body_of
-from atc_py.fix.parts.steps import check_room
-from atc_py.fix.surroundings import MOST_NODES
+from atc_py.fix.parts.bodies import body_of, check_room
+from atc_py.fix.site import Site
+from atc_py.fix.surroundings import MOST_NODES, Maker
 from atc_py.fix.unfit import require
+from atc_py.source import SourceNode, SourceTensor
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.fix.site import Site
-    from atc_py.fix.surroundings import Maker
-    from atc_py.source import SourceNode, SourceTensor
-
-    Element: TypeAlias = "Callable[[], str]"
-
-__all__ = ["SplitTensor", "elements_of", "optional_value", "place_in", "split_tensor"]
+Element: TypeAlias = "Callable[[], str]"
 
 _PASSED_ON = frozenset({"Identity", "Optional", "OptionalGetElement"})
 _CHANGED = frozenset({"SequenceErase", "SequenceInsert"})
 
 
 def _maker_of(site: Site, name: str) -> Maker | None:
-    """Return the origin of a value; None for inputs and constants."""
+    """The origin of a value; None for inputs and constants."""
     found = None if site.around is None else site.around.makers.get(name)
     return None if found is None or found.node.domain else found
 
 
 def elements_of(site: Site, name: str) -> list[Element]:
-    """Return what writes each tensor of the sequence called `name`.
-
-    Raises:
-        UnfitError: the sequence comes from elsewhere than nodes with constant places.
-    """
+    """Return what writes each tensor of the sequence called `name`."""
     changes: list[SourceNode] = []
     maker = _source(site, name)
     while maker is not None and maker.node.op_type in _CHANGED:
         changes.append(maker.node)
         maker = _source(site, _name(maker.node, 0))
     known = maker is not None and maker.node.op_type in _MAKERS
-    require(known, "nodes of the model make the sequence", "序列由模型中的节点构造")
+    require(known, "nodes of the model make the sequence")
     elements = [] if maker is None else _MAKERS[maker.node.op_type](site, maker)
     for change in reversed(changes):
         count = len(elements)
@@ -85,11 +72,7 @@ def split_tensor(site: Site, name: str) -> SplitTensor | None:
 
 
 def optional_value(site: Site) -> str:
-    """Return the name of the value of the optional that the node reads; "" if it has none.
-
-    Raises:
-        UnfitError: the optional comes from elsewhere than a node of the model.
-    """
+    """Return the name of the value of the optional that the node reads; "" if it has none."""
     given = site.tensor(0)
     if given is None or given.dtype is not None:
         return site.name(0)
@@ -97,7 +80,7 @@ def optional_value(site: Site) -> str:
     while maker is not None and maker.node.op_type == "Identity":
         maker = _maker_of(site, _name(maker.node, 0))
     made = maker is not None and maker.node.op_type == "Optional"
-    require(made, "a node of the model makes the optional", "optional 由模型中的节点构造")
+    require(made, "a node of the model makes the optional")
     return "" if maker is None else _name(maker.node, 0)
 
 
@@ -109,28 +92,24 @@ def place_in(tensor: SourceTensor | None, default: int, count: int, last: int) -
         default: the place where it is absent.
         count: number of elements.
         last: the largest place.
-
-    Raises:
-        UnfitError: it is not constant, or there is no such place.
     """
     at = default
     if tensor is not None:
         const = tensor.const
-        require(const is not None, "the place in the sequence is constant", "序列中的位置为常量")
+        require(const is not None, "the place in the sequence is constant")
         at = int(const.numpy().reshape(-1)[0]) if const is not None else 0
         at += count if at < 0 else 0
-    require(0 <= at <= last, "the place is in the sequence", "位置在序列之内")
+    require(0 <= at <= last, "the place is in the sequence")
     return at
 
 
 def _place(node: SourceNode, position: int, count: int, last: int) -> int:
-    """Return the place that an input of a node gives; the last one where it is absent."""
+    """The place that an input of a node gives; the last one where it is absent."""
     given = node.inputs[position] if position < len(node.inputs) else None
     return place_in(given, last, count, last)
 
 
 def _source(site: Site, name: str) -> Maker | None:
-    """Return the origin of a sequence, past nodes that pass it on."""
     maker = _maker_of(site, name)
     while maker is not None and maker.node.op_type in _PASSED_ON:
         maker = _maker_of(site, _name(maker.node, 0))
@@ -138,23 +117,21 @@ def _source(site: Site, name: str) -> Maker | None:
 
 
 def _name(node: SourceNode, position: int) -> str:
-    """Return the name of an input; "" if it is absent."""
+    """The name of an input; "" if it is absent."""
     found = node.inputs[position] if position < len(node.inputs) else None
     return "" if found is None else found.name
 
 
 def _constructed(_site: Site, maker: Maker) -> list[Element]:
-    """Return the inputs of SequenceConstruct."""
     return [partial(_name, maker.node, at) for at in range(len(maker.node.inputs))]
 
 
 def _empty(_site: Site, _maker: Maker) -> list[Element]:
-    """Return no element."""
     return []
 
 
 def _mapped(site: Site, maker: Maker) -> list[Element]:
-    """Return the results of the body of SequenceMap, which runs once for each tensor.
+    """The results of the body of SequenceMap, which runs once for each tensor.
 
     Of further sequences every run gets the tensor at the same place, of tensors the whole.
     """
@@ -167,7 +144,7 @@ def _mapped(site: Site, maker: Maker) -> list[Element]:
         whole = tensor is not None and tensor.dtype is not None
         same: list[Element] = [partial(str, name)] * len(first)
         column = same if whole else elements_of(site, name)
-        require(len(column) == len(first), "the sequences are of one length", "各序列长度相同")
+        require(len(column) == len(first), "the sequences are of one length")
         columns.append(column)
 
     def result(at: int) -> str:
@@ -177,30 +154,25 @@ def _mapped(site: Site, maker: Maker) -> list[Element]:
 
 
 def _split(site: Site, maker: Maker) -> list[Element]:
-    """Return the parts of SplitToSequence."""
     node = maker.node
     data = node.inputs[0]
     dims = None if data is None else data.dims
     axis, keep = node.attributes.get("axis", 0), node.attributes.get("keepdims", 1)
-    en, zh = "the dim that is split is known", "被拆分的维度已知"
-    require(isinstance(axis, int) and dims, en, zh)
+    known = "the dim that is split is known"
+    require(isinstance(axis, int) and dims, known)
     if not isinstance(axis, int) or not dims:
         return []
-    require(-len(dims) <= axis < len(dims) and dims[axis] is not None, en, zh)
+    require(-len(dims) <= axis < len(dims) and dims[axis] is not None, known)
     size = dims[axis] or 0
     given = node.inputs[1] if len(node.inputs) > 1 else None
-    require(size <= MOST_NODES, "the new form is not too large", "新形式不过大")
+    require(size <= MOST_NODES, "the new form is not too large")
     parts = [1] * size
     if given is not None:
-        require(given.const is not None, "the split is constant", "split 为常量")
+        require(given.const is not None, "the split is constant")
         # ONNX ignores keepdims where a split is given; onnxruntime squeezes the parts of a scalar one.
-        require(
-            keep or given.dims,
-            "keepdims is 1 where the split is one number",
-            "split 为单个数时 keepdims 为 1",
-        )
+        require(keep or given.dims, "keepdims is 1 where the split is one number")
         parts = _parts(given, size)
-    require(sum(parts) == size, "the parts have the size of the axis", "各部分之和等于该轴大小")
+    require(sum(parts) == size, "the parts have the size of the axis")
     starts = list(accumulate(parts, initial=0))[:-1]
     without = given is None and not keep
     return [
@@ -210,14 +182,14 @@ def _split(site: Site, maker: Maker) -> list[Element]:
 
 
 def _parts(given: SourceTensor, size: int) -> list[int]:
-    """Return the sizes of the parts: those given, or equal ones of which the last may be smaller."""
+    """The sizes of the parts: those given, or equal ones of which the last may be smaller."""
     if given.const is None:
         return []
     numbers = given.const.numpy()
     if given.dims:
-        return [int(each) for each in numbers]
+        return [int(number) for number in numbers]
     part = int(numbers)
-    require(part > 0, "the parts have elements", "各部分非空")
+    require(part > 0, "the parts have elements")
     return [min(part, size - start) for start in range(0, size, part)]
 
 

@@ -1,30 +1,110 @@
-"""Recurrent layers of ONNX step by step: directions, lengths of sequences, states, parts of weights."""
+"""Recurrent layers written out step by step, and their activations."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from atc_py.fix import tables
-from atc_py.fix.parts.floats import FLOATS
-from atc_py.fix.parts.steps import MOST_STEPS
+from atc_py.fix.parts.bodies import MOST_STEPS
+from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+States = Sequence[str]
+Step = Callable[[str, States], Sequence[str]]
 
-    from atc_py.fix.site import Site
+# Alpha, and beta where there is one, of every function; None where engines differ.
+_DEFAULTS: dict[str, tuple[float | None, ...]] = {
+    "affine": (None, None),
+    "elu": (1.0,),
+    "hardsigmoid": (0.2, 0.5),
+    "leakyrelu": (0.01,),
+    "relu": (),
+    "scaledtanh": (None, None),
+    "sigmoid": (),
+    "softplus": (),
+    "softsign": (),
+    "tanh": (),
+    "thresholdedrelu": (None,),
+}
 
-    States = Sequence[str]
-    Step = Callable[[str, States], Sequence[str]]
+# Functions that are operators.
+_OPERATORS = {
+    "elu": "Elu",
+    "hardsigmoid": "HardSigmoid",
+    "leakyrelu": "LeakyRelu",
+    "relu": "Relu",
+    "sigmoid": "Sigmoid",
+    "softplus": "Softplus",
+    "softsign": "Softsign",
+    "tanh": "Tanh",
+    "thresholdedrelu": "ThresholdedRelu",
+}
 
-__all__ = ["UnrolledLayer", "driven_gates", "part_of", "require_finite_weights", "unrolled"]
 
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """A function of one value.
+
+    Attributes:
+        name: in small letters.
+        values: alpha and beta, as many as it has.
+        clip: bound of the magnitude of its argument; 0 for none.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    clip: float = 0.0
+
+    def write(self, site: Site, x: str) -> str:
+        """Write the function of `x`."""
+        if self.clip:
+            bounds = [site.scalar(value, "clip") for value in (-self.clip, self.clip)]
+            x = site.op("Min", site.op("Max", x, bounds[0]), bounds[1])
+        if self.name in _OPERATORS:
+            names = ("alpha", "beta")[: len(self.values)]
+            given: dict[str, Any] = dict(zip(names, self.values, strict=True))
+            return site.op(_OPERATORS[self.name], x, **given)
+        alpha, beta = (site.scalar(value, "factor") for value in self.values)
+        if self.name == "affine":
+            return site.op("Add", site.op("Mul", x, alpha), beta)
+        return site.op("Mul", site.op("Tanh", site.op("Mul", x, beta)), alpha)
+
+
+def activations_of(site: Site, defaults: Sequence[str]) -> list[Activation]:
+    """Return the activations of a recurrent node.
+
+    Values of alpha and beta are taken in order by the functions that have them.
+
+    Args:
+        site: of the node.
+        defaults: names of the functions without the attribute.
+    """
+    given = site.node.attributes.get("activations") or tuple(defaults)
+    names = [str(value).lower() for value in given] if isinstance(given, tuple) else []
+    known = len(names) == len(defaults) and all(each in _DEFAULTS for each in names)
+    require(known, "the activations are ONNX's")
+    lists = [list(_floats(site, f"activation_{attribute}")) for attribute in ("alpha", "beta")]
+    clip = site.number("clip", 0.0)
+    return [Activation(name, tuple(_values(name, lists)), clip) for name in names]
+
+
+def _values(name: str, lists: Sequence[list[float]]) -> Iterator[float]:
+    for given, default in zip(lists, _DEFAULTS[name], strict=False):
+        value = given.pop(0) if given else default
+        require(value is not None, "alpha and beta are given")
+        yield float(value or 0)
+
+
+def _floats(site: Site, name: str) -> tuple[float, ...]:
+    found = site.node.attributes.get(name, ())
+    return tuple(float(number) for number in found) if isinstance(found, tuple) else ()
+
+
+# Positions of inputs.
 _WEIGHTS, _LENGTHS = (1, 2, 3), 4
-"""Positions of inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +125,11 @@ class UnrolledLayer:
 
 
 def unrolled(site: Site, layer: UnrolledLayer) -> list[str]:
-    """Write every step of every direction; return the results of all steps and the last states.
-
-    Raises:
-        UnfitError: the layer is not float, its sequence is not the first axis or too long, or dims
-            are open.
-    """
-    require(site.element in FLOATS, "the dtype is float16 or float32", "类型为 float16 或 float32")
-    require(not site.integer("layout", 0), "the sequence is the first axis", "序列为第一轴")
+    """Write every step of every direction; return the results of all steps and the last states."""
+    site.floats(0)
+    require(not site.integer("layout", 0), "the sequence is the first axis")
     steps = site.shape(0)[0]
-    require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps", "1 至 512 步")
+    require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps")
     require_finite_weights(site)
     backward = site.text("direction", "forward") == "reverse"
     orders = [range(steps), range(steps)[::-1]]
@@ -76,21 +151,18 @@ def require_finite_weights(site: Site) -> None:
     """Refuse a layer with constant weights of NaN or infinity.
 
     Functions of onnxruntime's layers take NaN for 0 or for a bound, where single nodes keep it.
-
-    Raises:
-        UnfitError: there is such a weight.
     """
     given = (site.tensor(position) for position in _WEIGHTS)
-    known = [each.const for each in given if each is not None and each.const is not None]
-    finite = all(np.isfinite(each.numpy()).all() for each in known)
-    require(finite, "constant weights are finite", "常量权重均为有限值")
+    known = [value.const for value in given if value is not None and value.const is not None]
+    finite = all(np.isfinite(row.numpy()).all() for row in known)
+    require(finite, "constant weights are finite")
 
 
 def driven_gates(site: Site, way: int, bias: str) -> str:
     """Write the products of the whole sequence with W of one direction, and its bias; "" for none."""
     w = site.transpose(part_of(site, 1, way), [1, 0])
-    driven = site.op("MatMul", [site.name(0), w])
-    return site.op("Add", [driven, bias]) if bias else driven
+    driven = site.op("MatMul", site.name(0), w)
+    return site.op("Add", driven, bias) if bias else driven
 
 
 def part_of(site: Site, position: int, way: int) -> str:
@@ -103,12 +175,12 @@ def part_of(site: Site, position: int, way: int) -> str:
 
 
 def _joined(site: Site, parts: Sequence[str], axis: int) -> str:
-    """Return `parts` one after the other."""
-    return parts[0] if len(parts) == 1 else site.op("Concat", parts, axis=axis)
+    """`parts` one after the other."""
+    return parts[0] if len(parts) == 1 else site.op("Concat", *parts, axis=axis)
 
 
 def _there(site: Site, steps: int) -> list[str]:
-    """Return for each step which sequences of the batch have it, `[batch, 1]`; nothing if all do."""
+    """For each step which sequences of the batch have it, `[batch, 1]`; nothing if all do."""
     lengths = site.tensor(_LENGTHS)
     if lengths is None:
         return []
@@ -119,15 +191,14 @@ def _there(site: Site, steps: int) -> list[str]:
         return [site.const(known > step, DType.BOOL, "there") for step in range(steps)]
     column = site.reshape(site.cast(lengths.name, DType.FLOAT32), [-1, 1])
     return [
-        site.op("Greater", [column, site.const(step, DType.FLOAT32, "step")])
-        for step in range(steps)
+        site.op("Greater", column, site.const(step, DType.FLOAT32, "step")) for step in range(steps)
     ]
 
 
 def _run(
     site: Site, layer: UnrolledLayer, way: int, order: Sequence[int], there: Sequence[str]
 ) -> tuple[dict[int, str], Sequence[str]]:
-    """Return the result of each step of one direction, `[1, batch, size]`, and the last states."""
+    """The result of each step of one direction, `[1, batch, size]`, and the last states."""
     _, batch, _ = site.shape(0)
     _, _, size = site.shape(2)
     driven, step_of = layer.driven(way), layer.open_cell(way)
@@ -139,15 +210,15 @@ def _run(
         new = step_of(x, states)
         seen = new[0]
         if there:
-            seen = site.op("Where", [there[step], seen, zeros])
+            seen = site.op("Where", there[step], seen, zeros)
             pairs = zip(new, states, strict=True)
-            new = [site.op("Where", [there[step], one, old or zeros]) for one, old in pairs]
+            new = [site.op("Where", there[step], one, old or zeros) for one, old in pairs]
         states = new
         results[step] = site.unsqueeze(seen, [0])
     if there:
         # A sequence of no steps has no last states; onnxruntime's are 0 then, not the first ones.
         states = [
-            one if site.tensor(at) is None else site.op("Where", [there[0], one, zeros])
+            one if site.tensor(at) is None else site.op("Where", there[0], one, zeros)
             for one, at in zip(states, layer.states, strict=True)
         ]
     return results, states

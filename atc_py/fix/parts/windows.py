@@ -1,26 +1,17 @@
-"""The geometry of a convolution of images, as its rules read it."""
+"""The geometry of convolutions and pools, as their rules read it."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.fix import tables
+from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
-
-if TYPE_CHECKING:
-    from atc_py.fix.site import Site
-
-__all__ = [
-    "LONGEST_ROW",
-    "LONGEST_STRIDE",
-    "MOST_PIECES",
-    "MOST_TAPS",
-    "H",
-    "ImageAxis",
-    "Images",
-    "W",
-    "images_of",
-]
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import window_count
 
 H, W = 0, 1
 """The axes of an image in lists of two."""
@@ -88,22 +79,18 @@ class Images:
         """Attributes of a Conv node of this geometry."""
         return {
             "auto_pad": None,
-            "dilations": [each.dilation for each in self.axes],
+            "dilations": [axis.dilation for axis in self.axes],
             "group": self.group,
-            "kernel_shape": [each.taps for each in self.axes],
-            "pads": [*(each.begin for each in self.axes), *(each.end for each in self.axes)],
-            "strides": [each.stride for each in self.axes],
+            "kernel_shape": [axis.taps for axis in self.axes],
+            "pads": [*(axis.begin for axis in self.axes), *(axis.end for axis in self.axes)],
+            "strides": [axis.stride for axis in self.axes],
         }
 
 
 def images_of(site: Site) -> Images:
-    """Return the geometry of a Conv node with explicit or automatic pads.
-
-    Raises:
-        UnfitError: X or W is not an image of known dims.
-    """
+    """Return the geometry of a Conv node with explicit or automatic pads."""
     x, w = site.shape(0), site.shape(1)
-    require(len(x) == _IMAGES and len(w) == _IMAGES, "X and W have rank 4", "X、W 的秩为 4")
+    require(len(x) == _IMAGES and len(w) == _IMAGES, "X and W have rank 4")
     strides, dilations = site.integers("strides", (1, 1)), site.integers("dilations", (1, 1))
     pads = list(site.integers("pads", (0, 0, 0, 0)))
     mode = site.text("auto_pad", "NOTSET")
@@ -122,5 +109,183 @@ def images_of(site: Site) -> Images:
         )
         for axis in (H, W)
     )
-    require(min(each.count for each in axes) > 0, "Y has elements", "Y 非空")
+    require(min(each.count for each in axes) > 0, "Y has elements")
     return Images(x[0], x[1], w[0], site.integer("group", 1), (axes[H], axes[W]))
+
+
+SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
+"""Values of auto_pad that pad up to length / stride windows, rounded up."""
+
+# Axes before those that a window moves along: batch and channels.
+_FIRST = 2
+
+# Taps of all windows of an axis whose positions are worked out.
+_MOST_POSITIONS = 2**24
+
+_MEETS_X = "each window meets X"
+
+# Elements after the last window of SAME pads at most: onnxruntime cuts X at its begin for more.
+_MOST_LEFT_OUT = 2
+
+# Dtypes that Slice has on both lists.
+_SLICED = frozenset({DType.FLOAT16, DType.FLOAT32, DType.INT32, DType.UINT8, DType.INT8})
+
+
+@dataclass(frozen=True, slots=True)
+class PoolAxis:
+    """One axis of a pool.
+
+    Attributes:
+        axis: the window, and the pads that the node states.
+        count: number of windows; with ceil_mode the last one may reach beyond the pads.
+    """
+
+    axis: ImageAxis
+    count: int
+
+    @property
+    def meets_x(self) -> bool:
+        """True if each window has a tap in X."""
+        axis = self.axis
+        last = (self.count - 1) * axis.stride - axis.begin
+        if axis.begin >= axis.span or last >= axis.size:
+            return False
+        return axis.size >= axis.dilation or bool(self.inside.any(axis=1).all())
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """Position in X of each tap of each window; some are before or after X."""
+        axis = self.axis
+        most = self.count * axis.taps <= _MOST_POSITIONS
+        require(most, "the windows of an axis have at most 2^24 taps")
+        starts = tables.arange(self.count) * axis.stride - axis.begin
+        return np.asarray(starts[:, None] + tables.arange(axis.taps) * axis.dilation)
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """True for the taps that meet X."""
+        found = self.positions
+        return (found >= 0) & (found < self.axis.size)
+
+    @property
+    def clamped(self) -> NDArray[np.int64]:
+        """Positions in which taps outside X are replaced by the nearest tap of the window inside."""
+        inside = self.inside
+        require(self.meets_x, _MEETS_X)
+        taps = tables.arange(self.axis.taps)
+        first = inside.argmax(axis=1)[:, None]
+        last = self.axis.taps - 1 - inside[:, ::-1].argmax(axis=1)[:, None]
+        return np.take_along_axis(self.positions, np.clip(taps, first, last), axis=1)
+
+    @property
+    def reach(self) -> int:
+        """Zeros after X that the last window needs."""
+        axis = self.axis
+        return max((self.count - 1) * axis.stride + axis.span - axis.begin - axis.size, 0)
+
+    def counted(self, *, pads: bool) -> NDArray[np.int64]:
+        """Return how many taps of each window count for its mean."""
+        if not pads:
+            return np.asarray(self.inside.sum(axis=1))
+        found = self.positions
+        return np.asarray((found < self.axis.size + self.axis.end).sum(axis=1))
+
+
+def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
+    """Return the axes of a pool with explicit or automatic pads."""
+    size = site.shape(0)[_FIRST:]
+    rank = len(size)
+    taps = site.integers("kernel_shape")
+    strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))
+    pads = site.integers("pads") or (0,) * (2 * rank)
+    mode = site.text("auto_pad", "NOTSET")
+    # onnxruntime's kernels and ONNX disagree on other SAME pads: no form suits all.
+    near = all(step <= tap for step, tap in zip(strides, taps, strict=True))
+    plain = mode not in SAME or (set(dilations) == {1} and near)
+    require(plain, "windows with SAME pads are not dilated, and no stride is above the window")
+    ceil = site.flag("ceil_mode", default=False)
+    found = []
+    for at, (dim, tap) in enumerate(zip(size, taps, strict=True)):
+        pair = (pads[at], pads[rank + at]) if mode == "NOTSET" else (0, 0)
+        span = (tap - 1) * dilations[at] + 1
+        if mode in SAME:
+            pair = same_pads(dim, span, strides[at], mode)
+        count = window_count(dim, pair, span, strides[at], ceil=ceil and mode not in SAME)
+        require(count > 0, "Y has elements")
+        found.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
+    # ONNX leaves open what a window without an element of X gives, but where pads count.
+    open_ = site.node.op_type == "MaxPool" or not site.integer("count_include_pad", 0)
+    require(not open_ or all(axis.meets_x for axis in found), _MEETS_X)
+    return tuple(found)
+
+
+def require_known_windows(site: Site) -> None:
+    """Refuse a pool with a window in the padding alone, whose dims may be open."""
+    if not site.input(0).is_open:
+        pool_axes(site)
+        return
+    taps = site.integers("kernel_shape")
+    dilations = site.integers("dilations") or (1,) * len(taps)
+    spans = [(tap - 1) * step + 1 for tap, step in zip(taps, dilations, strict=True)]
+    pads = site.integers("pads") or (0,) * (2 * len(taps))
+    near = all(pad < span for pad, span in zip(pads, spans * 2, strict=True))
+    require(near, _MEETS_X)
+
+
+def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
+    """Return the pads before and after an axis that auto_pad adds."""
+    missing = (-(-size // stride) - 1) * stride + span - size
+    require(missing >= -_MOST_LEFT_OUT, "with SAME pads the windows reach the end of X")
+    total = max(missing, 0)
+    less, more = total // 2, total - total // 2
+    return (less, more) if mode == "SAME_UPPER" else (more, less)
+
+
+def take(site: Site, x: str, axis: int, positions: Sequence[int] | NDArray[Any], size: int) -> str:
+    """Write the elements of `x` at constant positions along an axis of `size` elements."""
+    if isinstance(positions, range) and positions.step == 1 and site.element in _SLICED:
+        return (
+            x if positions == range(size) else site.slice(x, axis, positions[0], positions[-1] + 1)
+        )
+    places = tables.of(positions)
+    first, last = int(places[0]), int(places[-1])
+    step = int(places[1]) - first if len(places) > 1 else 1
+    even = step > 0 and bool((np.diff(places) == step).all())
+    if even and (first, last, step) == (0, size - 1, 1):
+        return x
+    if even and site.element in _SLICED:
+        return site.slice(x, axis, first, last + 1, step)
+    return site.op("Gather", x, site.const(places, label="positions"), axis=axis)
+
+
+def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.float64]:
+    """Return the taps of each window divided by those that count for its mean.
+
+    Args:
+        axes: of the pool.
+        pads: whether taps in the stated pads count.
+    """
+    values = tables.ones((1,) * len(axes))
+    for at, axis in enumerate(axes):
+        counted = axis.axis.taps / axis.counted(pads=pads)
+        values = values * counted.reshape([-1 if other == at else 1 for other in range(len(axes))])
+    return values
+
+
+def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int) -> str:
+    """Write the sum over each window of images, divided by its taps, with zeros for pads.
+
+    It is a convolution of each channel by itself, whose filter has one number.
+    """
+    taps = [axis.axis.taps for axis in axes]
+    weight = tables.full((channels, 1, *taps), 1 / float(np.prod(taps)))
+    return site.op(
+        "Conv",
+        x,
+        site.const(weight, site.element, "weight"),
+        kernel_shape=taps,
+        strides=[axis.axis.stride for axis in axes],
+        dilations=[axis.axis.dilation for axis in axes],
+        pads=[*(axis.axis.begin for axis in axes), *(axis.reach for axis in axes)],
+        group=channels,
+    )

@@ -1,44 +1,37 @@
 """Operators that compute the twin of their result from the twins of their operands."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.fix.tidy.relations import Narrowed, Relation, Squeezed, Transposed
+from atc_py.source import SourceNode
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.source import SourceNode
-
-__all__ = ["Carried", "carried"]
-
+# Operators of each element by itself; further inputs are scalars. Positions of the data.
 _UNARY = dict.fromkeys((
     "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cast", "Ceil", "Celu", "Clip", "Cos", "Cosh",
     "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "IsNaN",
     "LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid",
     "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "ThresholdedRelu",
 ), (0,))  # fmt: skip
-"""Operators of each element by itself; further inputs are scalars. Positions of the data."""
 
+# Operators of elements at the same place of operands that are broadcast.
 _BROADCAST = frozenset({
     "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean",
     "Min", "Mul", "Or", "PRelu", "Pow", "Sub", "Sum", "Where", "Xor",
 })  # fmt: skip
-"""Operators of elements at the same place of operands that are broadcast."""
 
+# Operators whose results are elements of their operands, whatever the dtype.
 _CHOOSING = frozenset({"Concat", "Max", "Min"})
-"""Operators whose results are elements of their operands, whatever the dtype."""
 
 _OF_CHANNELS = frozenset({"BatchNormalization", "InstanceNormalization"})
 
+# Operators that move or choose elements, whatever their dtype; positions of the data.
 _MOVING: dict[str, tuple[int, ...]] = {
     "Expand": (0,), "Flatten": (0,), "Gather": (0,), "GatherElements": (0,), "GatherND": (0,),
     "Identity": (0,), "ReduceMax": (0,), "ReduceMin": (0,), "Reshape": (0,), "Slice": (0,), "Split": (0,), "Squeeze": (0,), "Tile": (0,),
     "Transpose": (0,), "Unsqueeze": (0,), "Where": (1, 2),
 }  # fmt: skip
-"""Operators that move or choose elements, whatever their dtype; positions of the data."""
 
 _REDUCTIONS = frozenset({
     "ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
@@ -47,8 +40,8 @@ _REDUCTIONS = frozenset({
 
 _ALONG_AXIS = frozenset({"Concat", "LogSoftmax", "Softmax", "Split"})
 
+# Opset since which Softmax goes along the last axis by default, and along one alone.
 _SOFTMAX_OF_LAST = 13
-"""Opset since which Softmax goes along the last axis by default, and along one alone."""
 
 
 @dataclass(slots=True)
@@ -84,14 +77,14 @@ def carried(node: SourceNode, relation: Relation) -> Carried | None:
 
 
 def _as_image(node: SourceNode, rank: int, new: int) -> Carried | None:
-    """Return the form of a node whose operands of `rank` axes gain an axis of 1, at `new`."""
+    """The form of a node whose operands of `rank` axes gain an axis of 1, at `new`."""
 
     def moved(axis: int) -> int:
         place = axis % rank
         return place + (place >= new)
 
     if node.op_type in _OF_CHANNELS:
-        alone = new > 1 and all(each is None for each in node.outputs[1:])
+        alone = new > 1 and all(tensor is None for tensor in node.outputs[1:])
         return Carried((0,)) if alone else None
     if node.op_type in _ALONG_AXIS:
         return _along_axis(node, rank, moved)
@@ -107,7 +100,6 @@ def _as_image(node: SourceNode, rank: int, new: int) -> Carried | None:
 
 
 def _along_axis(node: SourceNode, rank: int, moved: Callable[[int], int]) -> Carried | None:
-    """Return the form of a node along one axis."""
     axis = node.attributes.get("axis", _default_axis(node))
     if not isinstance(axis, int):
         return None
@@ -116,30 +108,28 @@ def _along_axis(node: SourceNode, rank: int, moved: Callable[[int], int]) -> Car
 
 
 def _default_axis(node: SourceNode) -> int:
-    """Return the axis where none is stated."""
+    """The axis where none is stated."""
     if node.op_type == "Split":
         return 0
     return -1 if node.opset >= _SOFTMAX_OF_LAST else 1
 
 
 def _with_axes(node: SourceNode, position: int, moved: Callable[[int], int]) -> Carried | None:
-    """Return the form of a node with axes, as an attribute or as a constant input."""
     axes = node.attributes.get("axes")
     if isinstance(axes, tuple):
-        return Carried((0,), {"axes": [moved(int(each)) for each in axes]})
+        return Carried((0,), {"axes": [moved(int(axis)) for axis in axes]})
     found = node.inputs[position] if position < len(node.inputs) else None
     if found is None or found.const is None:
         return None
-    return Carried((0,), {}, {position: [moved(int(each)) for each in found.const.numpy()]})
+    return Carried((0,), {}, {position: [moved(int(number)) for number in found.const.numpy()]})
 
 
 def _padded(node: SourceNode, rank: int, new: int) -> Carried | None:
-    """Return the form of a Pad with pads for every axis."""
     pads: Any = node.attributes.get("pads")
     second = node.inputs[1] if len(node.inputs) > 1 else None
     stated = isinstance(pads, tuple)
     if not stated and second is not None and second.const is not None:
-        pads = tuple(int(each) for each in second.const.numpy())
+        pads = tuple(int(number) for number in second.const.numpy())
     if not isinstance(pads, tuple) or len(pads) != 2 * rank:
         return None
     begin, end = pads[:rank], pads[rank:]

@@ -8,30 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.fix.ranges import INT32
 from atc_py.frontend.reading.tensors import dtype_of_element, element_of_dtype
+from atc_py.source import SourceNode
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.source import SourceNode
-    from atc_py.tensor.shapes import Shape
-
-__all__ = [
-    "Narrowed",
-    "Relation",
-    "Reshaped",
-    "Squeezed",
-    "Transposed",
-    "TwinStep",
-    "enters",
-    "leaves",
-]
+from atc_py.tensor.shapes import Shape
 
 AXES_AS_INPUT = 13
 
@@ -84,7 +70,6 @@ class Squeezed:
         return self._step("Unsqueeze", opset)
 
     def _step(self, op_type: str, opset: int) -> TwinStep:
-        """Return a node over the axis, in the form of the opset."""
         if opset >= AXES_AS_INPUT:
             return TwinStep(op_type, (self.axis,), {})
         return TwinStep(op_type, None, {"axes": [self.axis]})
@@ -104,7 +89,7 @@ class Transposed:
     @property
     def back(self) -> tuple[int, ...]:
         """The axes of the value, in the order of the twin's."""
-        return tuple(int(each) for each in np.argsort(self.perm))
+        return tuple(int(axis) for axis in np.argsort(self.perm))
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
         """Return the data of the twin."""
@@ -217,19 +202,17 @@ def enters(node: SourceNode) -> Relation | None:
 
 
 def _target(node: SourceNode) -> DType | None:
-    """Return the dtype that Cast gives."""
     to = node.attributes.get("to")
     return dtype_of_element(to) if isinstance(to, int) else None
 
 
 def _moved(node: SourceNode, *, inverse: bool) -> Relation | None:
-    """Return the relation of a Transpose or Reshape, of the result to the input or the inverse."""
     source, result = next(iter(node.inputs), None), node.outputs[0]
     if source is None or result is None:
         return None
     perm = node.attributes.get("perm")
     if node.op_type == "Transpose" and isinstance(perm, tuple):
-        found = Transposed(tuple(int(each) for each in perm))
+        found = Transposed(tuple(int(axis) for axis in perm))
         return Transposed(found.back) if inverse else found
     if node.op_type == "Reshape" and not source.is_open and not result.is_open:
         if prod(source.shape) != prod(result.shape):
@@ -240,11 +223,11 @@ def _moved(node: SourceNode, *, inverse: bool) -> Relation | None:
 
 
 def _axis(node: SourceNode, rank: int) -> int | None:
-    """Return the one axis of Squeeze or Unsqueeze, counted from the front."""
+    """The one axis of Squeeze or Unsqueeze, counted from the front."""
     axes: Any = node.attributes.get("axes")
     second = node.inputs[1] if len(node.inputs) > 1 else None
     if axes is None and second is not None and second.const is not None:
-        axes = tuple(int(each) for each in second.const.numpy().reshape(-1))
+        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
     if not isinstance(axes, tuple) or len(axes) != 1:
         return None
     return int(axes[0]) % rank

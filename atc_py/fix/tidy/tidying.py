@@ -9,28 +9,20 @@ else.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from atc_py.fix.new_node import NewNode
-from atc_py.fix.tidy.carrying import carried
-from atc_py.fix.tidy.relations import Narrowed, enters, leaves
+from atc_py.fix.tidy.carrying import Carried, carried
+from atc_py.fix.tidy.relations import Narrowed, Relation, enters, leaves
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.source import SourceModel, SourceNode, SourceTensor
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from atc_py.fix.tidy.carrying import Carried
-    from atc_py.fix.tidy.relations import Relation
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.source import SourceModel, SourceNode, SourceTensor
-
-__all__ = ["Tidied", "Twin", "tidy_graph"]
-
+# Relations in which a value is asked for that are followed.
 _MOST_WANTS = 2
-"""Relations in which a value is asked for that are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +95,6 @@ class _Tidier:
             self._want(work, node)
 
     def _is_own(self, work: WorkNode) -> bool:
-        """Return True for nodes that rules wrote."""
         return not work.domain and any(name in self._own for name in work.writes)
 
     def _want(self, work: WorkNode, node: SourceNode) -> None:
@@ -136,11 +127,10 @@ class _Tidier:
             self.writer.again(work, work.op_type, names, work.outputs, with_own=True)
 
     def _read(self, work: WorkNode) -> list[str]:
-        """Return the names of a node's inputs, of values that are still there."""
         return [self._same.get(name, name) for name in work.inputs]
 
     def _is_there(self, work: WorkNode, node: SourceNode) -> bool:
-        """Return True if the result of a node that rules wrote is the twin of its input; note twins."""
+        """True if the result of a node that rules wrote is the twin of its input; note twins."""
         source, result = self._read(work)[0], work.outputs[0]
         inverse = enters(node)
         twin = self._twins[source].get(inverse) if inverse else None
@@ -156,7 +146,6 @@ class _Tidier:
         return left_out
 
     def _relate(self, value: str, relation: Relation, twin: str) -> None:
-        """Note the twin of a value."""
         self._twins[value].setdefault(relation, twin)
         self.tidied.twins[twin].append(Twin(value, relation))
 
@@ -190,7 +179,7 @@ class _Tidier:
     def _operand(
         self, tensor: SourceTensor, name: str, relation: Relation, rank: int
     ) -> str | None:
-        """Return the twin of an operand, "" if it has none yet; None if it cannot have one.
+        """The twin of an operand, "" if it has none yet; None if it cannot have one.
 
         Args:
             tensor: the operand.
@@ -210,7 +199,6 @@ class _Tidier:
         return self._twins[name].get(relation, "")
 
     def _numbers(self, base: str, numbers: Sequence[int]) -> str:
-        """Return the name of a new constant of dims, axes or pads."""
         return self.writer.const(base, np.array(numbers, np.int64))
 
     def _enter(self, work: WorkNode, name: str, relation: Relation) -> str:

@@ -1,21 +1,14 @@
 """Random cases of rules, one family a module; `draws` registers them by the rule's name."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+import numpy as np
 
-    import numpy as np
+from atc_py.fix.case import RuleCase
 
-    from atc_py.fix.case import RuleCase
-
-    Draw = Callable[[np.random.Generator], RuleCase]
-
-__all__ = ["all_draws", "draws"]
+Draw = Callable[[np.random.Generator], RuleCase]
 
 _DRAWS: dict[str, Draw] = {}
 

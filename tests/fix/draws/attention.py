@@ -1,7 +1,5 @@
 """Random cases of the rules of attention and of rotary embeddings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

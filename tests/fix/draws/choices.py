@@ -1,15 +1,10 @@
 """Random cases of rules of choices and of constants."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import numpy as np
 
 from atc_py.fix.case import Fed, RuleCase
 from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @draws("where-as-gather")

@@ -1,7 +1,5 @@
 """Random cases of the rules that remove deviations of CANN: indices, casts, bounds, random numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random cases of the rules that write recurrent layers of CANN step by step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,17 +1,13 @@
 """Random cases of the rules of comparisons, functions and choices."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data
+from atc_py.fix.case import Fed as Input
 from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
-
-if TYPE_CHECKING:
-    from atc_py.fix.case import Fed as Input
 
 
 def shape(rng: np.random.Generator, low: int = 1, high: int = 4) -> tuple[int, ...]:

@@ -1,7 +1,5 @@
 """Random cases of the rules of nodes that hold graphs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.fix.case import CaseGraph, ConstInput, Fed, RuleCase

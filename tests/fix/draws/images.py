@@ -1,8 +1,7 @@
 """Random cases of the rules that resize and pad images."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +9,6 @@ from atc_py.fix.case import ConstInput, Fed, RuleCase
 from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
 from tests.fix.draws.pools import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
 

@@ -1,24 +1,16 @@
 """Random cases of the rules for float16."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.fix.case import Fed, RuleCase, case_after
+from atc_py.fix.case import CaseNode, Fed, RuleCase, case_after
 from tests.fix.draws import draws
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from atc_py.fix.case import CaseNode
-
-    Steps = tuple[CaseNode, ...]
-    Inputs = Mapping[str, Fed | NDArray[Any]]
+Steps = tuple[CaseNode, ...]
+Inputs = Mapping[str, Fed | NDArray[Any]]
 
 
 def small(rng: np.random.Generator) -> NDArray[np.float32]:

@@ -1,14 +1,11 @@
 """Random cases of the rules of sums of products."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
 
 from atc_py.fix.case import Fed, RuleCase, data
 from tests.fix.draws import draws
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @draws("einsum-as-product")

@@ -1,8 +1,7 @@
 """Random cases of the rules of quantized operators."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +10,6 @@ from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
 from tests.fix.draws.elementwise import shape
 from tests.fix.draws.normalizations import fused
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CODES = (DType.UINT8, DType.INT8)
 

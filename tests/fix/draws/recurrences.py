@@ -1,7 +1,5 @@
 """Random loops that are recurrent layers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.fix.case import CaseGraph, ConstInput, Fed, RuleCase

@@ -1,7 +1,5 @@
 """Random cases of the rules of recurrent operators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

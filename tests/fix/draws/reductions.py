@@ -1,14 +1,9 @@
 """Random cases of the rules of reductions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import numpy as np
 
 from atc_py.fix.case import ConstInput, Fed, RuleCase
 from tests.fix.draws import draws
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @draws("reduction-of-nothing")

@@ -1,7 +1,5 @@
 """Random cases of the rules of transforms, scattering and broadcasting."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.fix.case import ConstInput, Fed, RuleCase, data

@@ -1,15 +1,12 @@
 """Random cases of the rules of operators that carry a state from call to call."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
 
 from atc_py.fix.case import Fed, RuleCase, data
 from tests.fix.draws import draws
 from tests.fix.draws.attention import one_of
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def of_either(

@@ -1,8 +1,7 @@
 """Random cases of the rules of transposed convolutions and of layouts of pixels."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +9,6 @@ from atc_py.fix.case import ConstInput, Fed, RuleCase, data
 from atc_py.tensor.dtypes import DType
 from tests.fix.draws import draws
 from tests.fix.draws.pools import numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def transposed(rng: np.random.Generator, axes: int, *, dilated: bool, form: str) -> RuleCase:

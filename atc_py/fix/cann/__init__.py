@@ -1,1 +1,0 @@
-"""Forms of nodes that compute what CANN makes of them, one operator a file."""

@@ -1,0 +1,193 @@
+"""What a rule reads of a node: tensors, attributes, known ranges; each fact that lacks is a requirement."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, cast
+
+from numpy.typing import NDArray
+
+from atc_py.fix import tables
+from atc_py.fix.ranges import Range, Ranges
+from atc_py.fix.surroundings import Surroundings
+from atc_py.fix.unfit import require
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.ir import ConstData
+from atc_py.source import SourceNode, SourceTensor
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, Shape
+
+FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
+"""Floats that nearly every operator of the lists has."""
+
+
+class SiteFacts:
+    """A node of the model as a rule sees it. A fact that it does not have raises UnfitError.
+
+    Attributes:
+        node: the node.
+        work: the node with its graphs; None where a node is only restated.
+        looked_around: whether the rule has asked for more than the node: its graph, or the makers and
+            ranges of its inputs.
+        computes_in: the dtype of new scalars, where it is not that of the first input.
+    """
+
+    def __init__(
+        self,
+        node: SourceNode,
+        ranges: Ranges | None = None,
+        work: WorkNode | None = None,
+        around: Surroundings | None = None,
+    ) -> None:
+        self.node = node
+        self.work = work
+        self.looked_around = False
+        self.computes_in: DType | None = None
+        self._surroundings = around
+        self._known_ranges = ranges
+
+    @property
+    def around(self) -> Surroundings | None:
+        """The graph around the node; None where a node is only restated."""
+        self.looked_around = True
+        return self._surroundings
+
+    @property
+    def _ranges(self) -> Ranges | None:
+        self.looked_around = True
+        return self._known_ranges
+
+    # Tensors ------------------------------------------------------------------------------------
+
+    def tensor(self, position: int) -> SourceTensor | None:
+        """The input at `position`; None if it is absent."""
+        inputs = self.node.inputs
+        return inputs[position] if position < len(inputs) else None
+
+    def input(self, position: int) -> SourceTensor:
+        """A required input."""
+        tensor = self.tensor(position)
+        require(tensor is not None, "input {position} is present", position=position)
+        return cast("SourceTensor", tensor)
+
+    def name(self, position: int) -> str:
+        """The name of an input; "" if it is absent."""
+        tensor = self.tensor(position)
+        return "" if tensor is None else tensor.name
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all inputs; "" for one that is absent."""
+        return [self.name(position) for position in range(len(self.node.inputs))]
+
+    def output(self, position: int) -> SourceTensor | None:
+        """The output at `position`; None if nothing uses it."""
+        outputs = self.node.outputs
+        return outputs[position] if position < len(outputs) else None
+
+    def dims(self, position: int) -> Dims:
+        """The dims of a required input of known rank; single ones may be open."""
+        tensor = self.input(position)
+        require(tensor.dims is not None, "the rank of {name} is known", name=tensor.name)
+        return tensor.required_dims
+
+    def shape(self, position: int) -> Shape:
+        """The dims of a required input, all of them known."""
+        tensor = self.input(position)
+        require(not tensor.is_open, "the dims of {name} are known", name=tensor.name)
+        return tensor.shape
+
+    def constant(self, position: int) -> NDArray[Any]:
+        """The data of a required input that is not computed at run time."""
+        const = self._const(position)
+        tables.require_bytes(const.dtype.itemsize * prod(const.shape))
+        return const.numpy()
+
+    def _const(self, position: int) -> ConstData:
+        tensor = self.input(position)
+        require(tensor.const is not None, "{name} is constant", name=tensor.name)
+        return cast("ConstData", tensor.const)
+
+    @property
+    def element(self) -> DType:
+        """The dtype of the first input, or that of `computes_in`."""
+        dtype = self.computes_in or self.input(0).dtype
+        require(dtype is not None, "the dtype is known")
+        return cast("DType", dtype)
+
+    def floats(self, position: int, name: str = "") -> str:
+        """The name of an input, where the node works on float16 or float32.
+
+        Args:
+            position: the input.
+            name: what ONNX calls the tensor of that dtype; "" for words that name none.
+        """
+        if name:
+            require(self.element in FLOATS, "{name} is float16 or float32", name=name)
+        require(self.element in FLOATS, "the dtype is float16 or float32")
+        return self.name(position)
+
+    # Attributes ---------------------------------------------------------------------------------
+
+    def integers(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
+        """An attribute that is a list of integers."""
+        value = self.node.attributes.get(name, tuple(default))
+        whole = isinstance(value, tuple) and all(isinstance(number, int) for number in value)
+        require(whole, "{name} is a list of integers", name=name)
+        return cast("tuple[int, ...]", value)
+
+    def integer(self, name: str, default: int) -> int:
+        """An integer attribute."""
+        value = self.node.attributes.get(name, default)
+        require(isinstance(value, int), "{name} is an integer", name=name)
+        return cast("int", value)
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """An integer attribute that is 0 or 1."""
+        value = self.integer(name, int(default))
+        require(value in {0, 1}, "{name} is 0 or 1", name=name)
+        return bool(value)
+
+    def axis(self, default: int, rank: int, name: str = "axis") -> int:
+        """An attribute that is one of `rank` axes, counted from the first one."""
+        value = self.integer(name, default)
+        require(-rank <= value < rank, "{name} is one of the axes", name=name)
+        return value % rank
+
+    def number(self, name: str, default: float) -> float:
+        """A float attribute."""
+        value = self.node.attributes.get(name, default)
+        require(isinstance(value, int | float), "{name} is a number", name=name)
+        return float(cast("float", value))
+
+    def text(self, name: str, default: str) -> str:
+        """A string attribute."""
+        value = self.node.attributes.get(name, default)
+        require(isinstance(value, str), "{name} is a text", name=name)
+        return str(value)
+
+    # The graph around ---------------------------------------------------------------------------
+
+    def maker(self, tensor: SourceTensor | None) -> SourceNode | None:
+        """The node that computes a tensor; None for inputs, constants and absent ones."""
+        return None if tensor is None or self._ranges is None else self._ranges.maker(tensor)
+
+    def range(self, position: int) -> Range | None:
+        """Bounds of an integer input; None for other dtypes and absent inputs."""
+        tensor = self.tensor(position)
+        return None if tensor is None or self._ranges is None else self._ranges.of(tensor)
+
+    def result_range(self, position: int = 0) -> Range | None:
+        """Bounds of an integer output; None for other dtypes and absent outputs."""
+        tensor = self.output(position)
+        return None if tensor is None or self._ranges is None else self._ranges.of(tensor)
+
+    def may_wrap(self, position: int = 0) -> bool:
+        """True unless an integer output is known to fit its dtype before it is stored."""
+        tensor = self.output(position)
+        return tensor is None or self._ranges is None or self._ranges.may_wrap(tensor)
+
+    def unbounded(
+        self, tensor: SourceTensor, target: Range
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Inputs and others that keep a tensor from being known to be within `target`; see `Ranges`."""
+        return ((), ()) if self._ranges is None else self._ranges.unbounded(tensor, target)

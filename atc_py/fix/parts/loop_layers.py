@@ -1,0 +1,453 @@
+"""Loops and Scans as recurrences, and the LSTM or GRU that takes their place.
+
+ONNX, LSTM: C = f . C' + i . c, H = o . tanh(C); GRU: H = (1 - z) . h + z . H', where C' and H' are the
+states before the step, `.` is the elementwise product, i, o, f, z, r are Sigmoid and c, h Tanh of sums
+of products with W (of the slice) and R (of H'). Weights are put in ONNX's order of gates.
+
+Over 400 lines because both layers are found, and written, in the same recurrences.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.fix import tables
+from atc_py.fix.facts import FLOATS
+from atc_py.fix.parts.bodies import (
+    FIRST_STATE,
+    MOST_COUNTED,
+    MOST_STEPS,
+    body_of,
+    loop_steps,
+    starts_true,
+    trace,
+)
+from atc_py.fix.parts.recurrence import FUNCTIONS, Atom, Reader, Rows, Taken, Vector, is_number
+from atc_py.fix.parts.sequences import elements_of
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.frontend.rewriting.graph_body import GraphBody
+
+_PAIR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CellLayer:
+    """A recurrent layer.
+
+    Attributes:
+        op_type: LSTM or GRU.
+        size: elements of its state.
+        w: weights of the slice, [1, gates * size, elements of the slice].
+        r: weights of the state, [1, gates * size, size].
+        b: biases of both, [1, 2 * gates * size].
+        states: positions of its states among those of the loop.
+        attributes: of the node, apart from the size.
+    """
+
+    op_type: str
+    size: int
+    w: NDArray[np.float64]
+    r: NDArray[np.float64]
+    b: NDArray[np.float64]
+    states: tuple[int, ...]
+    attributes: Mapping[str, Any]
+
+
+class _Gate(NamedTuple):
+    """The argument of a gate: factors of the slice and of the state, and constants of both."""
+
+    w: NDArray[np.float64]
+    r: NDArray[np.float64]
+    wb: NDArray[np.float64]
+    rb: NDArray[np.float64]
+
+
+def lstm_of(
+    updates: Mapping[int, Vector], h: int, c: int, x: tuple[str, int], names: Mapping[int, str]
+) -> CellLayer | None:
+    """Return the LSTM whose states are `h` and `c`; None if it is none.
+
+    Args:
+        updates: what the states become, by position.
+        h: position of the state that it returns.
+        c: position of its cell.
+        x: kind of the atom of the slice, and its number of elements.
+        names: kinds of the atoms of the states.
+    """
+    cell, out = _products(updates[c]), _products(updates[h])
+    if cell is None or out is None or (len(cell), len(out)) != (_PAIR, 1):
+        return None
+    kept = next((each for each in cell if names[c] in _kinds(each)), None)
+    added = next((each for each in cell if each is not kept), None)
+    if kept is None or added is None:
+        return None
+    forget, gate = _of_kind(kept, "Sigmoid"), _of_kind(added, "Sigmoid")
+    new, shown, tanh = (
+        _of_kind(added, "Tanh"),
+        _of_kind(out[0], "Sigmoid"),
+        _of_kind(out[0], "Tanh"),
+    )
+    if tanh is None or tanh.of is None or tanh.of.key != updates[c].key:
+        return None
+    atoms = (gate, shown, forget, new)
+    gates = [_gate(atom, x, (names[h], updates[h].size)) for atom in atoms]
+    return _layer("LSTM", gates, (h, c), {})
+
+
+def gru_of(
+    updates: Mapping[int, Vector], h: int, x: tuple[str, int], names: Mapping[int, str]
+) -> CellLayer | None:
+    """Return the GRU whose state is `h`; None if it is none. Arguments are those of `lstm_of`."""
+    update = updates[h]
+    new = next((a for m in update.terms for a in m if a.kind == "Tanh"), None)
+    z = next((a for m in update.terms for a in m if a.kind == "Sigmoid"), None)
+    state = next((a for m in update.terms for a in m if a.kind == names[h]), None)
+    if new is None or z is None or state is None or update.constant.any():
+        return None
+    found = {frozenset(monomial): factor for monomial, factor in update.terms.items()}
+    signs = {
+        1.0: {frozenset({new}): 1.0, frozenset({z, new}): -1.0, frozenset({z, state}): 1.0},
+        -1.0: {frozenset({state}): 1.0, frozenset({z, state}): -1.0, frozenset({z, new}): 1.0},
+    }
+    # A gate with its roles exchanged is the Sigmoid of the negative.
+    sign = next((sign for sign, wanted in signs.items() if wanted == found), None)
+    if sign is None:
+        return None
+    own = names[h], update.size
+    last, reset, linear = _new_gate(new, x, own)
+    first, second = _gate(z, x, own), _gate(reset, x, own)
+    if first is not None:
+        first = _Gate(*(sign * each for each in first))
+    attributes = {"linear_before_reset": int(linear)}
+    return _layer("GRU", [first, second, last], (h,), attributes)
+
+
+def _new_gate(
+    atom: Atom, x: tuple[str, int], h: tuple[str, int]
+) -> tuple[_Gate | None, Atom | None, bool]:
+    """The gate of the new state of a GRU, its reset gate, and if that comes after the product."""
+    vector = atom.of
+    pairs = [each for each in (vector.terms if vector else {}) if len(each) == _PAIR]
+    if vector is None or len(pairs) != 1 or len(vector.terms) > _PAIR:
+        return None, None, False
+    (pair,) = pairs
+    reset = _of_kind(pair, "Sigmoid")
+    rest = next((part for part in pair if part is not reset), None)
+    w = tables.zeros((x[1], vector.size))
+    for monomial, factor in vector.terms.items():
+        if monomial is not pair:
+            if monomial[0].kind != x[0]:
+                return None, None, False
+            w = _matrix(factor, x[1])
+    bias, factor = vector.whole_constant, vector.terms[pair]
+    if rest is None:
+        return None, None, False
+    if rest.kind == h[0]:
+        return _Gate(w, _matrix(factor, h[1]), bias, np.zeros_like(bias)), reset, False
+    inner = None if rest.kind != "linear" else _gate(rest, x, h)
+    if inner is None or inner.w.any() or not is_number(factor, 1.0):
+        return None, None, False
+    return _Gate(w, inner.r, bias, inner.wb), reset, True
+
+
+def _products(vector: Vector) -> list[tuple[Atom, ...]] | None:
+    """The products of two atoms that a vector is the sum of; None if it is another sum."""
+    plain = all(
+        len(term) == _PAIR and is_number(factor, 1.0) for term, factor in vector.terms.items()
+    )
+    return list(vector.terms) if plain and not vector.constant.any() else None
+
+
+def _kinds(monomial: Sequence[Atom]) -> set[str]:
+    return {atom.kind for atom in monomial}
+
+
+def _of_kind(monomial: Sequence[Atom], kind: str) -> Atom | None:
+    """The first atom of a kind; None if there is none."""
+    return next((atom for atom in monomial if atom.kind == kind), None)
+
+
+def _gate(atom: Atom | None, x: tuple[str, int], h: tuple[str, int]) -> _Gate | None:
+    """The argument of an atom; None if it has more than the slice and the state."""
+    if atom is None or atom.of is None:
+        return None
+    known = {kind: tables.zeros((size, atom.size)) for kind, size in (x, h)}
+    for monomial, factor in atom.of.terms.items():
+        if len(monomial) != 1 or monomial[0].kind not in known:
+            return None
+        known[monomial[0].kind] = _matrix(factor, monomial[0].size)
+    bias = atom.of.whole_constant
+    return _Gate(known[x[0]], known[h[0]], bias, np.zeros_like(bias))
+
+
+def _matrix(factor: float | NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    return factor * tables.eye(size) if isinstance(factor, float) else factor
+
+
+def _layer(
+    op_type: str,
+    gates: Sequence[_Gate | None],
+    states: tuple[int, ...],
+    attributes: Mapping[str, Any],
+) -> CellLayer | None:
+    """A layer, given its gates in ONNX's order; None if one is missing."""
+    known = [gate for gate in gates if gate is not None]
+    if len(known) < len(gates):
+        return None
+    size = known[0].r.shape[0]
+    if any(row.r.shape != (size, size) for row in known):
+        return None
+    w = np.concatenate([row.w.T for row in known])[None]
+    r = np.concatenate([row.r.T for row in known])[None]
+    biases = [row.wb for row in known] + [row.rb for row in known]
+    return CellLayer(op_type, size, w, r, np.concatenate(biases)[None], states, attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """A Loop or Scan.
+
+    Attributes:
+        steps: how often the body runs.
+        first: position of the first state among the inputs of the node.
+        before: position of the first state among the outputs of the body.
+        count: number of states.
+        body: the body.
+        reader: its values as vectors.
+        decided: values of the body that constants decide, for every step, by name.
+    """
+
+    steps: int
+    first: int
+    before: int
+    count: int
+    body: GraphBody
+    reader: Reader
+    decided: Mapping[str, list[NDArray[Any]]]
+
+    @property
+    def updates(self) -> dict[int, Vector]:
+        """The states that are read after a step, by position."""
+        found = {at: self.result(at) for at in range(self.count)}
+        return {at: item.vector for at, item in found.items() if item is not None}
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Kinds of the atoms of the states, by position."""
+        return {at: f"state {at}" for at in range(self.count)}
+
+    @property
+    def slices(self) -> list[tuple[str, int]]:
+        """Kinds of the atoms of slices, with their number of elements."""
+        sizes = {
+            row.vector.single.kind: row.vector.size
+            for row in self.reader.rows.values()
+            if row.vector.single is not None
+        }
+        return [(kind, sizes[kind]) for kind in self.reader.taken if kind in sizes]
+
+    def result(self, at: int) -> Rows | None:
+        """Return an output of the body, counted from the first state; None if it is not read."""
+        return self.reader.rows.get(self.body.outputs[self.before + at])
+
+
+def read_recurrence(site: Site) -> Recurrence:
+    """Read the node."""
+    found = {node.op_type for node in body_of(site, "body").nodes}
+    require(found >= FUNCTIONS, "the body has gates")
+    return _read_loop(site) if site.node.op_type == "Loop" else _read_scan(site)
+
+
+def _read_loop(site: Site) -> Recurrence:
+    body, steps = body_of(site, "body"), loop_steps(site, MOST_COUNTED)
+    require(0 < steps <= MOST_COUNTED, "1 to {most_counted} steps", most_counted=MOST_COUNTED)
+    count = len(site.node.inputs) - FIRST_STATE
+    decided = _decided(site, body, steps)
+    reader = _reader(site, body, decided)
+    for at in range(count):
+        given = site.input(FIRST_STATE + at)
+        name = body.inputs[FIRST_STATE + at]
+        if name not in decided and given.dtype in FLOATS and not given.is_open:
+            reader.state(name, f"state {at}", given.shape)
+    reader.read(body.nodes)
+    return Recurrence(steps, FIRST_STATE, 1, count, body, reader, decided)
+
+
+def _read_scan(site: Site) -> Recurrence:
+    require(site.node.opset >= 9, "the opset is 9 or more")  # noqa: PLR2004
+    body, scanned = body_of(site, "body"), site.integer("num_scan_inputs", 0)
+    count = len(site.node.inputs) - scanned
+    axes = site.integers("scan_input_axes", [0] * scanned)
+    backward = site.integers("scan_input_directions", [0] * scanned)
+    reader = _reader(site, body, {})
+    for at in range(count):
+        reader.state(body.inputs[at], f"state {at}", site.shape(at))
+    steps = 0
+    for at, axis in enumerate(axes):
+        dims = site.shape(count + at)
+        axis %= len(dims)  # noqa: PLW2901  (negative axes count from the end)
+        steps = dims[axis]
+        places = range(steps)[::-1] if backward[at] else range(steps)
+        kind = f"slice {at}"
+        reader.taken[kind] = Taken(site.name(count + at), axis, tuple(places))
+        reader.state(body.inputs[count + at], kind, (*dims[:axis], *dims[axis + 1 :]))
+    require(steps > 0, "there are steps")
+    reader.read(body.nodes)
+    return Recurrence(steps, 0, 0, count, body, reader, {})
+
+
+def _reader(site: Site, body: GraphBody, decided: Mapping[str, list[NDArray[Any]]]) -> Reader:
+    around = site.around
+    constants: dict[str, NDArray[Any]] = {**body.constants}
+    for node in body.nodes:
+        if node.value is not None:
+            constants[node.outputs[0]] = node.value
+        for name in node.inputs:
+            value = None if around is None or name in body.inputs else around.known(name)
+            if value is not None:
+                constants.setdefault(name, value)
+    for name, values in decided.items():
+        if all(np.array_equal(each, values[0]) for each in values):
+            constants.setdefault(name, values[0])
+    graph = None if around is None else around.graph
+    return Reader(constants, decided, lambda name: graph.static_shape(name) if graph else None)
+
+
+def _decided(site: Site, body: GraphBody, steps: int) -> dict[str, list[NDArray[Any]]]:
+    work, around = site.work, site.around
+    if work is None or around is None:
+        return {}
+    known = {name for name in work.captured if name in around.graph.consts}
+    known |= {*body.constants, *body.inputs[:FIRST_STATE]}
+    known |= {node.outputs[0] for node in body.nodes if node.value is not None}
+    states = list(zip(body.inputs[FIRST_STATE:], body.outputs[1:], strict=False))
+    fixed = [
+        pair
+        for at, pair in enumerate(states)
+        if (given := site.tensor(FIRST_STATE + at)) is not None and given.const is not None
+    ]
+    while True:
+        made = _reached(body, known | {name for name, _ in fixed})
+        still = [(name, update) for name, update in fixed if update in made]
+        if still == fixed:
+            break
+        fixed = still
+    wanted = sorted(made - known)
+    found = trace(site, steps - 1, going=starts_true(site), first=FIRST_STATE, wanted=wanted)
+    seen = {} if found is None else {name: list(each) for name, each in found.seen.items()}
+    return {**seen, body.inputs[0]: [np.array(step) for step in range(steps)]}
+
+
+def _reached(body: GraphBody, known: set[str]) -> set[str]:
+    made = set(known)
+    for node in body.nodes:
+        if not node.domain and made.issuperset(filter(None, node.inputs)):
+            made.update(node.outputs)
+    return made
+
+
+def write_layer(site: Site, loop: Recurrence, layer: CellLayer, x: str) -> list[str]:
+    """Write the layer that a Loop or Scan is; return the outputs of the node.
+
+    Args:
+        site: the node.
+        loop: the node as a recurrence.
+        layer: the layer.
+        x: kind of the atom of the slice.
+    """
+    element = site.input(loop.first + layer.states[0]).dtype
+    require(element in FLOATS, "the states are floats")
+    hidden = loop.result(layer.states[0])
+    rows = 0 if hidden is None else hidden.rows
+    starts = [
+        site.reshape(site.name(loop.first + at), [1, rows, layer.size]) for at in layer.states
+    ]
+    sequence = _sequence(site, loop, x, rows)
+    weights = [site.const(value, element, "weights") for value in (layer.w, layer.r, layer.b)]
+    results = site.ops(
+        layer.op_type, sequence, *weights, "", *starts, count=1 + len(starts),
+        hidden_size=layer.size, **layer.attributes,
+    )  # fmt: skip
+    outputs = [_last(site, loop, layer, results, at) for at in range(loop.count)]
+    scanned = range(loop.count, len(loop.body.outputs) - loop.before)
+    return [*outputs, *(_stacked(site, loop, layer, results[0], at) for at in scanned)]
+
+
+def _sequence(site: Site, loop: Recurrence, x: str, rows: int) -> str:
+    """Write the slices of all steps as [steps, rows, elements]."""
+    taken = loop.reader.taken[x]
+    graph = None if site.around is None else site.around.graph
+    dims = None if graph is None else graph.static_shape(taken.sequence)
+    require(dims is not None, "the dims of the sequence are known")
+    dims = dims or ()
+    name = taken.sequence
+    if taken.places != tuple(range(dims[taken.axis])):
+        name = site.op("Gather", name, site.const(taken.places), axis=taken.axis)
+    order = [taken.axis, *(at for at in range(len(dims)) if at != taken.axis)]
+    size = int(np.prod(dims, dtype=np.int64)) // dims[taken.axis] // rows
+    return site.reshape(site.transpose(name, order), [loop.steps, rows, size])
+
+
+def _last(site: Site, loop: Recurrence, layer: CellLayer, found: Sequence[str], at: int) -> str:
+    """State of the node after the last step."""
+    if site.output(at) is None:
+        return ""
+    name = loop.body.outputs[loop.before + at]
+    if name in loop.decided:
+        value = loop.decided[name][-1]
+        return site.const(value, site.input(loop.first + at).dtype, "state")
+    if site.input(loop.first + at).dtype is None:
+        return _gathered(site, loop, layer, found[0], at)
+    result = loop.result(at)
+    require(result is not None, "every output is a state of the layer")
+    for position, state in enumerate(layer.states):
+        same = loop.result(state)
+        if result is not None and same is not None and result.vector.key == same.vector.key:
+            return site.reshape(found[1 + position], result.dims)
+    own = None if result is None else result.vector.single
+    kept = own is not None and own.kind == loop.names[at]
+    require(kept, "every output is a state of the layer")
+    return site.name(loop.first + at)
+
+
+def _gathered(site: Site, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
+    """A sequence to which each step appends the state of the layer."""
+    own, name = loop.body.inputs[loop.first + at], loop.body.outputs[loop.before + at]
+    maker = next((node for node in loop.body.nodes if name in node.outputs), None)
+    inserts = maker is not None and maker.op_type == "SequenceInsert"
+    appended = "what is appended is the state of the layer"
+    require(inserts and not elements_of(site, site.name(loop.first + at)), appended)
+    require(loop.steps <= MOST_STEPS, "at most {most_steps} steps", most_steps=MOST_STEPS)
+    inputs = () if maker is None else tuple(filter(None, maker.inputs))
+    added = loop.reader.rows.get(inputs[1]) if len(inputs) == len((own, name)) else None
+    same = loop.result(layer.states[0])
+    alike = added is not None and same is not None and added.vector.key == same.vector.key
+    require(alike and inputs[0] == own, appended)
+    stacked = site.reshape(y, [loop.steps, *(() if added is None else added.dims)])
+    return site.op("SplitToSequence", stacked, axis=0, keepdims=0)
+
+
+def _stacked(site: Site, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
+    """A scanned output, which is the state of each step."""
+    if site.output(at) is None:
+        return ""
+    result, same = loop.result(at), loop.result(layer.states[0])
+    alike = result is not None and same is not None and result.vector.key == same.vector.key
+    require(alike, "what is scanned is the state of the layer")
+    dims = () if result is None else result.dims
+    stacked = site.reshape(y, [loop.steps, *dims])
+    if site.node.op_type == "Loop":
+        return stacked
+    position = at - loop.count
+    count = len(loop.body.outputs) - loop.count
+    into = site.integers("scan_output_axes", [0] * count)[position] % (len(dims) + 1)
+    if site.integers("scan_output_directions", [0] * count)[position]:
+        back = site.const(range(loop.steps)[::-1])
+        stacked = site.op("Gather", stacked, back, axis=0)
+    order = list(range(1, len(dims) + 1))
+    order.insert(into, 0)
+    return site.transpose(stacked, order)

@@ -1,0 +1,496 @@
+"""Rules for listed forms that overflow or lose accuracy in float16: what a chain of nodes means is written at once.
+
+Over 400 lines because a page holds its whole family.
+"""
+
+from dataclasses import dataclass, replace
+from math import ceil, log, log2, prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from atc_py.fix.writing import (
+    BOUNDED,
+    REORDERED,
+    CaseNode,
+    DType,
+    Fed,
+    Site,
+    UnfitError,
+    case_after,
+    require,
+    rule,
+)
+from atc_py.source import SourceNode, SourceTensor
+
+LEAST_NORMAL = 2.0**-14
+"""Least normal number of float16; below, it has fewer digits."""
+
+LEAST = 2.0**-24
+"""Least positive number of float16."""
+
+_TWO = 2
+_REDUCTIONS = frozenset({"ReduceMean", "ReduceSum", "ReduceSumSquare"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean times a factor, however it is written.
+
+    Attributes:
+        source: the tensor whose elements are averaged.
+        axes: the axes, counted from the front.
+        keepdims: whether they stay as axes of 1.
+        factor: the mean is multiplied by it: the number of elements for a sum.
+        squared: whether the squares of the elements are averaged.
+    """
+
+    source: SourceTensor
+    axes: tuple[int, ...]
+    keepdims: bool
+    factor: float
+    squared: bool = False
+
+    @property
+    def count(self) -> int:
+        """Number of elements that are averaged."""
+        return prod(self.source.shape[axis] for axis in self.axes)
+
+
+def require_float32(site: Site) -> None:
+    """Require float32: a model in float16 has lost already what these rules save."""
+    require(site.element is DType.FLOAT32, "the dtype is float32")
+
+
+def number_of(tensor: SourceTensor | None) -> float | None:
+    """Return the value of a constant whose elements are all the same; None for others."""
+    if tensor is None or tensor.const is None or not prod(tensor.const.shape):
+        return None
+    data = tensor.const.numpy().reshape(-1)
+    return float(data[0]) if bool((data == data[0]).all()) else None
+
+
+def beside_number(node: SourceNode | None) -> tuple[SourceTensor, float] | None:
+    """Return the operand and the constant of a node with two inputs; None if it has no such."""
+    if node is None or len(node.inputs) != _TWO:
+        return None
+    first, second = node.inputs
+    if first is not None and first.const is None:
+        value = number_of(second)
+        return None if value is None else (first, value)
+    value = number_of(first)
+    if second is None or second.const is not None or value is None or node.op_type == "Div":
+        return None
+    return second, value
+
+
+def square_of(site: Site, tensor: SourceTensor | None) -> SourceTensor | None:
+    """Return the tensor whose squares `tensor` has; None if it is no square."""
+    node = site.maker(tensor)
+    if node is None or len(node.inputs) != _TWO:
+        return None
+    first, second = node.inputs
+    if first is None or second is None:
+        return None
+    same = node.op_type == "Mul" and first.name == second.name
+    power = node.op_type == "Pow" and number_of(second) == _TWO
+    return first if same or power else None
+
+
+def shaped(site: Site, tensor: SourceTensor | None) -> SourceTensor | None:
+    """Return what a tensor has the values of, without the nodes that only give it other dims."""
+    node = site.maker(tensor)
+    while node is not None and node.op_type in {
+        "Expand",
+        "Identity",
+        "Reshape",
+        "Squeeze",
+        "Unsqueeze",
+    }:
+        tensor = node.inputs[0]
+        node = site.maker(tensor)
+    return tensor
+
+
+def mean_of(site: Site, tensor: SourceTensor | None) -> Mean | None:
+    """Return the mean that a tensor is: ReduceMean, or ReduceSum with a factor or divisor."""
+    node = site.maker(tensor)
+    if node is None:
+        return None
+    if node.op_type in _REDUCTIONS:
+        return _reduction(site, node)
+    known = beside_number(node)
+    if known is None or node.op_type not in {"Div", "Mul"} or not known[1]:
+        return None
+    inner = site.maker(known[0])
+    found = _reduction(site, inner) if inner is not None and inner.op_type in _REDUCTIONS else None
+    if found is None:
+        return None
+    factor = known[1] if node.op_type == "Mul" else 1 / known[1]
+    return replace(found, factor=found.factor * factor)
+
+
+def _reduction(site: Site, node: SourceNode) -> Mean | None:
+    source = node.inputs[0]
+    if source is None or source.is_open or source.dtype is not DType.FLOAT32:
+        return None
+    axes: Any = node.attributes.get("axes")
+    second = node.inputs[1] if len(node.inputs) > 1 else None
+    if axes is None and second is not None:
+        if second.const is None:
+            return None
+        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
+    if not axes and node.attributes.get("noop_with_empty_axes", 0):
+        return None
+    whole = tuple(sorted({int(axis) % source.rank for axis in axes or range(source.rank)}))
+    keepdims = node.attributes.get("keepdims", 1) == 1
+    found = Mean(source, whole, keepdims, 1.0)
+    if not found.count:
+        return None
+    if node.op_type != "ReduceMean":
+        found = replace(found, factor=float(found.count))
+    if node.op_type == "ReduceSumSquare":
+        return replace(found, squared=True)
+    square = square_of(site, source)
+    return found if square is None else replace(found, source=square, squared=True)
+
+
+_CLIPPED: tuple[CaseNode, ...] = (("Clip", ("x0", "x1"), ("a",), {}),)
+
+
+@rule(
+    "Log",
+    REORDERED,
+    case_after(_CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(1e-10, np.float32)}),
+    miss=case_after(
+        _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
+    ),
+    boundary=case_after(
+        _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(6.1035153e-05, np.float32)}
+    ),
+    precision=True,
+    float16="the logarithm of 0 is that of the constant, not minus infinity",
+)
+def log_of_clipped(site: Site) -> str:
+    """Log of a number whose lower bound is a small constant -> Log of the number with the lower
+    bound 0, Max with the constant's logarithm, if the constant is positive and below 2 to the
+    power of -14, no upper bound.
+
+    log(max(x, eps)) = max(log(max(x, 0)), log(eps)), where float16 has no digits for eps.
+    """
+    require_float32(site)
+    x, least = _bounded(site.maker(site.tensor(0)))
+    require(0 < least < LEAST_NORMAL, "the constant is positive and below 2 to the power of -14")
+    y = site.op("Log", site.op("Max", x.name, site.scalar(0.0)))
+    return site.op("Max", y, site.scalar(log(least)))
+
+
+def _bounded(node: SourceNode | None) -> tuple[SourceTensor, float]:
+    """A tensor and its lower bound."""
+    result = None
+    if node is not None and node.op_type == "Max":
+        result = beside_number(node)
+    elif node is not None and node.op_type == "Clip" and node.inputs[0] is not None:
+        inputs = (*node.inputs, None, None)
+        stated = node.attributes.get("min")
+        least = stated if isinstance(stated, float) else number_of(inputs[1])
+        if least is not None and inputs[2] is None and "max" not in node.attributes:
+            result = (node.inputs[0], float(least))
+    if result is None:
+        raise UnfitError("a constant is the lower bound")
+    return result
+
+
+_SHIFTED: tuple[CaseNode, ...] = (("Abs", ("x0",), ("a",), {}), ("Add", ("a", "x1"), ("sum",), {}))
+
+# Largest power of two of float16.
+_LARGEST = 2.0**15
+
+# Least constant: with K up to 2 to the power of 25, it is still a normal number of float16.
+_FEWEST_DIGITS = 2.0**-38
+
+# First opset at which the condition and the choice take floats of any shape.
+_WHERE = 9
+
+
+@rule(
+    "Log",
+    REORDERED,
+    case_after(_SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-8, np.float32)}),
+    miss=case_after(
+        _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
+    ),
+    boundary=(
+        case_after(
+            _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(2.0**-38, np.float32)}
+        ),
+        case_after(
+            _SHIFTED,
+            "Log",
+            ("sum",),
+            {"x0": Fed((3, 64)), "x1": np.array(6.1035153e-05, np.float32)},
+            opset=9,
+        ),
+    ),
+    precision=True,
+    float16="the logarithm of 0 is that of the constant, not minus infinity",
+)
+def log_of_shifted(site: Site) -> str:
+    """Log of a sum with a small constant -> Where: for small numbers, Log of both multiplied by a
+    power of two, less its logarithm; Log for large ones, if the constant is from 2 to the power
+    of -38 to 2 to the power of -14.
+
+    With K a power of two, log(x + eps) = log(K x + K eps) - log(K), which is used for x up to a
+    limit L with K L within float16; above L, eps is added where it is not below the last digit of
+    float32.
+    """
+    require_float32(site)
+    added = site.maker(site.tensor(0))
+    known = beside_number(added) if added is not None and added.op_type == "Add" else None
+    if known is None:
+        raise UnfitError("a constant is added")
+    x, eps = known[0].name, known[1]
+    require(
+        _FEWEST_DIGITS <= eps < LEAST_NORMAL,
+        "the constant is from 2 to the power of -38 to 2 to the power of -14",
+    )
+    require(site.opset >= _WHERE, "the opset is 9 or more")
+    scale = 2.0 ** ceil(log2(2 * LEAST_NORMAL / eps))
+    limit = min(1.0, _LARGEST / scale)
+    small = site.op("Min", x, site.scalar(limit))
+    small = site.op("Mul", small, site.scalar(min(scale, _LARGEST)))
+    if scale > _LARGEST:
+        small = site.op("Mul", small, site.scalar(scale / _LARGEST))
+    small = site.op("Log", site.op("Add", small, site.scalar(eps * scale)))
+    small = site.op("Sub", small, site.scalar(log(scale)))
+    large = site.op("Max", x, site.scalar(limit))
+    if eps >= LEAST * limit:
+        large = site.op("Add", large, site.scalar(eps))
+    large = site.op("Log", large)
+    is_small = site.op("Less", x, site.scalar(limit))
+    return site.op("Where", is_small, small, large)
+
+
+_SQUARES: tuple[CaseNode, ...] = (
+    ("Mul", ("x0", "x0"), ("square",), {}),
+    ("ReduceMean", ("square",), ("mean",), {"axes": [-1], "keepdims": 1}),
+)
+_DEVIATIONS: tuple[CaseNode, ...] = (
+    ("ReduceMean", ("x0",), ("middle",), {"axes": [-1], "keepdims": 1}),
+    ("Sub", ("x0", "middle"), ("d",), {}),
+    ("Mul", ("d", "d"), ("square",), {}),
+    ("ReduceMean", ("square",), ("mean",), {"axes": [-1], "keepdims": 1}),
+    ("Add", ("mean", "x1"), ("sum",), {}),
+)
+
+
+@rule(
+    "Sqrt",
+    REORDERED,
+    case_after(
+        (*_SQUARES, ("Add", ("mean", "x1"), ("sum",), {})),
+        "Sqrt",
+        ("sum",),
+        {"x0": Fed((3, 64)), "x1": np.array(1e-8, np.float32)},
+    ),
+    miss=case_after(
+        _DEVIATIONS, "Sqrt", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-6, np.float32)}
+    ),
+    boundary=case_after(
+        _DEVIATIONS, "Sqrt", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(5.96e-8, np.float32)}
+    ),
+    precision=True,
+    float16="squares of elements above 255 do not overflow, those below 2e-4 do not vanish",
+)
+def root_of_squares(site: Site) -> str:
+    """Sqrt of a sum or mean of squares, with or without a small constant -> ReduceMax of
+    magnitudes, Div by it, Mul by itself, ReduceMean, Sqrt, Mul, if dims are known; where the
+    elements are differences, the constant is below 2 to the power of -24.
+
+    With s the largest magnitude, sqrt(mean(x^2) + eps) = s * sqrt(mean((x / s)^2) + (sqrt(eps) /
+    s)^2): no square is above 1, and a constant that keeps the root from 0 is not lost where its own
+    root is not.
+    """
+    require_float32(site)
+    found, eps = _squares(site)
+    maker = site.maker(found.source)
+    centered = maker is not None and maker.op_type == "Sub"
+    require(
+        not centered or eps < LEAST,
+        "the elements are no differences, or the constant is below 2 to the power of -24",
+    )
+    x, axes = found.source.name, found.axes
+    floor = sqrt(eps / found.factor) if eps else LEAST_NORMAL
+    largest = site.reduce("ReduceMax", site.op("Abs", x), axes)
+    scale = site.op("Max", largest, site.scalar(floor))
+    ratio = site.op("Div", x, scale)
+    total = site.reduce("ReduceMean", site.op("Mul", ratio, ratio), axes, keepdims=found.keepdims)
+    if not found.keepdims:
+        scale = site.squeeze(scale, axes)
+    if eps:
+        part = site.op("Div", site.scalar(floor), scale)
+        total = site.op("Add", total, site.op("Mul", part, part))
+    root = site.op("Mul", site.op("Sqrt", total), scale)
+    if found.factor == 1:
+        return root
+    return site.op("Mul", root, site.scalar(sqrt(found.factor)))
+
+
+def _squares(site: Site) -> tuple[Mean, float]:
+    tensor, eps = site.tensor(0), 0.0
+    node = site.maker(tensor)
+    known = beside_number(node) if node is not None and node.op_type == "Add" else None
+    if known is not None:
+        tensor, eps = known
+    mean = mean_of(site, tensor)
+    if mean is None or not mean.squared or mean.factor <= 0 or eps < 0:
+        raise UnfitError("a sum or mean of squares is under the root")
+    return mean, eps
+
+
+_STEPS: tuple[CaseNode, ...] = (
+    ("Exp", ("x0",), ("e",), {}),
+    ("ReduceSum", ("e", "x1"), ("sum",), {"keepdims": 1}),
+)
+
+
+@rule(
+    "Div",
+    REORDERED,
+    case_after(_STEPS, "Div", ("e", "sum"), {"x0": Fed((3, 64)), "x1": np.array([1])}),
+    miss=case_after(_STEPS, "Div", ("x0", "sum"), {"x0": Fed((3, 64)), "x1": np.array([1])}),
+    precision=True,
+    float16="exponentials of numbers above 11 and long sums do not overflow",
+)
+def softmax_of_steps(site: Site) -> str:
+    """Exp, ReduceSum over one axis, Div -> Softmax along the axis, turned to be the last one where
+    it is not, if the sum is of the same exponentials, over one axis, of known dims.
+    """
+    require_float32(site)
+    power = site.maker(site.tensor(0))
+    total = site.maker(shaped(site, site.tensor(1)))
+    if power is None or power.op_type != "Exp" or total is None or power.inputs[0] is None:
+        raise UnfitError("exponentials are divided by their sum")
+    require(
+        total.op_type == "ReduceSum" and total.inputs[0] is power.outputs[0],
+        "the sum is of the same exponentials",
+    )
+    shape = site.shape(0)
+    axis = _axis(total, len(shape))
+    divisor = site.shape(1)
+    require(
+        divisor in {shape, (*shape[:axis], 1, *shape[axis + 1 :])},
+        "the sum is broadcast along its axis",
+    )
+    order = [*(at for at in range(len(shape)) if at != axis), axis]
+    x = site.transpose(power.inputs[0].name, order)
+    y = site.op("Softmax", x, axis=len(shape) - 1)
+    return site.transpose(y, [int(each) for each in np.argsort(order)])
+
+
+def _axis(total: SourceNode, rank: int) -> int:
+    """The one axis of the sum."""
+    axes = total.attributes.get("axes")
+    second = total.inputs[1] if len(total.inputs) > 1 else None
+    if second is not None and second.const is not None:
+        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
+    if not isinstance(axes, tuple) or len(axes) != 1:
+        raise UnfitError("the sum is over one axis")
+    return int(axes[0]) % rank
+
+
+_NEAR_ONE = 1e-6
+
+_SUM: tuple[CaseNode, ...] = (("ReduceSum", ("x0", "x1"), ("sum",), {"keepdims": 1}),)
+
+
+@rule(
+    "Div Mul",
+    REORDERED,
+    case_after(
+        _SUM,
+        "Mul",
+        ("sum", "part"),
+        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": np.array(1 / 512, np.float32)},
+    ),
+    miss=case_after(
+        _SUM,
+        "Mul",
+        ("sum", "part"),
+        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": Fed((3, 1))},
+    ),
+    boundary=case_after(
+        _SUM,
+        "Mul",
+        ("sum", "part"),
+        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": np.array(0.5, np.float32)},
+    ),
+    precision=True,
+    float16="the sum, which may pass 65504, is not computed",
+)
+def sum_as_mean(site: Site) -> str:
+    """ReduceSum, then Mul or Div by a constant -> ReduceMean, and Mul by what is left of the
+    factor, if dims are known.
+
+    Sums of many elements pass 65504, the largest number of float16, where their mean does not.
+    """
+    require_float32(site)
+    mean = mean_of(site, site.output(0))
+    sums = (site.maker(tensor) for tensor in site.node.inputs)
+    summed = any(summand is not None and summand.op_type == "ReduceSum" for summand in sums)
+    if mean is None or not summed:
+        raise UnfitError("it is a sum with a constant factor")
+    require(abs(mean.factor) <= mean.count / 2, "the factor is below 1/2")
+    x = mean.source.name
+    if mean.squared:
+        x = site.op("Mul", x, x)
+    y = site.reduce("ReduceMean", x, mean.axes, keepdims=mean.keepdims)
+    if abs(mean.factor - 1) <= _NEAR_ONE:
+        return y
+    return site.op("Mul", y, site.scalar(mean.factor))
+
+
+_AXES = {"axes": [-1], "keepdims": 1}
+_MOMENTS: tuple[CaseNode, ...] = (
+    ("Mul", ("x0", "x0"), ("square",), {}),
+    ("ReduceMean", ("square",), ("squares",), _AXES),
+    ("ReduceMean", ("x0",), ("mean",), _AXES),
+    ("Mul", ("mean", "mean"), ("of_mean",), {}),
+)
+
+
+@rule(
+    "Sub",
+    BOUNDED,
+    case_after(_MOMENTS, "Sub", ("squares", "of_mean"), {"x0": Fed((3, 64))}),
+    miss=case_after(_MOMENTS, "Sub", ("squares", "x1"), {"x0": Fed((3, 64)), "x1": Fed((3, 1))}),
+    bound=1e-4,
+    precision=True,
+    float16="no difference of large numbers, no squares of the mean",
+)
+def variance_of_deviations(site: Site) -> str:
+    """The mean of squares less the square of the mean -> ReduceMean, Sub, Mul by itself,
+    ReduceMean, if both means are over the same axes of one tensor, whose dims are known.
+
+    mean(x^2) - mean(x)^2 = mean((x - mean(x))^2). The left side is the difference of two numbers
+    that are large where the mean is, of which float16 keeps three digits.
+    """
+    require_float32(site)
+    squares = mean_of(site, site.tensor(0))
+    mean = mean_of(site, square_of(site, site.tensor(1)))
+    if squares is None or mean is None or not _are_moments(squares, mean):
+        raise UnfitError("it is the variance by the means of x and of its squares")
+    x, axes = mean.source.name, mean.axes
+    deviation = site.op("Sub", x, site.reduce("ReduceMean", x, axes))
+    square = site.op("Mul", deviation, deviation)
+    return site.reduce("ReduceMean", square, axes, keepdims=mean.keepdims)
+
+
+def _are_moments(squares: Mean, mean: Mean) -> bool:
+    alike = (squares.source.name, squares.axes, squares.keepdims) == (
+        mean.source.name,
+        mean.axes,
+        mean.keepdims,
+    )
+    whole = all(abs(value.factor - 1) <= _NEAR_ONE for value in (squares, mean))
+    return alike and whole and squares.squared and not mean.squared
