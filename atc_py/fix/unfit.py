@@ -1,6 +1,6 @@
 """Conditions of rules: one that does not hold ends the rule at a node, in words."""
 
-from atc_py.text import Text
+from atc_py.text.text import made_text
 
 
 class UnfitError(Exception):
@@ -11,7 +11,7 @@ class UnfitError(Exception):
     """
 
     def __init__(self, template: str, **values: object) -> None:
-        self.reason = Text(template, **values)
+        self.reason = made_text(template, "", values)
         super().__init__(self.reason.en)
 
 
