@@ -15,7 +15,7 @@ from atc_py.exec.settings import NOTICES
 from atc_py.exec.signals import held_signals
 from atc_py.exec.startup._atc_py_environment import hooked
 from atc_py.exec.terminate import end_processes
-from atc_py.text import Text
+from atc_py.text import Text, error_text, os_reason
 from atc_py.text.packed import unpacked
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _start(command: Sequence[str], run: Path, mask: set[signal.Signals]) -> int:
             setsigdef=[getattr(signal, f"SIG{name}") for name in _PYTHON_IGNORES],
         )
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = os_reason(error) if isinstance(error, OSError) else error_text(error)
         raise PROGRAM_NOT_STARTED.error(
             Text("cannot start {command}: {reason}", command=repr(command[0]), reason=reason)
         ) from error

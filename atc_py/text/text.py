@@ -214,7 +214,7 @@ def _said_by(value: object) -> str:
     """Return a value as a string; of an exception its text, if it was made with one."""
     if isinstance(value, Exception) and len(value.args) == 1 and isinstance(value.args[0], Text):
         return value.args[0]
-    return str(value)
+    return f"{value}"  # numpy's floats in full, as in an f-string
 
 
 def joined_text(separator: str, *parts: str) -> Text:

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 from atc_py.atc.options import GROUPS
@@ -138,6 +139,7 @@ def test_chinese_is_chinese() -> None:
         (Text("no layer fails"), "no layer fails", "没有不合格的层"),
         (Text("nothing like a text"), "nothing like a text", "nothing like a text"),
         (Text("{n} nodes", n=3), "3 nodes", "3 个节点"),
+        (Text("{n} nodes", n=np.float16(0.1)), "0.0999755859375 nodes", "0.0999755859375 个节点"),
         (Text("{n} nodes", n="{n}"), "{n} nodes", "{n} 个节点"),
         (Text("cannot read {path}: {strerror}", path="a", strerror="{path}"),
          "cannot read a: {path}", "无法读取 a：{path}"),

@@ -103,7 +103,6 @@ def _diagnostic(
     """Compose BAD_INPUT_SHAPE from shapes, the fault that they cause, and shapes that fit."""
     where = str(dataclasses.replace(fault.place, file=None, field=None)) if fault.place else ""
     at = f"at {where}, " if where else ""
-    several = len(found) > 1
     return BAD_INPUT_SHAPE.diagnostic(
         Text(
             'the model does not take "{input_shapes}": {at}{message}',
@@ -112,8 +111,12 @@ def _diagnostic(
             message=fault.message,
         ),
         place=dataclasses.replace(INPUT_SHAPE_PLACE, file=str(file.path)),
-        help=f"the nearest dims that fit {'are' if several else 'are these:'} --input-shape "
-        + " or ".join(f'"{text}"' for text in found),
+        help=Text(
+            "the nearest dims that fit are these: --input-shape {shapes}"
+            if len(found) == 1
+            else "the nearest dims that fit are --input-shape {shapes}",
+            shapes=Text(" or ").join(f'"{text}"' for text in found),
+        ),
         atc=AtcFault("E89999", (fault.message,)),
     )
 

@@ -18,9 +18,11 @@ __all__ = ["finding_text"]
 def finding_text(finding: Mapping[str, Any]) -> str:
     """Return a finding as `diagnostic_text` has it."""
     place = finding.get("place") or {}
-    where = ", ".join(spoken(str(value)) for value in place.values())
+    where = ", ".join(
+        spoken(value if isinstance(value, str) else str(value)) for value in place.values()
+    )
     level = level_text(Severity(finding["severity"]))
     message = clipped(spoken(finding["message"]))
     lines = [f"{level}[{finding['code']} {finding['name']}]: {message}"]
     lines += [f"  --> {clipped(where)}"] if where else []
-    return "\n".join([*lines, f"  {help_text(clipped(spoken(str(finding['help']))))}"])
+    return "\n".join([*lines, f"  {help_text(clipped(spoken(finding['help'] or '')))}"])
