@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from atc_py.fix.fixed import Applied
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.fix_rules import FixRules
-    from atc_py.quantizing.quantize_float import FloatRequest
     from atc_py.spec import Library
 
 __all__ = ["Rewriting", "list_verdict", "rewrite_quantized"]
@@ -97,7 +96,7 @@ def rewrite_quantized(
         bytes_after=done.bytes_after,
         read_as=done.read_as,
         written_as=done.written_as,
-        listed=list_verdict(path, specs, chosen),
+        listed=list_verdict(path, specs, chosen.operator_list, strict=chosen.strict_list),
         fixed=None if fixing is None else fixed_nodes(fixing.applied),
     )
 
@@ -119,7 +118,7 @@ class _Fixing:
         Raises:
             AtcError: what fixing and restating raise.
         """
-        file, conditions = self._file, _conditions(self._chosen)
+        file, conditions = self._file, _conditions(strict=self._chosen.strict_list)
         found = Fixer(file, conditions, self._specs, self._rules).fix({})
         found.require_settled()
         before = after = found.graph.opsets.get("", 0)
@@ -131,19 +130,21 @@ class _Fixing:
         return FixedGraph(found.graph, layers, gone, frozenset(self._rules.bind))
 
 
-def list_verdict(path: Path, specs: Library, chosen: Rewriting | FloatRequest) -> OtherVerdict:
+def list_verdict(path: Path, specs: Library, operator_list: str, *, strict: bool) -> OtherVerdict:
     """Return what the rules of a list say of a file, in the mode and for the SoC that check takes."""
     file = read_model(path, lenient=True)
     found = (
-        Judge(_conditions(chosen), specs, None).of_survey(file, surveyed(file, {})).checked.check
+        Judge(_conditions(strict=strict), specs, None)
+        .of_survey(file, surveyed(file, {}))
+        .checked.check
     )
-    return OtherVerdict(chosen.operator_list, found.standing, found.counts.get(Standing.ERROR, 0))
+    return OtherVerdict(operator_list, found.standing, found.counts.get(Standing.ERROR, 0))
 
 
-def _conditions(chosen: Rewriting | FloatRequest) -> Conditions:
+def _conditions(*, strict: bool) -> Conditions:
     options = CheckOptions()
     soc = find_soc(options.soc)
-    return Conditions(options.precision_mode, soc, strict=chosen.strict_list)
+    return Conditions(options.precision_mode, soc, strict=strict)
 
 
 def _no_progress(_stage: str) -> None:

@@ -308,7 +308,7 @@ def _record(
         nodes=node_outcomes(found, written.nodes),
         bytes_before=bytes_read(found.original.file),
         bytes_after=written.bytes_after,
-        listed=list_verdict(trial, specs, request),
+        listed=list_verdict(trial, specs, request.operator_list, strict=request.strict_list),
         written_as=written.written_as,
     )
 
