@@ -110,6 +110,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     external_data: bool = False,
     quant_bias: str = AUTO,
     operator_list: str | None = None,
+    strict_list: bool = False,
     fix: RuleChoice | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantization:
@@ -123,6 +124,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
         quant_bias: as in `convert`, of a model in the form `ascend`.
         operator_list: the list whose rules what is written is compared with, which fails nothing;
             by default as in `convert`.
+        strict_list: let rules that boards contradict count like any other.
         fix: as in `convert`: the rules that replace what the list refuses first.
         on_stage: called with the name of each stage as it begins.
 
@@ -142,7 +144,8 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 
     rules = None if fix is None else chosen_rules("quantize_model", fix)
-    chosen = Rewriting(format, quant_bias, external_data, chosen_list(operator_list), rules)
+    listed = chosen_list(operator_list)
+    chosen = Rewriting(format, quant_bias, external_data, listed, strict_list, rules)
     return rewrite_quantized(Path(model), output, chosen, on_stage)
 
 
