@@ -135,7 +135,10 @@ def require_feeds(ports: Iterable[Port]) -> None:
     Raises:
         AtcError: MEMORY_LIMIT at the largest input.
     """
-    sizes = {port.name: element_count(_random_shape(port)) * port.dtype.itemsize for port in ports}
+    sizes = {
+        port.name: element_count(_random_shape(port)) * max(port.dtype.itemsize, _WIDEST)
+        for port in ports
+    }
     if sizes:
         largest = max(sizes, key=sizes.__getitem__)
         require_memory(
