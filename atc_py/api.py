@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 
+@guarded_run()
 def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
@@ -251,6 +252,7 @@ def fix_model(
     return fix_file(Path(model), output, options)
 
 
+@guarded_run()
 def load(
     path: str | os.PathLike[str],
     *,
