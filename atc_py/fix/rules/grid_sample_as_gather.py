@@ -195,15 +195,16 @@ def _pixel(site: Site, position: str, axis: _Axis, padding: str) -> str:
 
 
 def _cubic(site: Site, share: str, one: str, dtype: DType) -> list[str]:
-    """Write the weights of four pixels (Keys 1981), given the part of the way from the second to the third."""
+    """Write the weights of four pixels (Keys 1981), given the part of the way from the second to the third.
+
+    They are products, so that one near 0 has all its digits: its pixel may be large.
+    """
     rest = site.op("Sub", [one, share])
-    inner, outer = (
-        [site.const(each, dtype, "number") for each in numbers]
-        for numbers in ((_ALPHA + 2, -(_ALPHA + 3)), (_ALPHA,))
-    )
+    inner, outer = (site.const(each, dtype, "number") for each in (_ALPHA + 2, _ALPHA))
     middle = []
-    for part in (share, rest):
-        slope = site.op("Add", [site.op("Mul", [part, inner[0]]), inner[1]])
-        middle.append(site.op("Add", [site.op("Mul", [site.op("Mul", [slope, part]), part]), one]))
-    edge = site.op("Mul", [site.op("Mul", [share, rest]), outer[0]])
+    for part, other in ((share, rest), (rest, share)):
+        slope = site.op("Sub", [one, site.op("Mul", [part, inner])])
+        bend = site.op("Add", [site.op("Mul", [slope, part]), one])
+        middle.append(site.op("Mul", [bend, other]))
+    edge = site.op("Mul", [site.op("Mul", [share, rest]), outer])
     return [site.op("Mul", [edge, rest]), *middle, site.op("Mul", [edge, share])]
