@@ -117,6 +117,13 @@ class GridSample(op_grid_sample.GridSample):  # type: ignore[misc]
         found: tuple[NDArray[Any]] = super()._run(X, places, mode, padding_mode, align_corners)
         return found
 
+    def _gs_denormalize_coordinates(
+        self, n: NDArray[Any], dims: Sequence[int], align_corners: int
+    ) -> NDArray[np.float64]:
+        """Return places that are float32, for weights of which float32 would lose digits."""
+        places: NDArray[Any] = super()._gs_denormalize_coordinates(n, dims, align_corners)
+        return places.astype(np.float64)
+
     def _prepare_border(self, dims: Sequence[int], align_corners: int) -> NDArray[np.float64]:
         border: NDArray[np.float64] = super()._prepare_border(dims, align_corners)
         if self._stays:  # none is beyond
