@@ -22,7 +22,6 @@ from tests.sampling import sampled
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import onnx
 
 SEED = 100
 CHUNKS, CHUNK = 4, 60
