@@ -95,7 +95,7 @@ class MeanVarianceNormalization(OpRun):
         return ((away / divisor).astype(x.dtype),)
 
 
-class GridSample(op_grid_sample.GridSample):  # type: ignore[misc]
+class GridSample(op_grid_sample.GridSample):
     """Images sampled at places, also by the older names of modes, and of a float16 grid in float32.
 
     Cubic places stay beyond the border, whose pixels count one by one, as in onnxruntime.
@@ -114,17 +114,18 @@ class GridSample(op_grid_sample.GridSample):  # type: ignore[misc]
         mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
         self._stays = mode == "cubic" and padding_mode == "border"
         places = grid.astype(np.promote_types(grid.dtype, np.float32))
-        found: tuple[NDArray[Any]] = super()._run(X, places, mode, padding_mode, align_corners)
+        run: Any = super()._run
+        found: tuple[NDArray[Any]] = run(X, places, mode, padding_mode, align_corners)
         return found
 
     def _gs_denormalize_coordinates(
-        self, n: NDArray[Any], dims: Sequence[int], align_corners: int
+        self, n: NDArray[Any], dims: Sequence[int], align_corners: bool
     ) -> NDArray[np.float64]:
         """Return places that are float32, for weights of which float32 would lose digits."""
         places: NDArray[Any] = super()._gs_denormalize_coordinates(n, dims, align_corners)
         return places.astype(np.float64)
 
-    def _prepare_border(self, dims: Sequence[int], align_corners: int) -> NDArray[np.float64]:
+    def _prepare_border(self, dims: Sequence[int], align_corners: bool) -> NDArray[np.float64]:
         border: NDArray[np.float64] = super()._prepare_border(dims, align_corners)
         if self._stays:  # none is beyond
             border[: len(dims)], border[len(dims) :] = -np.inf, np.inf
