@@ -95,8 +95,7 @@ def _parameters(function: _Function) -> list[str]:
 
 def _called(module: _Module, call: ast.Call) -> Iterator[_Function]:
     """Yield the functions that a call may mean: those of its own module, or an imported one."""
-    own = isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "self"
-    if own and isinstance(call.func, ast.Attribute):
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
         yield from module.functions.get(call.func.attr, ())
     elif isinstance(call.func, ast.Name):
         yield from module.functions.get(call.func.id, ())

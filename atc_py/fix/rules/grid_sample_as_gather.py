@@ -1,7 +1,8 @@
 """Rule grid-sample-as-gather: pixels around each place of the grid by Gather, times their weights.
 
-Places are those of ONNX's definition; pads count for each pixel by itself. Linear and nearest places beyond
-the border are moved to it before; cubic ones are not, as in onnxruntime and PyTorch.
+Places are those of ONNX's definition, in float32 also where the grid is of float16; pads count for each
+pixel by itself. Linear and nearest places beyond the border are moved to it before; cubic ones are not, as in
+onnxruntime and PyTorch.
 """
 
 from __future__ import annotations
@@ -97,15 +98,16 @@ def grid_sample_as_gather(site: Site) -> Sequence[str]:
     x, grid = site.shape(0), site.shape(1)
     require(len(x) in _RANKS and len(grid) == len(x), "X has rank 4 or 5", "X 的秩为 4 或 5")
     require(site.element in FLOATS, "X is float16 or float32", "X 为 float16 或 float32")
-    dtype = site.input(1).dtype
-    require(dtype in FLOATS, "the grid is float16 or float32", "grid 为 float16 或 float32")
+    given, dtype = site.input(1).dtype, DType.FLOAT32
+    require(given in FLOATS, "the grid is float16 or float32", "grid 为 float16 或 float32")
     corners = site.flag("align_corners", default=False)
-    axes = [_Axis(size, corners, dtype or DType.FLOAT32) for size in x[2:]]
+    axes = [_Axis(size, corners, dtype) for size in x[2:]]
     mode = site.text("mode", "linear")
     kind, padding = _KINDS.get(mode, mode), site.text("padding_mode", "zeros")
     wide = padding != "reflection" or not corners or min(x[2:]) > 1
     require(wide, "each axis has two pixels", "各轴至少两个像素")
-    flat = site.reshape(site.name(1), [x[0], prod(grid[1:-1]), len(axes)])
+    grids = site.name(1) if given is dtype else site.cast(site.name(1), dtype)
+    flat = site.reshape(grids, [x[0], prod(grid[1:-1]), len(axes)])
     taps = []
     for at, axis in enumerate(axes):
         component = len(axes) - 1 - at
@@ -193,15 +195,16 @@ def _pixel(site: Site, position: str, axis: _Axis, padding: str) -> str:
 
 
 def _cubic(site: Site, share: str, one: str, dtype: DType) -> list[str]:
-    """Write the weights of four pixels (Keys 1981), given the part of the way from the second to the third."""
+    """Write the weights of four pixels (Keys 1981), given the part of the way from the second to the third.
+
+    They are products, so that one near 0 has all its digits: its pixel may be large.
+    """
     rest = site.op("Sub", [one, share])
-    inner, outer = (
-        [site.const(each, dtype, "number") for each in numbers]
-        for numbers in ((_ALPHA + 2, -(_ALPHA + 3)), (_ALPHA,))
-    )
+    inner, outer = (site.const(each, dtype, "number") for each in (_ALPHA + 2, _ALPHA))
     middle = []
-    for part in (share, rest):
-        slope = site.op("Add", [site.op("Mul", [part, inner[0]]), inner[1]])
-        middle.append(site.op("Add", [site.op("Mul", [site.op("Mul", [slope, part]), part]), one]))
-    edge = site.op("Mul", [site.op("Mul", [share, rest]), outer[0]])
+    for part, other in ((share, rest), (rest, share)):
+        slope = site.op("Sub", [one, site.op("Mul", [part, inner])])
+        bend = site.op("Add", [site.op("Mul", [slope, part]), one])
+        middle.append(site.op("Mul", [bend, other]))
+    edge = site.op("Mul", [site.op("Mul", [share, rest]), outer])
     return [site.op("Mul", [edge, rest]), *middle, site.op("Mul", [edge, share])]
