@@ -56,5 +56,6 @@ def fixed_file(
         inputs=tuple(each for each in file.inputs if each.name not in rules.bind),
         contents=replace(file.contents, weights=dict(graph.consts)),
         opsets=graph.opsets,
+        held=graph.held,
     )
     return fixed, found.applied

@@ -279,7 +279,7 @@ OWN, NO_KERNEL = "in 16 bits by the model's own dtypes", "no kernel of that dtyp
     ("soc", "narrow", "reason"),
     [("sim", 10, OWN), ("Ascend310", 10, NO_KERNEL), ("Ascend310", 1, NO_KERNEL)],
 )
-def test_line_that_cannot_be_in_float32_is_in_none_and_is_told_why(
+def test_line_that_cannot_be_in_float32_is_in_none_for_a_reason(
     soc: str, narrow: int, reason: str, tmp_path: Path
 ) -> None:
     kind = "float16" if narrow == TensorProto.FLOAT16 else "float"

@@ -180,7 +180,7 @@ def test_formats_on_standard_output(atc: Atc) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--report", "m.onnx"), "is a model"),
+        (("--report", "m.onnx"), "is a file that is read"),
         (("--report", "same", "-o", "same"), "cannot be the same file"),
         (("--report", "."), "--report"),
     ],

@@ -344,7 +344,7 @@ def test_what_can_be_folded_by_other_means_is_folded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", OPEN)
-def test_product_of_open_operands_is_told_which_dims_are_not_known(
+def test_product_of_open_operands_names_the_dims_that_are_not_known(
     case: str, tmp_path: Path
 ) -> None:
     make, reason = OPEN[case]
