@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 
+@guarded_run()
 def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
@@ -110,6 +111,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     external_data: bool = False,
     quant_bias: str = AUTO,
     operator_list: str | None = None,
+    strict_list: bool = False,
     fix: RuleChoice | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantization:
@@ -123,6 +125,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
         quant_bias: as in `convert`, of a model in the form `ascend`.
         operator_list: the list whose rules what is written is compared with, which fails nothing;
             by default as in `convert`.
+        strict_list: let rules that boards contradict count like any other.
         fix: as in `convert`: the rules that replace what the list refuses first.
         on_stage: called with the name of each stage as it begins.
 
@@ -142,7 +145,8 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 
     rules = None if fix is None else chosen_rules("quantize_model", fix)
-    chosen = Rewriting(format, quant_bias, external_data, chosen_list(operator_list), rules)
+    listed = chosen_list(operator_list)
+    chosen = Rewriting(format, quant_bias, external_data, listed, strict_list, rules)
     return rewrite_quantized(Path(model), output, chosen, on_stage)
 
 
@@ -248,6 +252,7 @@ def fix_model(
     return fix_file(Path(model), output, options)
 
 
+@guarded_run()
 def load(
     path: str | os.PathLike[str],
     *,

@@ -84,14 +84,8 @@ MUTATIONS = (
     ),
     # Specifications and their rules.
     _(
-        "{name: strides, type: ints, default: [1, 1], each: [1, 63]}\nconstraints:\n"
-        "  - {rule: dim_divisible, tensor: X, dim: C, attribute: group}\n"
-        "  - {rule: dim_divisible, tensor: W, dim: O, attribute: group}\n"
-        "  - {rule: dim_in_range, tensor: X, dim: W, range: [1, 4096]}",
-        "{name: strides, type: ints, default: [1, 1], each: [1, 64]}\nconstraints:\n"
-        "  - {rule: dim_divisible, tensor: X, dim: C, attribute: group}\n"
-        "  - {rule: dim_divisible, tensor: W, dim: O, attribute: group}\n"
-        "  - {rule: dim_in_range, tensor: X, dim: W, range: [1, 4096]}",
+        "each: [1, 63]\n    proven: tbe/impl/conv2d.py of canndev",
+        "each: [1, 64]\n    proven: tbe/impl/conv2d.py of canndev",
         "spec/test_spec_facts.py",
     ),
     _(

@@ -14,7 +14,6 @@ import tokenize
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeGuard
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / ".ci" / "room-sizes.tsv"
@@ -34,7 +33,7 @@ def line_kinds(text: str) -> Counter[str]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             if isinstance(node.value.value, str):
                 kinds |= dict.fromkeys(_lines(node), "docstrings")
-        elif _is_import(node):
+        elif isinstance(node, ast.stmt) and _is_import(node):
             kinds |= dict.fromkeys(_lines(node), "imports")
     lines = text.splitlines()
     counts = Counter(kinds.get(row, "code") for row, line in enumerate(lines, 1) if line.strip())
@@ -45,7 +44,7 @@ def _lines(node: ast.stmt) -> range:
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-def _is_import(node: ast.AST) -> TypeGuard[ast.stmt]:
+def _is_import(node: ast.stmt) -> bool:
     """True also of `__all__` and of the whole block for type checking: they serve imports alone."""
     match node:
         case ast.Import() | ast.ImportFrom():

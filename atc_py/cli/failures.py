@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.cli.console import print_diagnostics
-from atc_py.cli.exhaustion import exhaustion
 from atc_py.cli.streams import StdoutError
 from atc_py.diag import AtcError, ExitCode
-from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL, MEMORY_LIMIT
-from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
+from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL
+from atc_py.system.exhaustion import exhausted
 from atc_py.text import Text, os_reason, verbatim
 
 if TYPE_CHECKING:
@@ -82,11 +81,10 @@ def _usage_finding(error: click.ClickException, command: str) -> Diagnostic:
 
 def _unexpected_status(error: Exception, *, as_json: bool) -> int:
     """Return the exit status after an unexpected error or a failure of the system."""
-    ran_out = exhaustion(error)
+    ran_out = exhausted(error)
     if ran_out is None:
         return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
-    finding = MEMORY_LIMIT.diagnostic(ran_out, help=RAISE_SYSTEM_LIMITS)
-    return _report([finding], ExitCode.FILE, as_json=as_json)
+    return _report(ran_out.diagnostics, ran_out.exit_code, as_json=as_json)
 
 
 def _bug(error: Exception) -> Diagnostic:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
-from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS, fix_rules
+from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS, STRICT_LIST, fix_rules
 from atc_py.cli.quantize_options import CALIBRATING, SAMPLES, calibration_options
 from atc_py.text import Text
 
@@ -58,6 +58,7 @@ def _rules_or_layers(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @QUANT_BIAS
 @LIST
+@STRICT_LIST
 @_rules_or_layers
 @MAX_MEMORY
 @AS_JSON

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops import op_grid_sample
 
 from atc_py.frontend.folding.evaluator_faults import SINCE
 from atc_py.tensor.shapes import normalize_axis
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["own_operators"]
+__all__ = ["GridSample", "own_operators"]
 
 _LEAST = 1e-9
 """Number that MeanVarianceNormalization adds to deviations."""
@@ -94,6 +95,43 @@ class MeanVarianceNormalization(OpRun):
         return ((away / divisor).astype(x.dtype),)
 
 
+class GridSample(op_grid_sample.GridSample):
+    """Images sampled at places, also by the older names of modes, and of a float16 grid in float32.
+
+    Cubic places stay beyond the border, whose pixels count one by one, as in onnxruntime.
+    """
+
+    _stays = False
+
+    def _run(
+        self,
+        X: NDArray[Any],  # noqa: N803  (ONNX's name)
+        grid: NDArray[Any],
+        mode: str = "linear",
+        padding_mode: str = "zeros",
+        align_corners: int = 0,
+    ) -> tuple[NDArray[Any]]:
+        mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+        self._stays = mode == "cubic" and padding_mode == "border"
+        places = grid.astype(np.promote_types(grid.dtype, np.float32))
+        run: Any = super()._run
+        found: tuple[NDArray[Any]] = run(X, places, mode, padding_mode, align_corners)
+        return found
+
+    def _gs_denormalize_coordinates(
+        self, n: NDArray[Any], dims: Sequence[int], align_corners: bool
+    ) -> NDArray[np.float64]:
+        """Return places that are float32, for weights of which float32 would lose digits."""
+        places: NDArray[Any] = super()._gs_denormalize_coordinates(n, dims, align_corners)
+        return places.astype(np.float64)
+
+    def _prepare_border(self, dims: Sequence[int], align_corners: bool) -> NDArray[np.float64]:
+        border: NDArray[np.float64] = super()._prepare_border(dims, align_corners)
+        if self._stays:  # none is beyond
+            border[: len(dims)], border[len(dims) :] = -np.inf, np.inf
+        return border
+
+
 class _Flattening(OpRun):
     """An operator of classes as it was before opset 13: all axes from `axis` on are one."""
 
@@ -146,4 +184,4 @@ _OLDER: tuple[type[OpRun], ...] = (BatchNormalization, Hardmax, LogSoftmax, Soft
 def own_operators(opset: int) -> list[type[OpRun]]:
     """Return the operators that replace those of the evaluator at an opset."""
     older = [each for each in _OLDER if opset < SINCE[each.__name__]]
-    return [*older, LayerNormalization, MeanVarianceNormalization]
+    return [*older, GridSample, LayerNormalization, MeanVarianceNormalization]

@@ -95,6 +95,8 @@ class ExactNodes:
         """Evaluate the nodes with onnx's evaluator."""
         from onnx.reference import ReferenceEvaluator
 
+        from atc_py.compare.evaluator_operators import GridSample
+
         model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
         model.opset_import.extend(self.opsets)
         graph = model.graph
@@ -108,7 +110,7 @@ class ExactNodes:
             array = _as_float64(onnx.numpy_helper.to_array(self.constants[name]))
             graph.initializer.append(onnx.numpy_helper.from_array(array, name))
         graph.output.append(onnx.ValueInfoProto(name=self.value))
-        evaluator = ReferenceEvaluator(model)
+        evaluator = ReferenceEvaluator(model, new_ops=[GridSample])
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             return np.asarray(next(iter(evaluator.run([self.value], dict(feeds)))))

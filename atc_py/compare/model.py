@@ -21,6 +21,7 @@ from atc_py.options.compare_choices import COMPILING, CompareChoice
 from atc_py.options.ranges import refuse_ranges
 from atc_py.package.reader import open_model
 from atc_py.results.compiled_model import compiled_model
+from atc_py.system.input_files import guarded_run
 from atc_py.system.memory_limit import require_own_memory
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
@@ -51,6 +52,7 @@ TRIALS = 60
 """Most compilations of a search for nodes to keep, unless another number is given."""
 
 
+@guarded_run()
 def compare_model(  # noqa: PLR0913  (the options of a command)
     model: str | os.PathLike[str],
     *,

@@ -170,7 +170,13 @@ def _filled(value: float) -> Draw:
 
 def _scaled(factor: float) -> Draw:
     """Return what draws random floats of another magnitude."""
-    return lambda generator, one: generator.standard_normal(one.shape) * factor
+
+    def draw(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
+        values = np.asarray(generator.standard_normal(one.shape))
+        values *= factor
+        return values
+
+    return draw
 
 
 def _among(*values: float) -> Draw:

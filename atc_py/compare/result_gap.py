@@ -10,9 +10,14 @@ import numpy as np
 from atc_py.tensor.sameness import same_elements
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-__all__ = ["ResultGap", "largest_gap", "magnitude"]
+__all__ = ["ResultGap", "in_float64", "largest_gap", "magnitude"]
+
+_AT_ONCE = 2**18
+"""Elements that are in float64 at a time."""
 
 
 @dataclass(slots=True)
@@ -67,18 +72,27 @@ def largest_gap(found: NDArray[Any], wanted: NDArray[Any], *, finite: bool = Tru
 
 def magnitude(values: NDArray[Any]) -> float:
     """Return the largest magnitude among finite elements; 0 if there are none."""
-    kept = values[np.isfinite(values)] if _is_float(values) else values
-    return float(np.abs(kept.astype(np.float64)).max(initial=0.0))
+    parts = (part for (part,) in in_float64(values))
+    return max(
+        (float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in parts), default=0.0
+    )
+
+
+def in_float64(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[np.float64], ...]]:
+    """Yield the elements of arrays of one size in float64, so many at a time that they are small."""
+    flat = [each.reshape(-1) for each in arrays]
+    for start in range(0, flat[0].size, _AT_ONCE):
+        yield tuple(each[start : start + _AT_ONCE].astype(np.float64) for each in flat)
 
 
 def _gap(found: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> float:
     """Return the largest difference of the elements that are not the same."""
-    if same.all():
-        return 0.0
-    one, other = (each[~same].astype(np.float64) for each in (found, wanted))
-    with np.errstate(invalid="ignore"):
-        gap = float(np.abs(one - other).max())
-    return float("inf") if np.isnan(gap) else gap
+    largest = 0.0
+    for one, other, equal in () if same.all() else in_float64(found, wanted, same):
+        with np.errstate(invalid="ignore"):
+            gap = float(np.abs(one - other)[equal == 0].max(initial=0.0))
+        largest = max(largest, float("inf") if np.isnan(gap) else gap)
+    return largest
 
 
 def _is_float(values: NDArray[Any]) -> bool:

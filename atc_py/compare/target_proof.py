@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.compare.measure import Measure
-from atc_py.compare.result_gap import largest_gap
+from atc_py.compare.result_gap import in_float64, largest_gap
 from atc_py.cost.network import network_cost
 from atc_py.cost.reading import launches_of
 from atc_py.device.sim.execution.session import SimModel
@@ -120,13 +120,15 @@ def _outputs(
     device = SimModel(package)
     try:
         for feeds, wanted in samples:
-            found = device.run({name: feeds[name].astype(inputs[name]) for name in inputs})
+            found = device.run(
+                {name: feeds[name].astype(inputs[name], copy=False) for name in inputs}
+            )
             for name, array in found.items():
                 if name in wanted and wanted[name].shape == array.shape:
                     measures[name].add(array, wanted[name])
-                    one, other = (each.astype(np.float64) for each in (array, wanted[name]))
-                    gaps[name] = max(gaps[name], largest_gap(one, other))
-                    ends[name].add(other)
+                    for one, other in in_float64(array, wanted[name]):
+                        gaps[name] = max(gaps[name], largest_gap(one, other))
+                        ends[name].add(other)
     finally:
         device.close()
     cosines = {name: measure.figures().cosine for name, measure in measures.items()}

@@ -12,7 +12,8 @@ from importlib.metadata import DistributionFinder
 from typing import TYPE_CHECKING, Any, Protocol
 
 from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_RUN_INPUT, INTERNAL, MEMORY_LIMIT, PROGRAM_LACKS_LIBRARIES
+from atc_py.diag.codes import BAD_RUN_INPUT, INTERNAL, PROGRAM_LACKS_LIBRARIES
+from atc_py.system.exhaustion import exhausted
 from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
@@ -118,9 +119,7 @@ def as_refusal(error: Exception) -> AtcError:
     """Return an error of a simulated session as a coded one; another kind is a bug of atc-py's."""
     if isinstance(error, AtcError):
         return error
-    if isinstance(error, MemoryError):
-        return MEMORY_LIMIT.error(Text("memory ran out: {said}", said=error))
-    return INTERNAL.error(
+    return exhausted(error) or INTERNAL.error(
         verbatim(f"{type(error).__name__}: {error}"),
         help="this is a bug in atc-py; please report it",
     )

@@ -203,6 +203,16 @@ class Body:
         """
         return self.wide(self.cast(value, dtype)) if is_rounded(dtype) else value
 
+    def held(self, value: str, holds: str) -> str:
+        """Return `value`; a run ends where an element of the bools `holds` is false.
+
+        The dims are then taken from behind a list that has those of `value` alone.
+        """
+        wrong = self.cast(self.add("Not", holds), DType.INT64)
+        broken = self.add("ReduceSum", wrong, keepdims=0)
+        dims = self.add("Unsqueeze", self.add("Shape", value), self.ints(0))
+        return self.add("Reshape", value, self.add("Gather", dims, broken), allowzero=1)
+
     def inner(self) -> Body:
         """Return a body for a graph inside this one; see `as_graph`. Names of both are apart."""
         inner = Body(self.node, self.inputs, (), self._prefix, self._others)

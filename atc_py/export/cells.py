@@ -289,5 +289,10 @@ def _start(body: Body, layer: CellOperands, dtype: DType, state: str) -> str:
 def _running(body: Body, layer: CellOperands) -> str:
     """Return which sequences have each step [steps, batch, 1]."""
     steps = body.const([[[step]] for step in range(layer.sizes[0])], DType.INT32)
-    lengths = body.add("Unsqueeze", layer.lengths, body.ints(1))
-    return body.add("Less", steps, lengths)
+    none, most = body.const(0, DType.INT32), body.const(layer.sizes[0], DType.INT32)
+    bounds = (
+        body.add("GreaterOrEqual", layer.lengths, none),
+        body.add("LessOrEqual", layer.lengths, most),
+    )
+    lengths = body.held(layer.lengths, body.add("And", *bounds))
+    return body.add("Less", steps, body.add("Unsqueeze", lengths, body.ints(1)))

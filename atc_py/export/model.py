@@ -239,7 +239,9 @@ class _Emulator:
         body = self._body(facts, writes)
         empty = _no_elements(body)
         written = emulation.write(body) if empty is None else empty
-        results = [written] if isinstance(written, str) else written
+        results = [written] if isinstance(written, str) else list(written)
+        if empty is None and _is_sized_by_data(facts):
+            results = _held_to_dims(body, results)
         body.finish(results, rounds=empty is None and not emulation.moves)
         made = [name for name, value in zip(writes, results, strict=True) if value]
         used = {value for each in body.nodes for value in reads_of(each)}
@@ -342,6 +344,29 @@ def _no_elements(body: Body) -> list[str] | None:
         body.const(np.empty(shape), facts.dtype)
         for shape, facts in zip(shapes, body.node.outputs, strict=True)
     ]
+
+
+_COUNTED = {"NonZero", "Range", "Where"}
+"""Operators whose results have as many elements as their data say."""
+
+
+def _is_sized_by_data(node: CompiledNode) -> bool:
+    """Return True if numbers that only a run knows decide the dims of a node's results."""
+    numbers = (at for at in node.row.numbers_at(node.count) if node.has(at))
+    return node.op in _COUNTED or any(at not in node.constants for at in numbers)
+
+
+def _held_to_dims(body: Body, results: Sequence[str]) -> list[str]:
+    """Return results with which a run ends that have other dims than the model declares."""
+    held: list[str] = []
+    for value, facts in zip(results, body.node.outputs, strict=True):
+        known = [(axis, dim) for axis, dim in enumerate(facts.dims) if dim is not None]
+        if value and known:
+            axes, dims = (body.ints(*each) for each in zip(*known, strict=True))
+            found = body.add("Gather", body.add("Shape", value), axes)
+            value = body.held(value, body.add("Equal", found, dims))  # noqa: PLW2901
+        held.append(value)
+    return held
 
 
 def _is_on_grid(made: NDArray[Any], dtype: DType) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from atc_py.check.answers import State
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.deviations import Met, deviation_findings, met_deviations
+from atc_py.check.evaluate import check_view
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.fix.cann import FORMS
@@ -21,6 +22,7 @@ from atc_py.fix.unfit import UnfitError
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.folding.if_branches import fold_with_branches
+from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.writer import Writer
@@ -78,7 +80,7 @@ class _Rewriter:
         self._conditions = conditions
         self._library = library
         self._written: list[WrittenOut] = []
-        self._before = nodes_before((), library)
+        self._bound: dict[SourceNode, BoundNode] = {}
         self._settled: dict[str, frozenset[str]] = {}
         """Deviations that nodes of forms are free of, by output: a form is not written twice."""
         self._replaced: set[str] = set()
@@ -93,7 +95,7 @@ class _Rewriter:
             graph.runs = 0
             folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
             model = file.translated(folded, quantized, convention).source
-            self._before = nodes_before(model.all_nodes, self._library)
+            self._bound = self._bindings(model)
             if not self._round(graph, model):
                 break
         if not self._written:
@@ -136,7 +138,7 @@ class _Rewriter:
 
     def _first(self, node: SourceNode) -> Met | None:
         """Return the first deviation to write out; None if the node means the same on CANN."""
-        bound = self._bound(node)
+        bound = self._bound.get(node)
         if bound is None:
             return None
         settled = {
@@ -145,13 +147,16 @@ class _Rewriter:
         found = (met for met in met_deviations(bound) if met.row.name not in settled)
         return next((met for met in found if not _may_be_followed_as_is(met)), None)
 
-    def _bound(self, node: SourceNode) -> BoundNode | None:
-        """Return the node bound to its specification; None if it stands at no listed opset."""
-        return bound_node(node, self._library, self._conditions, self._before)
+    def _bindings(self, model: SourceModel) -> dict[SourceNode, BoundNode]:
+        """Return the nodes that stand at a listed opset, bound to the list that took each."""
+        before = nodes_before(model.all_nodes, self._library)
+        checked = check_view(model, self._conditions, self._library, history())
+        placed = (each for each in checked.placements if each is not None)
+        return {each.node: bound_node(each, self._conditions, before) for each in placed}
 
     def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:
         """Yield the reasons for which the parser refuses a node."""
-        bound = self._bound(node)
+        bound = self._bound.get(node)
         found = () if bound is None else deviation_findings(bound, node, str(self._file.path))
         for finding in found:
             if finding.code is REFUSED_BY_PARSER:

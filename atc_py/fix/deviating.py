@@ -4,31 +4,24 @@ from collections.abc import Mapping, Sequence
 
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.deviations import met_deviations, parser_opsets
+from atc_py.check.evaluate import Checked
 from atc_py.check.nodes_before import NodesBefore
-from atc_py.check.restating import OpsetPlacement, place_node
-from atc_py.frontend.reading.history import history
+from atc_py.check.restating import OpsetPlacement
 from atc_py.source import SourceModel, SourceNode
 from atc_py.spec import ONNX_DOMAINS, Library
 from atc_py.spec.generations import find_generation
 
 
-def bound_node(
-    node: SourceNode, library: Library, conditions: Conditions, before: NodesBefore
-) -> BoundNode | None:
-    """Return a node bound to the first specification by which it stands at an opset, or None.
+def bound_node(placed: OpsetPlacement, conditions: Conditions, before: NodesBefore) -> BoundNode:
+    """Return a node bound to the specification of the list that took it.
 
     Args:
-        node: the node.
-        library: the operator list.
+        placed: the node where the check has placed it.
         conditions: the generation of CANN, besides precision mode and SoC.
         before: the nodes before each node of the model.
     """
-    for spec in library.candidates(node.op_type, node.domain):
-        placement = place_node(node, spec, history())
-        if isinstance(placement, OpsetPlacement):
-            at, earlier = placement.opset, before(node)
-            return BoundNode(spec, placement.view, at, conditions, node.opset, before=earlier)
-    return None
+    node, earlier = placed.node, before(placed.node)
+    return BoundNode(placed.spec, placed.view, placed.opset, conditions, node.opset, before=earlier)
 
 
 def nodes_before(nodes: Sequence[SourceNode], library: Library) -> NodesBefore:
@@ -37,16 +30,18 @@ def nodes_before(nodes: Sequence[SourceNode], library: Library) -> NodesBefore:
 
 
 def deviating_nodes(
-    model: SourceModel, library: Library, conditions: Conditions
+    model: SourceModel, checked: Checked, library: Library, conditions: Conditions
 ) -> Mapping[SourceNode, frozenset[str]]:
     """Return the deviations, as `GRU/clip-ignored`, of the nodes that meet any, or may meet them."""
     before = nodes_before(model.all_nodes, library)
     results = {}
-    for node in model.nodes:
-        bound = bound_node(node, library, conditions, before)
-        met = () if bound is None else tuple(met_deviations(bound))
-        if bound is not None and met:
-            results[node] = frozenset(f"{bound.spec.op}/{each.row.name}" for each in met)
+    top = set(model.nodes)
+    for placed in checked.placements:
+        if placed is None or placed.node not in top:
+            continue
+        bound = bound_node(placed, conditions, before)
+        if met := tuple(met_deviations(bound)):
+            results[placed.node] = frozenset(f"{bound.spec.op}/{each.row.name}" for each in met)
     return results
 
 

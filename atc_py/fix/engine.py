@@ -158,7 +158,7 @@ class Fixer:
             refused = set(self._refused(model.source, after))
             changed, unfit = self._round(graph, model.source, refused)
             if not changed and self._rules.for_cann:
-                self._met = deviating_nodes(model.source, self._library, self._conditions)
+                self._met = deviating_nodes(model.source, after, self._library, self._conditions)
                 changed, misfits = self._round(graph, model.source, self._met, Purpose.CANN)
                 unfit += misfits
             if not changed and precise:

@@ -48,5 +48,6 @@ def fixed_file(
         inputs=tuple(tensor for tensor in file.inputs if tensor.name not in rules.bind),
         contents=replace(file.contents, weights=dict(graph.consts)),
         opsets=graph.opsets,
+        held=graph.held,
     )
     return fixed, found.applied

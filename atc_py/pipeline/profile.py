@@ -15,6 +15,7 @@ from atc_py.pipeline.opened import opened_model
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.compiled_model import compiled_model
 from atc_py.results.profile import GearCost, Profile, SocProfile
+from atc_py.system.input_files import guarded_run
 from atc_py.target import find_soc
 from atc_py.text import Text
 
@@ -68,6 +69,7 @@ def fit_of(path: Path, socs: Sequence[str]) -> Fit:
     return fit
 
 
+@guarded_run()
 def profile_model(
     path: str | os.PathLike[str],
     socs: Sequence[str] = (),

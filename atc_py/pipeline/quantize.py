@@ -45,6 +45,7 @@ class Rewriting:
         quant_bias: name of the convention of biases of int8 layers in the model.
         external: put weights into a file beside the model.
         operator_list: the list whose rules what is written is compared with, which fails nothing.
+        strict_list: whether rules that boards contradict count like any other.
         fix: the rules by which refused nodes are replaced first, or None.
     """
 
@@ -52,6 +53,7 @@ class Rewriting:
     quant_bias: str = AUTO
     external: bool = False
     operator_list: str = DEFAULT_LIST
+    strict_list: bool = False
     fix: FixRules | None = None
 
 
@@ -80,7 +82,7 @@ def rewrite_quantized(
     tell("read")
     file = read_model(model)
     tell("rewrite")
-    fixing = None if chosen.fix is None else _Fixing(file, chosen.fix, specs, form)
+    fixing = None if chosen.fix is None else _Fixing(file, chosen.fix, specs, chosen)
     done = rewrite_file(
         file, path, form, external=chosen.external, quant_bias=convention, fix=fixing
     )
@@ -96,7 +98,7 @@ def rewrite_quantized(
         bytes_after=done.bytes_after,
         read_as=done.read_as,
         written_as=done.written_as,
-        listed=list_verdict(path, specs, chosen.operator_list),
+        listed=list_verdict(path, specs, chosen.operator_list, strict=chosen.strict_list),
         fixed=None if fixing is None else fixed_nodes(fixing.applied),
     )
 
@@ -108,8 +110,8 @@ class _Fixing:
         applied: the rules that were applied; known after the call.
     """
 
-    def __init__(self, file: OnnxFile, rules: FixRules, specs: Library, form: str) -> None:
-        self._file, self._rules, self._specs, self._form = file, rules, specs, form
+    def __init__(self, file: OnnxFile, rules: FixRules, specs: Library, chosen: Rewriting) -> None:
+        self._file, self._rules, self._specs, self._chosen = file, rules, specs, chosen
         self.applied: tuple[Applied, ...] = ()
 
     def __call__(self) -> FixedGraph:
@@ -118,12 +120,11 @@ class _Fixing:
         Raises:
             AtcError: what fixing and restating raise.
         """
-        options, file = CheckOptions(), self._file
-        conditions = Conditions(options.precision_mode, find_soc(options.soc))
+        file, conditions = self._file, _conditions(strict=self._chosen.strict_list)
         found = Fixer(file, conditions, self._specs, self._rules).fix({})
         found.require_settled()
         before = after = found.graph.opsets.get("", 0)
-        if self._form == "ascend":
+        if self._chosen.form == "ascend":
             after = state_at_listed_opset(found, self._specs)
         self.applied = found.applied
         gone = changed_operators({node.op_type for node in file.nodes}, before, after)
@@ -131,13 +132,21 @@ class _Fixing:
         return FixedGraph(found.graph, layers, gone, frozenset(self._rules.bind))
 
 
-def list_verdict(path: Path, specs: Library, operator_list: str) -> OtherVerdict:
+def list_verdict(path: Path, specs: Library, operator_list: str, *, strict: bool) -> OtherVerdict:
     """Return what the rules of a list say of a file, in the mode and for the SoC that check takes."""
-    options = CheckOptions()
-    conditions = Conditions(options.precision_mode, find_soc(options.soc))
     file = read_model(path, lenient=True)
-    found = Judge(conditions, specs, None).of_survey(file, surveyed(file, {})).checked.check
+    found = (
+        Judge(_conditions(strict=strict), specs, None)
+        .of_survey(file, surveyed(file, {}))
+        .checked.check
+    )
     return OtherVerdict(operator_list, found.standing, found.counts.get(Standing.ERROR, 0))
+
+
+def _conditions(*, strict: bool) -> Conditions:
+    options = CheckOptions()
+    soc = find_soc(options.soc)
+    return Conditions(options.precision_mode, soc, strict=strict)
 
 
 def _no_progress(_stage: str) -> None:

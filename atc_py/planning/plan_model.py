@@ -24,6 +24,7 @@ from atc_py.planning.int8_models import Int8Models
 from atc_py.planning.record import plan_record, verify
 from atc_py.planning.search import PlanSearch
 from atc_py.planning.trial_runs import TrialRuns, rank
+from atc_py.system.input_files import guarded_run
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
@@ -51,6 +52,7 @@ _MODELED = 2
 """Samples of single-node trials."""
 
 
+@guarded_run()
 def plan_model(  # noqa: PLR0913  (the options of a command)
     model: str | os.PathLike[str],
     *,

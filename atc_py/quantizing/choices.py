@@ -43,6 +43,7 @@ class QuantizeChoice(TypedDict, total=False):
         external_data: put weights into a separate file, which is always done for 1.8 GB or more.
         operator_list: the list whose rules what is written is compared with, which fails nothing;
             by default as in `convert`.
+        strict_list: let rules that boards contradict count like any other.
         calibrator: name of the calibrator of the layers' data.
         percentile: share of the values, in percent, that the calibrator `percentile` keeps.
         symmetric: data have offset 0.
@@ -76,6 +77,7 @@ class QuantizeChoice(TypedDict, total=False):
     record: str | os.PathLike[str] | None
     external_data: bool
     operator_list: str | None
+    strict_list: bool
     calibrator: str
     percentile: float
     symmetric: bool
@@ -118,6 +120,7 @@ def float_request(data: Sequence[Any], form: str, choice: QuantizeChoice) -> Flo
         record=optional_path(choice.get("record")),
         external=choice.get("external_data", False),
         operator_list=chosen_list(choice.get("operator_list")),
+        strict_list=choice.get("strict_list", False),
         settings=quantize_settings(choice),
         proof=proof_settings(choice),
     )

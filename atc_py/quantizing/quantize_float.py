@@ -69,6 +69,7 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
         form: one of FORMS, or BOTH.
         external: put weights into a file beside the model.
         operator_list: the list whose rules what is written is compared with, which fails nothing.
+        strict_list: whether rules that boards contradict count like any other.
         record: file for scales and offsets: written, or read where there are no samples; None for
             none.
         settings: choices of the calibration.
@@ -84,6 +85,7 @@ class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
     form: str = FORMS[0]
     external: bool = False
     operator_list: str = DEFAULT_LIST
+    strict_list: bool = False
     record: Path | None = None
     settings: QuantizeSettings = msgspec.field(default_factory=QuantizeSettings)
     proof: ProofSettings = msgspec.field(default_factory=ProofSettings)
@@ -320,7 +322,7 @@ def _record(
         nodes=node_outcomes(found, written.nodes),
         bytes_before=bytes_read(found.original.file),
         bytes_after=written.bytes_after,
-        listed=list_verdict(trial, specs, request.operator_list),
+        listed=list_verdict(trial, specs, request.operator_list, strict=request.strict_list),
         written_as=written.written_as,
     )
 

@@ -47,8 +47,11 @@ __all__ = [
     "require_feeds",
 ]
 
-_DRAWN = 8
-"""Bytes of a random number before conversion to its dtype."""
+_WIDEST = 8
+"""Bytes of an element that a file may have, of any input."""
+
+_AT_ONCE = 2**18
+"""Elements that are drawn, or looked at, together: what that makes beside the array stays small."""
 
 _UNREAD = 64 << 20
 """Bytes of an array that are read even if no input accepts it."""
@@ -122,7 +125,9 @@ def count_odd_values(array: Array) -> int:
     """Count the elements that are infinite or NaN."""
     if not DType.from_numpy(array.dtype).is_float:
         return 0
-    return int(array.size - np.isfinite(array).sum())
+    flat = array.reshape(-1)
+    parts = range(0, flat.size, _AT_ONCE)
+    return sum(int((~np.isfinite(flat[start : start + _AT_ONCE])).sum()) for start in parts)
 
 
 def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
@@ -148,7 +153,7 @@ def require_feeds(ports: Iterable[Port]) -> None:
         AtcError: MEMORY_LIMIT at the largest input.
     """
     sizes = {
-        port.name: element_count(_random_shape(port)) * max(port.dtype.itemsize, _DRAWN)
+        port.name: element_count(_random_shape(port)) * max(port.dtype.itemsize, _WIDEST)
         for port in ports
     }
     if sizes:
@@ -170,10 +175,15 @@ def _random_shape(port: Port) -> Shape:
 def random_array(dtype: DType, shape: Sequence[int], seed: Sequence[int]) -> Array:
     """Return one random array, as `random_feeds` describes."""
     generator = np.random.default_rng(list(seed))
-    if dtype.is_float:
-        return generator.standard_normal(tuple(shape), dtype=np.float32).astype(dtype.numpy)
-    high = 2 if dtype is DType.BOOL else _INTEGER_SPAN
-    return generator.integers(0, high, tuple(shape)).astype(dtype.numpy)
+    array: Array = np.empty(tuple(shape), dtype.numpy)
+    flat, high = array.reshape(-1), 2 if dtype is DType.BOOL else _INTEGER_SPAN
+    for start in range(0, flat.size, _AT_ONCE):  # the numbers are those of one draw
+        part = flat[start : start + _AT_ONCE]
+        if dtype.is_float:
+            part[:] = generator.standard_normal(part.size, dtype=np.float32).astype(dtype.numpy)
+        else:
+            part[:] = generator.integers(0, high, part.size).astype(dtype.numpy)
+    return array
 
 
 def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
@@ -232,7 +242,7 @@ def _most_bytes(ports: Iterable[Port]) -> int | None:
         if None in port.shape:
             return None
         elements = element_count(closed_shape(port.shape))
-        sizes.append(elements * max(port.dtype.itemsize, _DRAWN))
+        sizes.append(elements * max(port.dtype.itemsize, _WIDEST))
     return max(sizes)
 
 

@@ -12,6 +12,7 @@ from atc_py.options.gears import SHAPE_DATA
 from atc_py.options.ranges import DimRange, format_ranges, outside
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.running.gears import gear_of_feeds
+from atc_py.system.input_files import guarded_run
 from atc_py.system.structs import Result, replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, format_shape
@@ -129,6 +130,7 @@ class Model:
         """The nodes that compute what a generation of CANN makes of them, None without any."""
         return read_semantics(self._package.report, str(self._package.path))
 
+    @guarded_run()
     def run(
         self, inputs: Mapping[str, npt.NDArray[np.generic]], gear: int | None = None
     ) -> dict[str, npt.NDArray[np.generic]]:

@@ -17,6 +17,7 @@ from atc_py.session.providers import check_providers
 from atc_py.session.source import OnnxSource, types_of, with_known_types
 from atc_py.session.surface import SessionSurface
 from atc_py.session.values import ModelMetadata, NodeArg
+from atc_py.system.input_files import guarded_run
 from atc_py.text import Text
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class InferenceSession(SessionSurface):
             partial(chosen_dims, sess_options),
         )
 
+    @guarded_run()
     def _open(
         self,
         choice: SessionChoice,
@@ -141,6 +143,7 @@ class InferenceSession(SessionSurface):
         except AtcError as error:
             raise load_error(error) from error
 
+    @guarded_run()
     def run(
         self,
         output_names: Sequence[str] | None,

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import (
     BAD_OPTION,
     FILE_NOT_FOUND,
@@ -21,13 +21,12 @@ from atc_py.diag.codes import (
     FILE_UNREADABLE,
 )
 from atc_py.diag.suggestions import nearest
+from atc_py.system.exhaustion import exhausted
 from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from atc_py.diag import AtcError
 
 __all__ = [
     "WORK",
@@ -72,10 +71,21 @@ _RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
 
 @contextmanager
 def guarded_run() -> Iterator[None]:
-    """Hold the files that the block reads apart from those that it writes; blocks inside are part of it."""
+    """Hold the files that the block reads apart from those that it writes; blocks inside are part of it.
+
+    Raises:
+        AtcError: BAD_OPTION for a file that is both; MEMORY_LIMIT where memory or threads ran out.
+    """
     token = _RUN.set(_RUN.get() or _Run())
     try:
         yield
+    except AtcError:
+        raise
+    except Exception as error:
+        refusal = exhausted(error)
+        if refusal is None:
+            raise
+        raise refusal from error
     finally:
         _RUN.reset(token)
 

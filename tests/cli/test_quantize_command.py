@@ -245,3 +245,19 @@ def test_errors_of_the_list_fail_nothing(atc: Atc, tmp_path: Path) -> None:
     assert atc_py.quantize_model("q.onnx", operator_list="cann-9.0").listed.errors == 0
     unknown = atc("quantize", "q.onnx", "--list", "other")
     assert unknown.status == BAD_OPTION.exit.value
+
+
+def test_the_strict_list_counts_what_boards_contradict(atc: Atc, tmp_path: Path) -> None:
+    weights = numpy_helper.from_array(np.full((32, 32, 1, 1), 0.5, np.float32), "w")
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 32, 1, 5000]) for name in "xy"
+    )
+    conv = helper.make_node("Conv", ["x", "w"], ["y"], kernel_shape=[1, 1])
+    graph = helper.make_graph([conv], "g", [x], [y], [weights])
+    opset = [helper.make_opsetid("", 13)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), tmp_path / "wide.onnx")
+    for options, errors in (((), 0), (("--strict-list",), 1)):
+        both = atc("quantize", "wide.onnx", "--random", "1", "--format", "both", *options, "--json")
+        other = atc("quantize", "wide.qdq.onnx", *options, "--json")
+        found = [*both.json["written"], other.json]
+        assert [each["operator_list"]["errors"] for each in found] == [errors] * 3

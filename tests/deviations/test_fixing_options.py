@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+import pytest
 from click.testing import CliRunner
 
 import atc_py
 from atc_py.cli.main import cli
+from atc_py.diag import AtcError
+from atc_py.diag.codes import REFUSED_BY_PARSER
 from tests.end_to_end import one_node_model
 
 if TYPE_CHECKING:
@@ -85,3 +88,18 @@ def test_convert_compiles_the_new_form(tmp_path: Path) -> None:
         )
         made.append(done.output.read_bytes())
     assert made[0] == made[1]
+
+
+def test_a_node_has_the_deviations_of_the_list_that_took_it(tmp_path: Path) -> None:
+    # base has a form for a Conv of volumes, too, and refuses its rank.
+    path = tmp_path / "model.onnx"
+    volume = np.ones((1, 2, 4, 4, 4), np.float32)
+    filters = {"w": np.ones((1, 2, 3, 3, 3), np.float32)}
+    model = one_node_model(
+        "Conv", {"x0": volume}, 13, constants=filters, auto_pad="SAME_UPPER", kernel_shape=[3, 3, 3]
+    )
+    onnx.save(model, path)
+    assert parser_findings(path) == ["Conv/cann/same-padding-of-volumes-refused"]
+    with pytest.raises(AtcError) as caught:
+        atc_py.convert(path, tmp_path / "model.om", semantics="cann", soc="Ascend910B3")
+    assert [each.code for each in caught.value.diagnostics] == [REFUSED_BY_PARSER]

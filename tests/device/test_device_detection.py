@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from atc_py.device.sim.primitives import regions
+from atc_py.diag import AtcError
+from atc_py.diag.codes import DEVICE_MEMORY
+from atc_py.system.memory_limit import limited_memory
 from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.nodes import refusal
@@ -60,6 +63,19 @@ def test_regions_in_pieces_give_the_same(
     monkeypatch.setattr(regions, "_AT_ONCE", 1)
     (pieces,) = run_operator("ROIAlign", [X, ROIS], CELLS, attributes)
     np.testing.assert_array_equal(pieces, whole)
+
+
+@pytest.mark.parametrize("samples", [2**28, 0])
+def test_samples_beyond_the_limit_are_refused(samples: int) -> None:
+    wide = ROIS.copy() if samples else ROIS * ROIS.dtype.type(2**12)
+    wide[:, 0] = 0
+    attributes = {**ALIGN, "sample_num": samples}
+    with (
+        limited_memory("64M"),
+        pytest.raises(AtcError, match="for each cell would take") as refused,
+    ):
+        run_operator("ROIAlign", [X, wide], CELLS, attributes)
+    assert [each.code for each in refused.value.diagnostics] == [DEVICE_MEMORY]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

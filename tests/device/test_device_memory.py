@@ -6,9 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.kernel import Workspace
+from atc_py.device.sim.memory.memory_budget import MemoryBudget
+from atc_py.system.memory_limit import limited_memory
 from tests.device.models import ModelBuilder
 
 if TYPE_CHECKING:
@@ -110,6 +113,26 @@ def test_scratch_of_one_name_is_returned_again_and_grows() -> None:
     assert np.shares_memory(small, workspace.take("a", (2, 2), np.int32))
     assert not np.shares_memory(small, workspace.take("b", (4,), np.float32))
     assert workspace.take("a", (5, 5), np.float64).shape == (5, 5)
+
+
+def test_fed_arrays_count_and_what_is_left_is_for_scratch() -> None:
+    builder = ModelBuilder()
+    x = builder.input("x", "float16", [2**23])
+    builder.output("y", chain(builder, "Relu", x, 1)[0])
+    with limited_memory("160M"):
+        room = MemoryBudget(build_program(builder.build()))
+    assert room.planned == 2**23 * (2 + 4 + 4 + 2)  # fed, as carrier, result, returned
+    assert room.scratch == 64 * 2**20
+    with limited_memory("1G"):
+        assert MemoryBudget(build_program(builder.build())).scratch == 2**30 - room.planned
+
+
+def test_scratch_of_all_names_together_has_a_limit() -> None:
+    workspace = Workspace(100)
+    workspace.take("a", (60,), np.uint8)
+    with pytest.raises(MemoryError, match="would take 110 bytes, the limit leaves 100 bytes"):
+        workspace.take("b", (50,), np.uint8)
+    workspace.take("a", (90,), np.uint8)
 
 
 def test_scratch_of_each_thread_is_its_own() -> None:

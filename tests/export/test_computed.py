@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from atc_py.diag import AtcError
+from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model
 from tests.export.single import agree, dtypes_of
@@ -114,6 +116,44 @@ def test_slices(begin: int, end: int, axis: int, stride: int, constants: list[in
     inputs = [x, longs(begin), longs(end), longs(axis), longs(stride)]
     made = x[tuple(taken)].shape
     agree("StridedSliceV2", inputs, [(DType.FLOAT16, made)], constants=constants)
+
+
+SHORT_ENDS = (longs(0, 0), longs(2), longs(0, 1), longs(1, 1))
+"""Begins, ends, axes and strides of which one is missing."""
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "attributes"),
+    [
+        ("OneHot", [longs(0, 1), longs(-3), np.float32([1]), np.float32([0])], {}),
+        ("PadV3", [np.ones((3, 4), np.float32), longs(-2, -2, 0, 0)], {"mode": "constant"}),
+        ("PadV3", [np.ones((3, 4), np.float32), longs(-4, 3, 0, 0)], {"mode": "constant"}),
+        ("ReduceSum", [np.ones((3, 4), np.float32), longs(-3)], {"keep_dims": True}),
+        ("SqueezeV3", [np.ones((1, 3), np.float32), longs(0, -2)], {}),
+        ("StridedSliceV2", [np.ones((3, 4), np.float32), *SHORT_ENDS], {}),
+        # what follows takes other dims, too, but the model declares 3
+        ("Range", [np.array(each) for each in (0, 5, 1)], {}),
+        ("NonZero", [np.ones(4, np.float32)], {"transpose": True}),
+        ("Tile", [np.ones(2, np.float32), longs(2)], {}),
+    ],
+)
+def test_numbers_that_do_not_fit_stop_the_run(
+    op: str, inputs: list[Array], attributes: Attributes
+) -> None:
+    builder = ModelBuilder()
+    feeds = {f"x{at}": array for at, array in enumerate(inputs)}
+    operands = [builder.input(name, str(x.dtype), x.shape) for name, x in feeds.items()]
+    dtype = "int64" if op in {"Range", "NonZero"} else "float32"
+    rank = 2 if op == "NonZero" else inputs[0].ndim + (op == "OneHot") - (op == "SqueezeV3")
+    dims = {"Range": [3], "NonZero": [1, 3], "Tile": [3]}.get(op, [None] * rank)
+    (made,) = builder.node(op, operands, [(dtype, dims)], attributes)
+    total = builder.node("ReduceSumD", [made], [(dtype, [])], {"axes": [*range(len(dims))]})
+    builder.output("y", *total)
+    model = builder.build()
+    for run in (run_model, run_on_ort):
+        with pytest.raises(AtcError) as caught:
+            run(model, feeds)
+        assert caught.value.diagnostics[0].code is DEVICE_FAILED
 
 
 @pytest.mark.parametrize("dtype", dtypes_of("StridedSliceV2"))

@@ -148,6 +148,18 @@ def test_mark_of_a_scalar() -> None:
 ONE = np.ones((3, 4), np.float32)
 
 
+def bags(*offsets: int) -> list[Array]:
+    """Return three indices and the offsets of their bags."""
+    return [np.arange(3, dtype=np.int32), np.array(offsets, np.int32)]
+
+
+def test_indices_after_the_last_bag_are_not_read() -> None:
+    indices, offsets = np.array([0, 1, 9], np.int32), np.array([0, 2], np.int32)
+    factors = np.array([2, 3, 4], np.float32)
+    attributes: Attributes = {"include_last_offset": True, "mode": "sum"}
+    agree("EmbeddingBag", [ONE, indices, offsets, factors], [(F32, (1, 4))], attributes)
+
+
 @pytest.mark.parametrize(
     ("op", "inputs", "made", "attributes"),
     [
@@ -160,6 +172,11 @@ ONE = np.ones((3, 4), np.float32)
         ("ReverseSequence", [ONE, np.array([0, -1, 0])], (3, 4), {"seq_dim": 1}),
         ("EmbeddingBag", [ONE, np.array([[-1]], np.int32)], (1, 4), {}),
         ("EmbeddingBag", [ONE, np.array([[3]], np.int32)], (1, 4), {}),
+        ("EmbeddingBag", [ONE, *bags(0, 2, 1)], (3, 4), {}),
+        ("EmbeddingBag", [ONE, *bags(1, 2)], (2, 4), {}),
+        ("EmbeddingBag", [ONE, *bags(0, -1)], (2, 4), {"include_last_offset": True}),
+        ("GatherV2D", [ONE, np.array([-1])], (3, 1), {"axis": 1}),
+        ("GatherNd", [ONE, np.array([[0, -1]], np.int32)], (1,), {}),
     ],
 )
 def test_index_outside_stops_the_run(

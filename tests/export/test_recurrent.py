@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from atc_py.diag import AtcError
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array
+from tests.device.models import random_array, run_model
 from tests.export.apart import apart, model_of
+from tests.export.twin import run_on_ort
 from tests.sampling import sampled
 
 if TYPE_CHECKING:
@@ -174,3 +176,14 @@ def test_onnx_has_an_operator_unless_a_state_is_read(
     assert op_type in found
     (function,) = emulate(model, flat=False).functions
     assert len(function.output) == (3 if op_type == "Scan" else len(read))
+
+
+@pytest.mark.parametrize("length", [-1, STEPS + 1])
+def test_lengths_beyond_the_steps_stop_the_run(length: int) -> None:
+    inputs = lstm_inputs(DType.FLOAT32, lengths=True, states=False)
+    inputs[3] = np.array([STEPS, length, 3], np.int32)
+    outputs = [(DType.FLOAT32, (STEPS, BATCH, HIDDEN))] * 3
+    model, feeds = model_of("DynamicRNN", inputs, outputs)
+    for run in (run_model, run_on_ort):
+        with pytest.raises(AtcError):
+            run(model, feeds)

@@ -185,8 +185,9 @@ def _reduce_l2(rng: Generator) -> onnx.ModelProto:
 def _cubic_grid_sample(rng: Generator) -> onnx.ModelProto:
     h, w = rng.integers(1, 12, 2)
     x = _floats(rng, 1, int(rng.integers(1, 3)), int(h), int(w))
-    reach = rng.choice([1.0, 1.3, 3.0])
-    grid = rng.uniform(-reach, reach, (1, *rng.integers(1, 8, 2), 2)).astype(np.float32)
+    reach = rng.choice([1.0, 1.3, 3.0, 30.0])
+    grid = rng.uniform(-reach, reach, (1, *rng.integers(1, 8, 2), 2))
+    grid = grid.astype(rng.choice(["float32", "float16"]))
     new = rng.integers(2)
     attributes: dict[str, Any] = {
         "mode": "cubic" if new else "bicubic",

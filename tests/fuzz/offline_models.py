@@ -84,6 +84,7 @@ def hostile_model(seed: int, number: int, *, shared: bool) -> tuple[str, bytes]:
     members = members_of(sound)
     described = json.loads(members[_MODEL])
     changes = generator.choices(_CHANGES, _WEIGHTS, k=generator.choice((1, 1, 1, 2, 3)))
+    changes.sort(key=lambda change: change is _any_place)  # the others know where to look
     for change in changes:
         if _is_whole(described):
             described = change(described, members, generator)

@@ -6,6 +6,7 @@ import os
 import random
 from typing import TYPE_CHECKING
 
+import onnx
 import pytest
 
 from atc_py.lowering.lower import can_lower
@@ -21,7 +22,6 @@ from tests.sampling import sampled
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import onnx
 
 SEED = 100
 CHUNKS, CHUNK = 4, 60
@@ -142,3 +142,11 @@ def test_case_that_ends_its_process_is_a_contradiction(monkeypatch: pytest.Monke
     assert tally.models == 4
     assert list(tally.kinds) == ["check crashes: the process ends with exit status 3"]
     assert tally.examples[next(iter(tally.kinds))] == [f"#{SEED}:2"]
+
+
+def test_marks_at_int4_indices_are_judged(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    text = '<ir_version: 8, opset_import: ["" : 10]> g (int4[4] i, int32[2] v) => (int32[4,100] y)'
+    text += " <float16 d = {25600}> { y = OneHot (i, d, v) }"
+    onnx.save(onnx.parser.parse_model(text), path)
+    assert not verdicts(path).kind

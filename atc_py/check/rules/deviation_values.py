@@ -55,9 +55,9 @@ def indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
 def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answer:
     """Return the answer for the values of one tensor."""
     if tensor.element and tensor.dtype is not None and tensor.dtype.is_integer:
-        import numpy as np
+        import ml_dtypes  # numpy's iinfo does not know int4
 
-        limits = np.iinfo(tensor.dtype.numpy)
+        limits = ml_dtypes.iinfo(tensor.dtype.numpy)
         if least <= limits.min and limits.max <= most:
             return HOLDS
     data = constant(name, tensor)

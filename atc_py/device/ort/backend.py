@@ -132,6 +132,8 @@ class OrtModel:
             name: self._ort.OrtValue.ortvalue_from_numpy_with_onnx_type(*held(inputs[name], dtype))
             for name, (dtype, _) in self._types.items()
         }
+        if not names:
+            return []  # onnxruntime would give every output.
         with self._lock:
             try:
                 found: list[Any] = self._session.run_with_ort_values(names, feeds)

@@ -74,7 +74,7 @@ class Workspace(threading.local):
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        """Provide scratch memory, no piece of it larger than `limit` bytes."""
+        """Provide scratch memory, not more of it than `limit` bytes for a thread."""
         self._buffers: dict[str, NDArray[np.uint8]] = {}
         self._pool = Pool()
         self._limit = limit
@@ -89,7 +89,7 @@ class Workspace(threading.local):
             limit = format_size(self._limit)
             raise MemoryError(
                 Text(
-                    "{what} would take {size}, the limit is {limit}",
+                    "{what} would take {size}, the limit leaves {limit}",
                     what=what,
                     size=format_size(nbytes),
                     limit=limit,
@@ -100,13 +100,14 @@ class Workspace(threading.local):
         """Return an array with undefined contents, valid until this thread takes `name` again.
 
         Raises:
-            MemoryError: it would be larger than the limit, or the system has no more.
+            MemoryError: all of it would be more than the limit, or the system has no more.
         """
         wanted = np.dtype(dtype)
         nbytes = element_count(shape) * wanted.itemsize
         buffer = self._buffers.get(name)
         if buffer is None or buffer.size < nbytes:
-            self.require(nbytes, f"scratch memory {name!r}")
+            held = sum(each.size for key, each in self._buffers.items() if key != name)
+            self.require(held + nbytes, f"scratch memory, with {name!r},")
             buffer = self._buffers[name] = self._pool.take(nbytes)
         return buffer[:nbytes].view(wanted).reshape(shape)
 

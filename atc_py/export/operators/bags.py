@@ -25,11 +25,13 @@ def embedding_bag(body: Body) -> str:
     Rows are added to their bags one after the other; a row after the last bag takes what is in none.
     """
     node = body.node
-    total = body.add("Size", body.own(1))
-    starts, bags = _starts(body, total)
-    rows = body.add("Gather", body.x(0), _indices(body))
+    starts, bags, total = _starts(body)
+    start, end = body.ints(0), total
+    indices = body.add("Slice", _indices(body), start, end)
+    rows = body.add("Gather", body.x(0), indices)
     if node.has(_FACTORS):
-        factors = body.add("Reshape", body.x(_FACTORS), body.ints(-1, 1))
+        factors = body.add("Reshape", body.x(_FACTORS), body.ints(-1))
+        factors = body.add("Unsqueeze", body.add("Slice", factors, start, end), body.ints(1))
         rows = body.add("Mul", rows, factors)
     bag_of = _bags(body, starts, total)
     where = body.add("Expand", body.add("Unsqueeze", bag_of, body.ints(1)), _shape(body, rows))
@@ -59,21 +61,37 @@ def _shape(body: Body, value: str) -> str:
     return body.add("Shape", value)
 
 
-def _starts(body: Body, total: str) -> tuple[str, str]:
-    """Return the first element of each bag, and of what is in none; and int64 [1] of bags."""
+def _starts(body: Body) -> tuple[str, str, str]:
+    """Return the first element of each bag and the end of the last; int64 [1] of bags; that end."""
     one = body.ints(1)
-    end = body.add("Reshape", total, one)
+    end = body.add("Reshape", body.add("Size", body.own(1)), one)
     if not body.node.has(_OFFSETS):
         bags = body.add("Shape", body.own(1), start=0, end=1)
         longest = body.add("Shape", body.own(1), start=1)
         count = body.add("Squeeze", body.add("Add", bags, one))
         steps = body.add("Range", body.const(0, DType.INT64), count, body.const(1, DType.INT64))
-        return body.add("Mul", steps, longest), bags
+        return body.add("Mul", steps, longest), bags, end
     starts = body.cast(body.own(_OFFSETS), DType.INT64)
     count = body.add("Shape", starts)
     if body.node.flag("include_last_offset"):
-        return starts, body.add("Sub", count, one)
-    return body.add("Concat", starts, end, axis=0), count
+        starts = _rising(body, starts, end)
+        return starts, body.add("Sub", count, one), _part(body, starts, -1)
+    return _rising(body, body.add("Concat", starts, end, axis=0), end), count, end
+
+
+def _rising(body: Body, starts: str, end: str) -> str:
+    """Return starts; a run stops where they do not rise from 0 to at most `end`."""
+    before, after = _part(body, starts, 0, -1), _part(body, starts, 1)
+    rules = (
+        body.add("Equal", _part(body, starts, 0, 1), body.ints(0)),
+        body.add("LessOrEqual", before, after),
+        body.add("LessOrEqual", _part(body, starts, -1), end),
+    )
+    return body.held(starts, body.add("Concat", *rules, axis=0))
+
+
+def _part(body: Body, value: str, start: int, end: int = np.iinfo(np.int64).max) -> str:
+    return body.add("Slice", value, body.ints(start), body.ints(end))
 
 
 def _bags(body: Body, starts: str, total: str) -> str:

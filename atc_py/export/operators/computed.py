@@ -46,8 +46,13 @@ def size_of(body: Body) -> str:
 @emulates("SqueezeV3", moves=True)
 def squeeze(body: Body) -> str:
     """Write x without the axes that the second input names, or without all axes of size 1."""
-    axes = [] if 0 in body.node.type(1).dims else [_numbers(body, 1)]
-    return body.add("Squeeze", body.own(), *axes)
+    if 0 in body.node.type(1).dims:
+        return body.add("Squeeze", body.own())
+    axes = _numbers(body, 1)
+    if body.node.constant(1) is None:
+        distinct = body.add("Size", _distinct(body, axes, body.node.rank()))
+        axes = body.held(axes, body.add("Equal", distinct, body.add("Size", axes)))
+    return body.add("Squeeze", body.own(), axes)
 
 
 @emulates("SplitD", moves=True)
@@ -73,7 +78,10 @@ def tile(body: Body) -> str:
 @emulates("OneHot", moves=True)
 def one_hot(body: Body) -> str:
     """Write `y[.., d, ..] = on_value where d = x[..], else off_value`, d along axis."""
-    return marked(body, _numbers(body, 1), body.own(2), body.own(3), body.node.dtype(2))
+    depth = _numbers(body, 1)
+    if body.node.constant(1) is None:
+        depth = body.held(depth, body.add("GreaterOrEqual", depth, body.ints(0)))
+    return marked(body, depth, body.own(2), body.own(3), body.node.dtype(2))
 
 
 @emulates("ReduceSum")
@@ -82,7 +90,10 @@ def reduce_sum(body: Body) -> str:
     node, dtype = body.node, body.node.dtype()
     constant = node.constant(1)
     if constant is None:
-        axes = _distinct(body, _numbers(body, 1), node.rank())
+        axes, rank = _numbers(body, 1), node.rank()
+        least, most = (body.const(bound, DType.INT64) for bound in (-rank, rank))
+        bounded = (body.add("GreaterOrEqual", axes, least), body.add("Less", axes, most))
+        axes = _distinct(body, body.held(axes, body.add("And", *bounded)), rank)
     else:
         axes = body.ints(*sorted({int(axis) % node.rank() for axis in constant.reshape(-1)}))
     keep, noop = node.flag("keep_dims"), node.flag("noop_with_empty_axes")
@@ -119,6 +130,7 @@ def pad(body: Body) -> str:
     cut = body.add("Neg", body.add("Min", borders, nothing))
     starts, ends = body.several("Split", 2, cut, axis=0, num_outputs=2)
     ends = body.add("Sub", body.add("Shape", body.own()), ends)
+    starts = body.held(starts, body.add("LessOrEqual", starts, ends))
     inside = body.add("Slice", body.own(), starts, ends)
     pads, mode = body.add("Max", borders, nothing), node.text("mode")
     return carried(
@@ -131,6 +143,9 @@ def strided_slice(body: Body) -> str:
     """Write `y[i] = x[begin + i * stride]` along each axis that axes names."""
     node = body.node
     begins, ends = _numbers(body, 1), _numbers(body, 2)
+    if None in (*node.type(1).dims, *node.type(2).dims) or node.type(1).dims != node.type(2).dims:
+        lengths = (body.add("Size", each) for each in (begins, ends))
+        ends = body.held(ends, body.add("Equal", *lengths))
     axes = _numbers(body, _AXES) if node.has(_AXES) else ""
     if not node.has(_STRIDES):
         return body.add("Slice", body.own(), begins, ends, *([axes] if axes else []))

@@ -31,15 +31,16 @@ def gather(body: Body) -> str:
 
 
 def _indices(body: Body) -> str:
-    """Write indices of which negative constants, where they are not allowed, are out of bounds.
+    """Write indices of which negative ones, where they are not allowed, are out of bounds.
 
     ONNX counts them from the end.
     """
-    known = None if body.node.flag("negative_index_support") else body.node.constant(1)
-    if known is None or not (known < 0).any():
+    known = body.node.constant(1)
+    if body.node.flag("negative_index_support") or not (known is None or (known < 0).any()):
         return body.own(1)
-    dtype = DType.from_numpy(known.dtype)
-    return body.const(np.where(known < 0, np.iinfo(known.dtype).max, known), dtype)
+    indices = _wide(body, 1)
+    negative = body.add("Less", indices, body.const(0, DType.INT64))
+    return body.add("Where", negative, body.const(np.iinfo(np.int64).max, DType.INT64), indices)
 
 
 @emulates("GatherElements", moves=True)
@@ -51,7 +52,9 @@ def gather_elements(body: Body) -> str:
 @emulates("GatherNd", moves=True)
 def gather_nd(body: Body) -> str:
     """Write `y[b, i] = x[b, indices[b, i]]`; a tuple stands for as many axes as its indices."""
-    indices = _wide(body, 1)
+    indices = _indices(body)
+    if indices == body.own(1):
+        indices = _wide(body, 1)
     return body.add("GatherND", body.own(0), indices, batch_dims=body.node.integer("batch_dims"))
 
 

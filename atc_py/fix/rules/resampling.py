@@ -269,22 +269,23 @@ def grid_sample_as_gather(site: Site) -> str:
     Add, if dims are known; X has rank 4 or 5; align_corners with reflection needs two pixels
     along each axis.
 
-    Places are those of ONNX's definition; pads count for each pixel by itself. Linear and nearest
-    places beyond the border are moved to it before; cubic ones are not, as in onnxruntime and
-    PyTorch.
+    Places are those of ONNX's definition, in float32 also where the grid is of float16; pads
+    count for each pixel by itself. Linear and nearest places beyond the border are moved to it
+    before; cubic ones are not, as in onnxruntime and PyTorch.
     """
     x, grid = site.shape(0), site.shape(1)
     require(len(x) in _RANKS and len(grid) == len(x), "X has rank 4 or 5")
     site.floats(0, "X")
-    dtype = site.input(1).dtype
-    require(dtype in FLOATS, "the grid is float16 or float32")
+    given, dtype = site.input(1).dtype, DType.FLOAT32
+    require(given in FLOATS, "the grid is float16 or float32")
     corners = site.flag("align_corners", default=False)
-    axes = [_Axis(size, corners, dtype or DType.FLOAT32) for size in x[2:]]
+    axes = [_Axis(size, corners, dtype) for size in x[2:]]
     mode = site.text("mode", "linear")
     kind, padding = _KINDS.get(mode, mode), site.text("padding_mode", "zeros")
     wide = padding != "reflection" or not corners or min(x[2:]) > 1
     require(wide, "each axis has two pixels")
-    flat = site.reshape(site.name(1), [x[0], prod(grid[1:-1]), len(axes)])
+    grids = site.name(1) if given is dtype else site.cast(site.name(1), dtype)
+    flat = site.reshape(grids, [x[0], prod(grid[1:-1]), len(axes)])
     taps = []
     for at, axis in enumerate(axes):
         component = len(axes) - 1 - at
@@ -372,15 +373,14 @@ def _pixel(site: Site, position: str, axis: _Axis, padding: str) -> str:
 def _cubic(site: Site, share: str, one: str, dtype: DType) -> list[str]:
     """Write the weights of four pixels (Keys 1981), given the part of the way from the second to the third."""
     rest = site.op("Sub", one, share)
-    inner, outer = (
-        [site.const(number, dtype, "number") for number in numbers]
-        for numbers in ((_ALPHA + 2, -(_ALPHA + 3)), (_ALPHA,))
-    )
+    # Products: a weight near 0 has all its digits, and its pixel may be large.
+    inner, outer = (site.const(number, dtype, "number") for number in (_ALPHA + 2, _ALPHA))
     middle = []
-    for part in (share, rest):
-        slope = site.op("Add", site.op("Mul", part, inner[0]), inner[1])
-        middle.append(site.op("Add", site.op("Mul", site.op("Mul", slope, part), part), one))
-    edge = site.op("Mul", site.op("Mul", share, rest), outer[0])
+    for part, other in ((share, rest), (rest, share)):
+        slope = site.op("Sub", one, site.op("Mul", part, inner))
+        bend = site.op("Add", site.op("Mul", slope, part), one)
+        middle.append(site.op("Mul", bend, other))
+    edge = site.op("Mul", site.op("Mul", share, rest), outer)
     return [site.op("Mul", edge, rest), *middle, site.op("Mul", edge, share)]
 
 

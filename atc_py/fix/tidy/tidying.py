@@ -16,7 +16,7 @@ import numpy as np
 
 from atc_py.fix.new_node import NewNode
 from atc_py.fix.tidy.carrying import Carried, carried
-from atc_py.fix.tidy.relations import Narrowed, Relation, enters, leaves
+from atc_py.fix.tidy.relations import Narrowed, Relation, Squeezed, enters, leaves
 from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source import SourceModel, SourceNode, SourceTensor
@@ -148,6 +148,9 @@ class _Tidier:
     def _relate(self, value: str, relation: Relation, twin: str) -> None:
         self._twins[value].setdefault(relation, twin)
         self.tidied.twins[twin].append(Twin(value, relation))
+        held = self.writer.graph.held
+        if isinstance(relation, Squeezed) and value not in held.get(twin, ()):
+            held[twin] = (*held.get(twin, ()), value)  # the same elements in the same order
 
     def _carry(self, work: WorkNode, node: SourceNode, relation: Relation, form: Carried) -> bool:
         """Write a node on twins, and what leads back from them; return False if that costs more."""

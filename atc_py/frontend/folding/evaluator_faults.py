@@ -109,6 +109,11 @@ def _of_resize(form: _Form) -> bool:
     return not form.has(_SIZES) and form.text("coordinate_transformation_mode") in lengths
 
 
+def _of_samples(form: _Form) -> bool:
+    """Return True for cubic places beyond a border, whose pixels count one by one."""
+    return "cubic" in form.text("mode") and form.text("padding_mode") == "border"
+
+
 _NO_LENGTHS = "reads neither sequence_lens nor activations"
 
 FAULTY: Mapping[str, _Fault] = {
@@ -117,6 +122,7 @@ FAULTY: Mapping[str, _Fault] = {
         "is wrong with groups and a bias, and for output_shape", _of_transposed
     ),
     "GRU": _Fault(_NO_LENGTHS, _of_recurrence),
+    "GridSample": _Fault("moves cubic places to the border", _of_samples),
     "LRN": _Fault("sums over as many channels as there are images", lambda _: True),
     "LSTM": _Fault(_NO_LENGTHS, _of_recurrence),
     "LogSoftmax": _Fault("takes the logarithm of a softmax, which may be 0", lambda _: False),

@@ -154,7 +154,8 @@ class WorkGraph(msgspec.Struct, eq=False):
         declared: types that the file itself states for values.
         types: types by inference, as far as it came.
         kinds: kinds of the values that are not tensors: sequence, map, optional ...
-        held: of tensors that hold the codes of others, the names that those have in the file.
+        held: of tensors that are others of the file in another form (codes, an axis of 1 more), the
+            names that those have there.
         pinned: types of results that inference cannot work out, found by other means.
         unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
         runs: how often the whole graph has been inferred, which is bounded.

@@ -60,6 +60,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
         proto: the file's message without its large data, its functions inlined.
         faults: what breaks ONNX's structural rules.
         unsound: the nodes among `nodes` that break their operator's definition.
+        held: of results that are values of the user's file in another form, the names of those.
     """
 
     path: Path
@@ -75,6 +76,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     proto: ModelProto
     faults: tuple[Diagnostic, ...] = ()
     unsound: frozenset[WorkNode] = frozenset()
+    held: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     @property
     def node_outputs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -182,6 +184,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
             kinds={declared.name: declared.kind for declared in self.inputs if declared.kind},
             unsound=self.unsound,
             quant_bias=form_of(convention),
+            held=dict(self.held),
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from atc_py.report.check.document import (
 from atc_py.report.check.fix_command import fix_command
 from atc_py.report.check.words import kept_text, newer_text
 from atc_py.spec.lists import find_list
-from atc_py.system.json_text import format_json
+from atc_py.system.json_text import format_json, json_schema
 from atc_py.target import socs
 from atc_py.text import Text, in_language
 
@@ -98,12 +97,7 @@ def check_json(document: CheckDocument) -> str:
 
 def check_json_schema() -> str:
     """Return the JSON schema of the result of `check_json`."""
-    schema = msgspec.json.schema(CheckDocument)
-    for part in schema["$defs"].values():
-        # Python 3.13 takes the indentation off docstrings, older ones leave it.
-        part["description"] = inspect.cleandoc(part["description"])
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-    return format_json(whole)
+    return json_schema(CheckDocument)
 
 
 def _text(text: str) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-
 import msgspec
 
 from atc_py.results.program_run import ProgramRun
-from atc_py.system.json_text import finite, format_json
+from atc_py.system.json_text import finite, format_json, json_schema
 from atc_py.text import plain_text
 
 __all__ = ["program_json", "program_json_schema"]
@@ -20,11 +18,7 @@ def program_json(done: ProgramRun) -> str:
 
 def program_json_schema() -> str:
     """Return the JSON schema of the result of `program_json`."""
-    schema = msgspec.json.schema(ProgramRun)
-    for part in schema["$defs"].values():
-        # Python 3.13 takes the indentation off docstrings, older ones leave it.
-        part["description"] = inspect.cleandoc(part["description"])
-    return format_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+    return json_schema(ProgramRun)
 
 
 def _texts(value: object) -> object:

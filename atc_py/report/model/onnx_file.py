@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.onnx_facts import OnnxFacts
-from atc_py.system.json_text import format_json
+from atc_py.system.json_text import json_schema
 from atc_py.text import Text, plain_text
 from atc_py.text.language import spoken
 
@@ -66,11 +65,7 @@ def onnx_json(facts: OnnxFacts) -> object:
 
 def onnx_json_schema() -> str:
     """Return the JSON schema of the result of `onnx_json`."""
-    schema = msgspec.json.schema(OnnxFacts)
-    for part in schema["$defs"].values():
-        # Python 3.13 takes the indentation off docstrings, older ones leave it.
-        part["description"] = inspect.cleandoc(part["description"])
-    return format_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+    return json_schema(OnnxFacts)
 
 
 def _ports(title: str, ports: Sequence[OnnxPort]) -> Table:

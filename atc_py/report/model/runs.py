@@ -84,8 +84,10 @@ def _range(array: npt.NDArray[np.generic]) -> tuple[str, str, str]:
 
     if not array.size:
         return "", "", ""
-    numbers = array.astype(np.float64)
-    return f"{numbers.min():.6g}", f"{numbers.max():.6g}", str(int(numbers.argmax()))
+    numbers = (
+        array if array.dtype.kind in "fiub" else array.astype(np.float32)
+    )  # of 16 bits or less
+    return f"{float(numbers.min()):.6g}", f"{float(numbers.max()):.6g}", str(int(numbers.argmax()))
 
 
 def _times(nodes: Iterable[NodeTime]) -> Table:

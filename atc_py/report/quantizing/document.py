@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Annotated, TypeAlias
 
 import msgspec
 
 from atc_py.source import Outcome
-from atc_py.system.json_text import format_json
+from atc_py.system.json_text import json_schema
 
 __all__ = ["QuantizationDocument", "quantization_json_schema"]
 
@@ -242,8 +241,4 @@ class QuantizationDocument(_JsonPart, frozen=True, kw_only=True):
 
 def quantization_json_schema() -> str:
     """Return the JSON schema of what `quantize --json` prints for a float model."""
-    schema = msgspec.json.schema(QuantizationDocument)
-    for part in schema["$defs"].values():
-        # Python 3.13 takes the indentation off docstrings, older ones leave it.
-        part["description"] = inspect.cleandoc(part["description"])
-    return format_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+    return json_schema(QuantizationDocument)

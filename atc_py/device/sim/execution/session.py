@@ -77,7 +77,7 @@ class SimModel:
         self._pool = Pool([*self._program.memory.slots, *kept])
         self._results: dict[int, NDArray[Any]] = {}
         self.room = MemoryBudget(self._program, self._passing)
-        self._workspace = Workspace(self.room.limit)
+        self._workspace = Workspace(self.room.scratch)
         self._lock = Lock()
         # Without gates nothing is ever dead, and runs of many small kernels feel the question.
         self._has_gates = any(step.kernel.gate is not None for step in self._program.steps)

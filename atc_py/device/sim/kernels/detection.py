@@ -77,7 +77,7 @@ def roi_align(call: Call) -> None:
     mode = "avg" if node.text("pool_mode") == "avg" else "max_pixel"
     regions = Regions(rois[:, 0].astype(np.int64), starts, sizes)
     cells = Cells(_pooled_size(node), node.integer("sample_num"), mode)
-    pool_regions(call.x, regions, cells, call.out, call.workers)
+    pool_regions(call.x, regions, cells, call.out, call)
 
 
 def _roi_pooling_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

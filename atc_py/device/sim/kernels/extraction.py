@@ -75,7 +75,7 @@ def roi_extractor(call: Call) -> None:
         on_map = starts[chosen] * real(scale), sizes[chosen] * real(scale)
         found = np.empty((len(chosen), *call.out.shape[1:]), call.out.dtype)
         regions = _placed(images[chosen], *on_map, aligned=node.flag("aligned"))
-        pool_regions(maps[level], regions, cells, found, call.workers)
+        pool_regions(maps[level], regions, cells, found, call)
         call.out[chosen] = found
 
 

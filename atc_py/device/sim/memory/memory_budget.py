@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryBudget"]
 
+_LEAST_SCRATCH = 64 * 1024**2
+"""Bytes; blocks that kernels work in take less."""
+
 
 class MemoryBudget:
     """The memory limit as it was when the model was loaded, and what its runs need of it.
 
     Attributes:
         limit: bytes.
-        planned: bytes that every run needs: slots of results, constants and inputs as carriers
-            where those are wider, and the outputs that are returned.
+        planned: bytes that every run needs: what is fed, slots of results, constants and inputs as
+            carriers where those are wider, and the outputs that are returned.
     """
 
     def __init__(self, program: Program, passing: Mapping[int, int] | None = None) -> None:
@@ -35,6 +38,11 @@ class MemoryBudget:
         self.limit = memory_limit()
         self._program = program
         self.planned = _planned(program, passing or {})
+
+    @property
+    def scratch(self) -> int:
+        """Bytes that are left to kernels beside their results; a little is there always."""
+        return max(self.limit - self.planned, min(self.limit, _LEAST_SCRATCH))
 
     def require_plan(self) -> None:
         """Refuse a model whose runs need more than the limit.
@@ -100,12 +108,12 @@ def _planned(program: Program, passing: Mapping[int, int]) -> int:
         for each in (*program.constants, *program.inputs.values())
         if each not in passing and carrier_dtype(tensors[each].dtype) != tensors[each].dtype.numpy
     ]
-    returned = [tensors[each] for each in program.outputs.values() if not tensors[each].is_open]
+    passed = [tensors[each] for each in (*program.inputs.values(), *program.outputs.values())]
     return (
         sum(program.memory.slots)
         + sum(slot_sizes(program, passing))
         + sum(_carrier_bytes(each) for each in wider if not each.is_open)
-        + sum(each.nbytes for each in returned)
+        + sum(each.nbytes for each in passed if not each.is_open)
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.execution.parallel import Workers
+    from atc_py.device.sim.kernel import Call
 
     Array = NDArray[Any]
 
@@ -27,6 +27,10 @@ __all__ = ["Cells", "Regions", "pool_regions"]
 
 _AT_ONCE = 1 << 20
 """Elements of a block of samples, channels included."""
+
+
+_POSITION_BYTES = 64
+"""Bytes of a sample along one side: its place, two pixels with weights, what they are made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +64,7 @@ class Cells:
     mode: str
 
 
-def pool_regions(
-    features: Array, regions: Regions, cells: Cells, out: Array, workers: Workers
-) -> None:
+def pool_regions(features: Array, regions: Regions, cells: Cells, out: Array, call: Call) -> None:
     """Pool regions of `features` [images, channels, height, width] into `out`.
 
     Args:
@@ -70,9 +72,10 @@ def pool_regions(
         regions: where to pool.
         cells: how.
         out: [regions, channels, rows, columns].
-        workers: who share the regions.
+        call: its workers share the regions.
 
     Raises:
+        MemoryError: samples of one region would take more than there is.
         ValueError: a region is in an image that does not exist.
     """
     images, channels = features.shape[:2]
@@ -84,10 +87,18 @@ def pool_regions(
         if 0 in samples or 0 in features.shape:
             out[alike] = 0
             continue
+        nbytes = _region_bytes(cells, samples, channels * pixels.itemsize)
+        call.workspace.require(nbytes, f"{samples[0]} x {samples[1]} samples for each cell")
         taken = max(1, _AT_ONCE // (channels * math.prod(samples) * math.prod(cells.counts)))
         work = partial(_pool_alike, pixels, regions, cells, samples, out)
         blocks = [alike[start : start + taken] for start in range(0, len(alike), taken)]
-        workers.split(len(blocks), partial(_each, work, blocks))
+        call.workers.split(len(blocks), partial(_each, work, blocks))
+
+
+def _region_bytes(cells: Cells, samples: tuple[int, int], pixel_bytes: int) -> int:
+    """Bytes that the samples of one region take: positions of each side, then two sets of pixels."""
+    sides = [count * each for count, each in zip(cells.counts, samples, strict=True)]
+    return sum(sides) * _POSITION_BYTES + math.prod(sides) * (2 * pixel_bytes + 2)
 
 
 def _each(work: Callable[[Array], None], blocks: list[Array], start: int, stop: int) -> None:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import errno
+from typing import TYPE_CHECKING
 
+from atc_py.diag.codes import MEMORY_LIMIT
+from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
 from atc_py.text import Text, error_text
 
-__all__ = ["exhaustion"]
+if TYPE_CHECKING:
+    from atc_py.diag import AtcError
+
+__all__ = ["exhausted"]
 
 _MAPPED = ("failed to map segment", "cannot allocate memory", "cannot allocate tls")
 """Messages of the loader of shared libraries if it cannot get memory."""
 
 
-def exhaustion(error: BaseException) -> str | None:
-    """Return a sentence on the resource that ran out; None where the error means otherwise."""
+def exhausted(error: BaseException) -> AtcError | None:
+    """Return MEMORY_LIMIT with the resource that ran out; None where the error means otherwise."""
+    words = _exhaustion(error)
+    return None if words is None else MEMORY_LIMIT.error(words, help=RAISE_SYSTEM_LIMITS)
+
+
+def _exhaustion(error: BaseException) -> str | None:
     chain = _causes(error)
     if any(isinstance(each, MemoryError) or _is_refused(each) for each in chain):
         said = error_text(error) if isinstance(error, MemoryError) else ""
