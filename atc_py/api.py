@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Unpack
 
 from atc_py.options.choices import (
     FixChoice,
@@ -20,33 +25,17 @@ from atc_py.options.choices import (
     reject_unknown,
 )
 from atc_py.options.compile_options import AUTO, CheckOptions
-from atc_py.pipeline.convert import convert
-from atc_py.running.model import Model
+from atc_py.pipeline.convert import convert as convert
+from atc_py.running.model import Model as Model
 from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
-    import numpy.typing as npt
-    from typing_extensions import Unpack
-
     from atc_py.check.findings import CheckReport
     from atc_py.quantizing.choices import QuantizeChoice
     from atc_py.results.fixing import Fixing
     from atc_py.results.float_quantization import FloatQuantization
     from atc_py.results.quantization import Quantization
     from atc_py.source.outline import ModelOutline
-
-__all__ = [
-    "Model",
-    "check_models",
-    "convert",
-    "fix_model",
-    "load",
-    "quantize",
-    "quantize_model",
-]
 
 
 @guarded_run()

@@ -1,37 +1,22 @@
 """The back end interface of ONNX: `prepare`, `run_model` and `run_node` on the simulated device."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep
 
 from atc_py.api import convert, load
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT
+from atc_py.running.model import Model
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.running.model import Model
-
-__all__ = [
-    "AtcBackend",
-    "AtcBackendRep",
-    "prepare",
-    "run_model",
-    "run_node",
-    "supports_device",
-]
 
 _IR_VERSION = 8
 _DEVICES = {"CPU": "sim", "ORT": "ort"}

@@ -5,15 +5,11 @@ sums differ, some results in float16 round the other way, and errors of whole ne
 a factor of three. Figures of pages are those of the kernels for AVX2.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from threadpoolctl import threadpool_info
-
-__all__ = ["KERNELS", "VARIABLE", "choose_kernels", "error_factor", "has_kernels", "uses_kernels"]
 
 KERNELS = "Haswell"
 """OpenBLAS's name of them."""

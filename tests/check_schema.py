@@ -1,7 +1,5 @@
 """The schemas of JSON reports in docs/; `make docs` writes them, a test holds them."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -9,8 +7,6 @@ from atc_py.report.check.json_document import check_json_schema
 from atc_py.report.exec.json_document import program_json_schema
 from atc_py.report.model.onnx_file import onnx_json_schema
 from atc_py.report.quantizing.document import quantization_json_schema
-
-__all__ = ["EXEC_SCHEMA", "INFO_SCHEMA", "QUANTIZE_SCHEMA", "SCHEMA"]
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMA = _DOCS / "check-report.schema.json"

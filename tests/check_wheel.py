@@ -1,7 +1,5 @@
 """Builds the wheel, installs it in a clean environment, and does the main job with it there."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

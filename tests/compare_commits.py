@@ -9,20 +9,14 @@ every conformance case in two modes, or the code that refuses it; codes, places 
 `check` on every shared model. Versions are set equal before anything is read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["collect", "differences"]
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

@@ -1,7 +1,5 @@
 """What all tests share: how much is tried, and what is not done again for each test."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

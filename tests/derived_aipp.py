@@ -1,25 +1,16 @@
 """The tables of docs/aipp.md that are derived from the code; its prose is written by hand."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from atc_py.aipp import AippSettings, source_shape
-from atc_py.aipp.fields import AIPP_FIELDS, FieldKind
+from atc_py.aipp.fields import AIPP_FIELDS, AippField, FieldKind
 from atc_py.aipp.image_formats import IMAGE_FORMATS
 from atc_py.aipp.rules import AIPP_RULES
 from atc_py.running.aipp_preview import on_device
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from atc_py.aipp.fields import AippField
-
-__all__ = ["PAGE", "aipp_page"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "aipp.md"
 

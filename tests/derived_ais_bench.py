@@ -1,17 +1,8 @@
 """The page of ais_bench, its table derived from the options of the command line."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from atc_py.ais_bench.arguments import OPTIONS, BenchEffect
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.ais_bench.arguments import BenchOption
-
-__all__ = ["ais_bench_page"]
+from atc_py.ais_bench.arguments import OPTIONS, BenchEffect, BenchOption
 
 _HEAD = """# ais_bench
 

@@ -1,24 +1,14 @@
 """The page of deviations of CANN from ONNX, derived from the specifications."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.check.deviations import certainty_on
 from atc_py.report.operators.deviations import generation_words, registered_words, same_when
-from atc_py.spec import library
-from atc_py.spec.deviations import Certainty
+from atc_py.spec import OpSpec, library
+from atc_py.spec.deviations import Certainty, Deviation
 from atc_py.spec.generations import editions, generations
 from atc_py.spec.lists import operator_lists
 from atc_py.spec.model import compressed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.spec import OpSpec
-    from atc_py.spec.deviations import Deviation
-
-__all__ = ["deviations_page"]
 
 _HEAD = """# Where CANN departs from ONNX
 

@@ -1,10 +1,9 @@
 """The pages of docs/ that are derived from the code; `make docs` writes them, a test holds them."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -33,11 +32,6 @@ from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
 from tests.derived_session import session_page
 from tests.json_documents import json_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["DOCS", "PAGES", "render"]
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -1,19 +1,12 @@
 """docs/emulations.md: how each target operator is written in ONNX's operators."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.export.functions import DOMAIN, OPSET
 from atc_py.export.registry import emulations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["emulations_page"]
 
 
 def emulations_page() -> Iterator[str]:

@@ -1,16 +1,9 @@
 """docs/from-atc.md: what becomes of atc's command line, from the table of its options."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.atc.faults import TEXTS
 from atc_py.atc.options import GROUPS, AtcOption, Since, Treatment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["GUIDE", "from_atc_page"]
 
 GUIDE = (
     (

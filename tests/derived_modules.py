@@ -1,19 +1,12 @@
 """Tables of the modules that hold an operator's lowering functions, kernel and families; `make docs` writes them."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atc_py.device.sim.kernel import kernels
 from atc_py.emit.registry import listed_families
 from atc_py.lowering.registry import lowered_operators
 from atc_py.target.operators import row_modules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["TABLES", "module_table"]
 
 _PACKAGE = Path(__file__).resolve().parents[1] / "atc_py"
 

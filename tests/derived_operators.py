@@ -1,22 +1,13 @@
 """The pages of docs/ that are derived from the operator specifications alone."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from atc_py.lowering.lower import can_lower
 from atc_py.report.operators.listing import compiles_words, first_dtypes
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words
-from atc_py.spec import all_specs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.spec import OpSpec
-    from atc_py.text import Text
-
-__all__ = ["operators_page", "spec_notes_page"]
+from atc_py.spec import OpSpec, all_specs
+from atc_py.text import Text
 
 
 def operators_page() -> Iterator[str]:

@@ -1,18 +1,9 @@
 """The page of rules that fix refused models, derived from the registry."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Exactness, Purpose
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.fix.rule import FixRule
-
-__all__ = ["rewrites_page"]
+from atc_py.fix.rule import Exactness, FixRule, Purpose
 
 _HEAD = """# Rules of `atc-py fix`
 

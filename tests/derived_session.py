@@ -1,17 +1,8 @@
 """The page of `InferenceSession`, derived from the tables of its members."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.session.members import ARGUMENTS, BINDING, MEMBERS, OPTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from atc_py.session.members import MemberRow
-
-__all__ = ["session_page"]
+from atc_py.session.members import ARGUMENTS, BINDING, MEMBERS, OPTIONS, MemberRow
 
 _HEAD = """# InferenceSession
 

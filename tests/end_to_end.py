@@ -1,25 +1,19 @@
 """From an ONNX model to numbers: through atc-py's whole way, and through onnxruntime."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+import numpy as np
+import numpy.typing as npt
 import onnx
 import onnxruntime
 from onnx import helper
 
 import atc_py
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+Array = npt.NDArray[Any]
 
-    import numpy as np
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["one_node_model", "run_with_atc_py", "run_with_onnxruntime"]
 
 IR_VERSION = 8
 

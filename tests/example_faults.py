@@ -1,31 +1,23 @@
 """Faults that no input of an example can cause, by name: contexts in which they occur."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 from atc_py.export import registry as forms
 from atc_py.fix import registry as rules
+from atc_py.ir import Graph
+from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
 from atc_py.quantizing.channel_errors import ChannelErrors
 from tests.hostile.sealed_models import members_of, sealed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from atc_py.ir import Graph
-    from atc_py.passes.base import PassContext
-
-__all__ = ["FAULTS"]
 
 
 class _Absent:

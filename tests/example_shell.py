@@ -3,8 +3,6 @@
 Everything else, such as `head -c 100 a > b`, goes to the system's shell.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -15,19 +13,15 @@ import sys
 import tempfile
 import traceback
 import warnings
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 from unittest import mock
 
 from atc_py.cli.main import main
 from atc_py.kernels.toolchain import Compiler
 from atc_py.text.language import speak
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["printed", "working_in"]
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import CodeType, FrameType
+from typing import Any
 
 import atc_py
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from types import CodeType, FrameType
 
 STEEP = 3.0
 """Growth of the growth from which on it is not in proportion: 2 is, 4 is a square."""

@@ -3,8 +3,6 @@
 Each runs in a folder of its own. Its file is as its author wrote it, down to `prints`.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile
@@ -20,9 +18,7 @@ import yaml
 from atc_py.report.explained.examples import FOLDER, SIDES, CodeExample, example_of, examples
 from atc_py.text import LANGUAGES
 from tests.example_faults import FAULTS
-from tests.example_shell import ROOT, printed, working_in
-
-__all__ = ["ROOT", "run_example", "stored_text", "write_files"]
+from tests.example_shell import printed, working_in
 
 _PRINTS = "prints:"
 _OWN_TIME = re.compile(

@@ -1,24 +1,17 @@
 """Many cases in one item: all of them are tried, and all that fail are reported."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import traceback
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any
 
 import pytest
+from typing_extensions import Self
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from types import TracebackType
-
-    from typing_extensions import Self
-
-    Test = Callable[..., None]
-
-__all__ = ["Failures", "in_one_item"]
+Test = Callable[..., None]
 
 
 class Failures:

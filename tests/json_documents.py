@@ -1,9 +1,5 @@
 """The JSON document that each command prints: a table for docs/cli.md, which a test holds."""
 
-from __future__ import annotations
-
-__all__ = ["DOCUMENTS", "WITHOUT", "json_lines"]
-
 DOCUMENTS: dict[str, str] = {
     "check": "version, tool, verdict, models, counts, precision_mode, soc, soc_note, "
     "operator_list, cann, options, lang, baseline",

@@ -5,27 +5,20 @@ below the folder that ATC_PY_MODELS names and the light networks of the onnx pac
 status is 4 where a kernel is wrong.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 
 from atc_py.kernels.toolchain import find_compiler
-from atc_py.kernels.verify import verify_kernels
+from atc_py.kernels.verify import KernelVerdict, verify_kernels
 from atc_py.pipeline.opened import opened_model
 from tests.bench.models import LIGHT, randomised_light
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.kernels.verify import KernelVerdict
 
 _FOLDER = "ATC_PY_MODELS"
 

@@ -3,11 +3,7 @@
 More than 400 lines: a table.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-
-__all__ = ["MUTATIONS", "Mutation"]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ if one survived. `--tree` takes the package and its tests from another checkout,
 can be compared.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil
@@ -16,19 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tests.mutation_list import MUTATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tests.mutation_list import Mutation
-
-__all__ = ["Result", "place_of", "try_mutations"]
+from tests.mutation_list import MUTATIONS, Mutation
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("atc_py", "op_specs", "templates")

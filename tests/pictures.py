@@ -4,8 +4,6 @@ A picture says in a comment what was printed, so that a test sees when it is not
 draws it differs between its versions.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import io
@@ -21,9 +19,8 @@ from rich.console import Console
 from rich.text import Text
 
 from atc_py.report.explained.examples import examples
-from tests.explained_examples import ROOT, write_files
-
-__all__ = ["FOLDER", "PICTURES", "digest", "is_current", "printed"]
+from tests.example_shell import ROOT
+from tests.explained_examples import write_files
 
 PICTURES = {
     "terminal.svg": (

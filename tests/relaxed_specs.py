@@ -4,23 +4,17 @@ What the list forbids never reaches lowering, unless a user's own specifications
 are such, made from the built-in ones.
 """
 
-from __future__ import annotations
-
 import functools
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import onnx
 import yaml
 
 from atc_py.spec import stem_of
 from atc_py.spec.lists import operator_lists
 from atc_py.system.resources import op_specs_dir
-
-if TYPE_CHECKING:
-    import onnx
-
-__all__ = ["relaxed_specs"]
 
 _OPERAND_LIMITS = ("rank", "layout", "supported", "otherwise", "rewrite")
 _ATTRIBUTE_LIMITS = ("one_of", "range", "each", "supported", "otherwise", "rewrite")

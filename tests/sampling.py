@@ -4,32 +4,15 @@ A sweep over parameters marks those that are left out with `pytest.mark.sweep`; 
 takes them all. A property is tried on fewer examples, the same ones in every run.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-    from typing import Any
-
-__all__ = [
-    "SHARE",
-    "WHOLE",
-    "alternating",
-    "examples",
-    "load_profile",
-    "mark_others",
-    "rounds",
-    "sampled",
-    "with_parameters",
-]
 
 WHOLE = "ATC_PY_WHOLE_SWEEPS"
 """A variable of the environment that is set where sweeps are tried whole."""

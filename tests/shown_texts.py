@@ -1,21 +1,14 @@
 """The texts that commands show besides messages: helps of options, titles and headings of tables."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from atc_py.cli.main import cli
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["commands", "help_texts", "page_texts", "table_texts"]
 
 SOURCES = Path(__file__).resolve().parent.parent / "atc_py"
 TEMPLATES = SOURCES.parent / "templates"

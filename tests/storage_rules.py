@@ -3,18 +3,13 @@
 Nothing here is shared with the package: the package is compared with it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from math import lcm
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.storage import Storage
 
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.storage import Storage
-
-    Place = Callable[[tuple[int, ...]], tuple[int, ...]]
+Place = Callable[[tuple[int, ...]], tuple[int, ...]]
 
 C0 = {"int8": 32, "uint8": 32, "int4": 64}
 

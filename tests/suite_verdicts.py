@@ -3,23 +3,14 @@
 `python -m tests.suite_verdicts` prints the table.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atc_py import api
-from atc_py.check.findings import Standing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.check.findings import Finding, ModelCheck
-
-__all__ = ["MODELS", "SUITE", "cases", "verdict_lines"]
+from atc_py.check.findings import Finding, ModelCheck, Standing
 
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
 SUITE = SHARED / "onnx_suite"

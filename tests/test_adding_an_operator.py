@@ -1,7 +1,5 @@
 """docs/adding-an-operator.md is followed: its files are put where it says, and the operator runs."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -10,8 +8,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -29,9 +27,6 @@ from tests.end_to_end import one_node_model
 from tests.frontend import onnx_files
 from tests.test_layers import layer_violations
 from tests.test_style import size_faults
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")

@@ -1,7 +1,5 @@
 """The page on architecture: every package has a row, every row its level, every path exists."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,9 +1,8 @@
 """ONNX's back end interface on the simulated device."""
 
-from __future__ import annotations
-
 import gc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import onnx.backend.base
@@ -16,9 +15,6 @@ from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT
 from tests.check.checks import residual_network
 from tests.end_to_end import run_with_onnxruntime
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 IMAGE = np.random.default_rng(0).standard_normal((1, 3, 8, 8), dtype=np.float32)
 KEEP = {"precision_mode": "must_keep_origin_dtype"}

@@ -1,7 +1,5 @@
 """Tests add products up in one order on every x86-64 machine of today."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,12 +1,11 @@
 """docs/ci.md: its files are well-formed, and its commands do what the page says."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx
 import pytest
@@ -15,10 +14,7 @@ import yaml
 from atc_py.cli.main import main
 from tests.cli.conftest import small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Run = Callable[[str], int]
+Run = Callable[[str], int]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "ci.md"
 BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

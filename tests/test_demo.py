@@ -1,7 +1,5 @@
 """`make demo`: what it reads without a network and with the trained one, and its picture."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re
@@ -11,7 +9,8 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import onnx
@@ -21,9 +20,6 @@ from PIL import Image
 from tests.failures import in_one_item
 from tests.trained.models import TRAINED
 from tests.trained.wheels import cache_folder, fetch
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "docs" / "demo.py"

@@ -1,16 +1,11 @@
 """Derived pages of docs/ and derived tables of modules are current."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.derived_docs import DOCS, PAGES, render
 from tests.derived_modules import TABLES, module_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))

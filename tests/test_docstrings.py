@@ -1,11 +1,10 @@
 """The Python interface is documented: examples run, `help` shows it, notebooks show results."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import pydoc
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -18,9 +17,6 @@ from atc_py.results.layer_comparison import LayerComparison
 from atc_py.system import notebook
 from tests.cli.conftest import small_model
 from tests.cli.test_faults_of_files import quantized
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FUNCTIONS = [name for name in atc_py.__all__ if name != "__version__"]
 EXAMPLES = ["", *FUNCTIONS, "Model.run", "LayerComparison"]

@@ -1,18 +1,13 @@
 """Command lines that README.md and docs/ show: their commands and options exist."""
 
-from __future__ import annotations
-
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from atc_py.cli.main import cli
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```(?:sh|console|bash|text|yaml)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -1,7 +1,5 @@
 """Cases in one item are all tried, and none of their failures is lost."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -1,15 +1,10 @@
 """Files that import one another in a circle, type-level and deferred imports included."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parents[1]
 FACADE = "atc_py"

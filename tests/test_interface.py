@@ -1,13 +1,12 @@
 """The public names of the package: listed, and imported when they are used."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,9 +17,6 @@ import atc_py
 import atc_py.compare
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag.codes import MEMORY_LIMIT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_every_public_name_is_listed_and_there() -> None:

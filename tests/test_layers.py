@@ -1,15 +1,10 @@
 """The layers of the package: a module imports from its own package and from lower levels only."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "atc_py").rglob("*.py"))

@@ -1,7 +1,5 @@
 """docs/layout.md: its examples hold, and its table has every storage format."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -6,10 +6,9 @@ by twice as much from the second to the third as from the first to the second; t
 which goes through all nodes at each of them by four times as much.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import onnx.parser
@@ -20,10 +19,6 @@ from atc_py.package.reader import open_model
 from tests.bench.growing_models import SHAPES
 from tests.executed_lines import PACKAGE, executed, steep
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SIZES = (60, 120, 240)
 ONE_NODE = '<ir_version: 8, opset_import: ["": 13]> g (float[2] x) => (float[2] y) { y = Relu (x) }'

@@ -1,7 +1,5 @@
 """The mutations fit the package, and the tests that they name are there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.failures import Failures

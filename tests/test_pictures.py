@@ -1,7 +1,5 @@
 """The pictures of terminals show what the commands print."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,10 +1,9 @@
 """The page on planning: its commands run, and its example prints what it shows."""
 
-from __future__ import annotations
-
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +11,6 @@ from atc_py.cli.main import main
 from tests.planning.test_plan import chain
 from tests.test_quantization_page import BLOCK
 from tests.test_readme import commands
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "planning.md"
 TEXT = PAGE.read_text(encoding="utf-8")

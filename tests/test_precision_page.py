@@ -1,7 +1,5 @@
 """docs/precision.md: every rule names tests that there are, or says that it has none."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,11 +1,10 @@
 """The page on quantized models: its example runs and prints what it shows, its reasons are all."""
 
-from __future__ import annotations
-
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,9 +12,6 @@ from atc_py.cli.main import main
 from atc_py.frontend.rewriting.qdq import reasons
 from atc_py.text import Words
 from tests.test_readme import commands
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "quantization.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -1,22 +1,17 @@
 """The README's blocks run as printed, in the order in which they stand, in one fresh folder."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Shell = Callable[[str], subprocess.CompletedProcess[str]]
+Shell = Callable[[str], subprocess.CompletedProcess[str]]
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"

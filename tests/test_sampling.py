@@ -1,7 +1,5 @@
 """Samples hold what they say, and the whole sweep holds every case."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """docs/security.md says the figures that the code has."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

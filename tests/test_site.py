@@ -1,7 +1,5 @@
 """The site of docs/: an index that links every page, no broken link, and a strict build."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

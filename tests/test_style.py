@@ -1,17 +1,13 @@
 """House style that the linter does not hold: sizes, names, docstrings, and nobody's own paths."""
 
-from __future__ import annotations
-
 import ast
 import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "atc_py").rglob("*.py"))

@@ -1,7 +1,5 @@
 """Versions that are installed for the tests: all of them exact, and the record of those tried."""
 
-from __future__ import annotations
-
 import re
 
 from tests import tested_versions

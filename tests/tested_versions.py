@@ -4,8 +4,6 @@
 `make latest` and `make oldest` call it, by its path: their environments need no more than pytest.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -5,20 +5,13 @@ A text is written where it is said: as `Text("... {place}", place=...)`, as one 
 named there, returned by a function called there, or given to a function whose parameter ends there.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import gc
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["SOURCES", "all_strings", "composed_templates", "keys_of_texts", "messages"]
 
 SOURCES = Path(__file__).resolve().parent.parent / "atc_py"
 

@@ -1,21 +1,12 @@
 """Which input of a model each configuration of a file is for."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.diag import AtcFault
+from atc_py.aipp.config import AippConfig
+from atc_py.aipp.file import AippFile
+from atc_py.diag import AtcError, AtcFault
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.text import Text, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.aipp.config import AippConfig
-    from atc_py.aipp.file import AippFile
-    from atc_py.diag import AtcError
-
-__all__ = ["assigned_configs", "dims_gears_refusal", "fp16_input_refusal"]
 
 _NAME, _RANK, _EDGE = "related_input_name", "related_input_rank", "input_edge_idx"
 

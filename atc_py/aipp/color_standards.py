@@ -1,20 +1,13 @@
 """RGB to Y, U, V as cameras and decoders give them: four standards, and which one a matrix undoes."""
 
-from __future__ import annotations
-
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.aipp.image_formats import image_format
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.aipp.settings import AippSettings
-
-__all__ = ["ColorStandard", "standard_of", "yuv_of_rgb"]
+from atc_py.aipp.settings import AippSettings
 
 _BYTE = 255.0
 

@@ -1,33 +1,17 @@
 """An AIPP configuration as it is written: typed values, each with its place in the file."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from atc_py.aipp.fields import AIPP_FIELDS, AIPP_MODES, AippField, FieldKind, find_field
 from atc_py.aipp.image_formats import IMAGE_FORMATS, OTHER_FORMATS
-from atc_py.aipp.text_format import TextFormatError, TextPlace
-from atc_py.diag import AtcFault, Place
+from atc_py.aipp.text_format import TextField, TextFormatError, TextPlace, TextValue
+from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.diag.suggestions import nearest
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from atc_py.aipp.text_format import TextField, TextValue
-    from atc_py.diag import AtcError
-
-__all__ = [
-    "FORMAT_NUMBERS",
-    "AippConfig",
-    "GivenField",
-    "config_of_fields",
-    "typed_value",
-    "unknown_field",
-]
 
 AippValue = bool | int | float | str
 """Value of a field."""

@@ -1,17 +1,10 @@
 """Conversion of colors: matrices and biases of a configuration, and ATC's defaults for them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from atc_py.aipp.config import AippConfig
 from atc_py.aipp.fields import BIASES, MATRIX
-
-if TYPE_CHECKING:
-    from atc_py.aipp.config import AippConfig
-    from atc_py.aipp.settings import AippSettings
-
-__all__ = ["completed_colors", "default_biases", "default_matrix"]
+from atc_py.aipp.settings import AippSettings
 
 _YUV_TO_BGR = (298, 516, 0, 298, -100, -208, 298, 0, 409)
 _RGB_TO_YUV = (66, 129, 25, -38, -74, 112, 112, -94, -18)

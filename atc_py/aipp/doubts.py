@@ -1,26 +1,17 @@
 """Warnings about configurations that are valid and most likely not meant so."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
+from atc_py.aipp.config import AippConfig
 from atc_py.aipp.csc import default_matrix
 from atc_py.aipp.fields import BIASES, MATRIX, channel_fields
+from atc_py.aipp.file import AippFile
 from atc_py.aipp.image_formats import image_format
-from atc_py.diag import Place
+from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import DOUBTFUL_AIPP
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.aipp.config import AippConfig
-    from atc_py.aipp.file import AippFile
-    from atc_py.diag import Diagnostic
-
-__all__ = ["config_doubts", "file_doubts"]
 
 _MOST_FACTORS = 32767 * 256 // 255
 """The sum of a row's factors in 1/256 up to which results of bytes stay within int16."""

@@ -1,15 +1,14 @@
 """Settings of dynamic AIPP for a run: read from a file, checked against the model and the run."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.aipp.addresses import assigned_configs
 from atc_py.aipp.config import AippConfig, GivenField
 from atc_py.aipp.fields import BIASES, MATRIX, channel_fields, find_field
 from atc_py.aipp.file import check_mode, check_values, decoded, parse_aipp, read_aipp_text
-from atc_py.aipp.geometry import picture_settings
+from atc_py.aipp.geometry import NetworkInput, picture_settings
 from atc_py.aipp.image_formats import image_format
 from atc_py.aipp.ini_format import is_ini, parse_ini
 from atc_py.aipp.parameters import settings_of_bytes
@@ -18,19 +17,6 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.system.input_files import read_bytes
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.aipp.geometry import NetworkInput
-
-__all__ = [
-    "checked_pictures",
-    "config_of_settings",
-    "read_picture_configs",
-    "read_run_settings",
-]
 
 _MOST_RUN_BYTES = 1 << 20
 """Bytes of a file with settings; the largest buffer has 12,256."""

@@ -1,20 +1,7 @@
 """The fields of an AIPP configuration: one row each, with type, default, range and meaning."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
-
-__all__ = [
-    "AIPP_FIELDS",
-    "AIPP_MODES",
-    "BIASES",
-    "MATRIX",
-    "AippField",
-    "FieldKind",
-    "channel_fields",
-    "find_field",
-]
 
 
 class FieldKind(Enum):

@@ -1,34 +1,17 @@
 """A configuration file read and checked as far as no model is needed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.aipp.config import AippConfig, config_of_fields
-from atc_py.aipp.fields import AIPP_FIELDS, FieldKind
+from atc_py.aipp.fields import AIPP_FIELDS, AippField, FieldKind
 from atc_py.aipp.image_formats import IMAGE_FORMATS, OTHER_FORMATS
-from atc_py.aipp.text_format import TextFormatError, TextPlace, read_fields
+from atc_py.aipp.text_format import TextField, TextFormatError, TextPlace, read_fields
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.system.input_files import read_bytes
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.aipp.fields import AippField
-    from atc_py.aipp.text_format import TextField
-
-__all__ = [
-    "AippFile",
-    "check_mode",
-    "check_values",
-    "parse_aipp",
-    "read_aipp_file",
-    "read_aipp_text",
-]
 
 _MOST_BYTES = 1 << 20
 """Bytes of a configuration file; a real one has a few hundred."""

@@ -1,24 +1,16 @@
 """A configuration against a network's input: sizes that fit, defaults filled in, settings made."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from atc_py.aipp.config import AippConfig
 from atc_py.aipp.csc import completed_colors
 from atc_py.aipp.fields import channel_fields
-from atc_py.aipp.image_formats import image_format
-from atc_py.aipp.rules import rules_of
+from atc_py.aipp.image_formats import ImageFormat, image_format
+from atc_py.aipp.rules import AippRules, rules_of
 from atc_py.aipp.settings import AippSettings
 from atc_py.diag import AtcFault
 from atc_py.text import Text, plural
-
-if TYPE_CHECKING:
-    from atc_py.aipp.config import AippConfig
-    from atc_py.aipp.image_formats import ImageFormat
-    from atc_py.aipp.rules import AippRules
-
-__all__ = ["NetworkInput", "checked"]
 
 _RANK = 4
 _LEAST_WIDTH, _LEAST_HEIGHT, _MOST = 2, 1, 4096

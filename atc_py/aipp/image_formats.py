@@ -1,13 +1,9 @@
 """The picture formats of AIPP: numbers, bytes of a picture, and how an input holds them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.text import Text
-
-__all__ = ["IMAGE_FORMATS", "OTHER_FORMATS", "ImageFormat", "image_format"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

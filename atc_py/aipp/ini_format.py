@@ -1,7 +1,5 @@
 """Settings of dynamic AIPP in the form of ais_bench: a section [aipp_op] of `key : value` lines."""
 
-from __future__ import annotations
-
 import re
 
 from atc_py.aipp.config import AippConfig, GivenField, typed_value, unknown_field
@@ -10,8 +8,6 @@ from atc_py.aipp.text_format import TextFormatError, TextPlace, TextValue
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.text import Text
-
-__all__ = ["is_ini", "parse_ini"]
 
 _SECTION = "aipp_op"
 _LINE = re.compile(r"\s*(?P<name>[^\s:=#;]+)\s*[:=]\s*(?P<value>[^#;]*?)\s*(?:[#;].*)?")

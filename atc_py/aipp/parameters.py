@@ -5,25 +5,16 @@ are not looked at as read. Fields for what the SoCs here do not have, resizing a
 be 0. A border has the value 0: the buffer has no place for another.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
 from struct import Struct
 from struct import error as struct_error
-from typing import TYPE_CHECKING
 
 from atc_py.aipp.image_formats import IMAGE_FORMATS, image_format
 from atc_py.aipp.settings import AippSettings
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_AIPP
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.diag import AtcError
-
-__all__ = ["BATCH_BYTES", "HEADER_BYTES", "MOST_PICTURES", "parameter_bytes", "settings_of_bytes"]
 
 _HEADER = Struct("<B4b3x2i9h6x3B3B18x")
 _BATCH = Struct("<4b4x2i2i4i4i4h4e4e16x")

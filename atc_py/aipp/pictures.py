@@ -1,36 +1,20 @@
 """Picture files as the bytes of an input: read, sized, converted to the format of AIPP."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.aipp.color_standards import ColorStandard, standard_of, yuv_of_rgb
 from atc_py.aipp.image_formats import image_format
-from atc_py.aipp.settings import source_shape
+from atc_py.aipp.settings import AippSettings, source_shape
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_PICTURE, NO_PILLOW
 from atc_py.system.input_files import opened
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.aipp.settings import AippSettings
-
-__all__ = [
-    "encoded_picture",
-    "fitted",
-    "joined_pictures",
-    "picture_input",
-    "read_picture",
-    "resized",
-]
 
 _MOST_PIXELS = 1 << 26
 """Pixels of a picture file; AIPP itself takes 4096 x 4096 at most."""

@@ -6,13 +6,9 @@ the open kernel's of 2026. The generic device takes every format that is modeled
 ranges, and is as strict about even numbers as most SoCs, so that what it takes is portable.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from atc_py.aipp.image_formats import IMAGE_FORMATS
-
-__all__ = ["AIPP_RULES", "AippRules", "rules_of"]
 
 _COMMON = ("YUV420SP_U8", "XRGB8888_U8", "RGB888_U8", "YUV400_U8")
 """Formats of every SoC."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from atc_py.aipp.image_formats import image_format
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["AippSettings", "AippWindow", "source_bytes", "source_shape"]
 
 AippAttribute = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 """Value of an attribute of the node."""

@@ -7,13 +7,9 @@ keeps no places once the text is read.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["TextField", "TextFormatError", "TextPlace", "TextValue", "read_fields"]
+from typing import NamedTuple
 
 _MOST_DEPTH = 8
 """Messages within messages; an AIPP configuration has one level."""

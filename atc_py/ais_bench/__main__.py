@@ -1,7 +1,5 @@
 """`python -m atc_py.ais_bench`."""
 
-from __future__ import annotations
-
 from atc_py.cli.bench_program import main
 
 if __name__ == "__main__":

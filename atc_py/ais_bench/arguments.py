@@ -1,17 +1,11 @@
 """The options of ais_bench's command line, and of its successor `msit benchmark`."""
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.ais_bench.refusal import refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["OPTIONS", "BenchEffect", "BenchOption", "parse_arguments"]
 
 _YES = {"yes", "true", "t", "y", "1"}
 _NO = {"no", "false", "f", "n", "0"}

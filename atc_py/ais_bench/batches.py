@@ -1,27 +1,19 @@
 """Files for runs: which files each run reads, and their bytes."""
 
-from __future__ import annotations
-
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.ais_bench.file_bytes import file_bytes, file_size
 from atc_py.ais_bench.log_lines import info_line
 from atc_py.ais_bench.refusal import as_runtime_errors, refused
+from atc_py.ais_bench.tensors import TensorDesc
 from atc_py.running.array_files import read_npy
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.ais_bench.tensors import TensorDesc
-
-__all__ = ["PADDING", "PURE", "Batch", "batches_of", "data_of"]
 
 PURE = "pure_infer_data"
 """Name of the file that there is not where no input is given."""

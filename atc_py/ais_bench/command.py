@@ -1,32 +1,24 @@
 """The command line: files in, runs, files and a summary out."""
 
-from __future__ import annotations
-
+import argparse
 import copy
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.ais_bench.arguments import parse_arguments
-from atc_py.ais_bench.batches import PADDING, PURE, batches_of, data_of
+from atc_py.ais_bench.batches import PADDING, PURE, Batch, batches_of, data_of
 from atc_py.ais_bench.interface import InferSession, MemorySummary
 from atc_py.ais_bench.log_lines import debug_line, info_line, note_line
 from atc_py.ais_bench.refusal import as_runtime_errors, refused
 from atc_py.ais_bench.saving import ResultFiles
 from atc_py.ais_bench.shape_ranges import shapes_in_range
 from atc_py.ais_bench.summary import BenchSummary
+from atc_py.ais_bench.tensors import TensorDesc
 from atc_py.system.folders import make_folder
 from atc_py.system.input_files import guarded_run
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from atc_py.ais_bench.batches import Batch
-    from atc_py.ais_bench.tensors import TensorDesc
-
-__all__ = ["main"]
 
 _BARS = {
     "array": "Inference array Processing",

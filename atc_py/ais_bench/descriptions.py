@@ -1,23 +1,14 @@
 """Descriptions of a model's inputs and outputs as aclruntime has them."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
+from atc_py.ais_bench.loaded import GearedModel
 from atc_py.ais_bench.tensors import TensorDesc, dtype_of
-from atc_py.results.picture_inputs import picture_inputs
+from atc_py.package.schema import OmModel, OmPort
+from atc_py.results.picture_inputs import PictureInput, picture_inputs
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from atc_py.ais_bench.loaded import GearedModel
-    from atc_py.package.schema import OmModel, OmPort
-    from atc_py.results.picture_inputs import PictureInput
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["describe_inputs", "describe_outputs", "dynamic_pictures"]
+from atc_py.tensor.shapes import Dims
 
 _OPEN = -1
 _FORMATS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NCDHW": 30}

@@ -1,15 +1,11 @@
 """The bytes of a file with data for a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from atc_py.diag import Place
 from atc_py.system.input_files import check_regular, read_bytes, read_refusal
 from atc_py.system.memory_limit import require_memory
 from atc_py.text import Text
-
-__all__ = ["file_bytes", "file_size"]
 
 
 def file_size(file: str) -> int:

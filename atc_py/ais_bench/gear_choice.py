@@ -1,20 +1,11 @@
 """The gear that a program sets: by batch, by height and width, by dims or by shapes of inputs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from atc_py.ais_bench.refusal import refused
-from atc_py.options.gears import GearKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from atc_py.ais_bench.tensors import TensorDesc
-    from atc_py.options.gears import Gears
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["check_names", "gear_of_batch", "gear_of_dims", "gear_of_image", "named_dims"]
+from atc_py.ais_bench.tensors import TensorDesc
+from atc_py.options.gears import GearKind, Gears
+from atc_py.tensor.shapes import Shape
 
 
 def gear_of_batch(gears: Gears | None, batch: int) -> int:

@@ -1,28 +1,19 @@
 """`InferSession` and its companions, with the members that ais_bench has."""
 
-from __future__ import annotations
-
 import time
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.ais_bench import memory_times
 from atc_py.ais_bench.file_bytes import file_bytes
 from atc_py.ais_bench.log_lines import info_line
 from atc_py.ais_bench.refusal import as_runtime_errors
 from atc_py.ais_bench.runtime import RunTimes, RuntimeSession, SessionOptions
-from atc_py.ais_bench.tensors import AclTensor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.ais_bench.tensors import TensorDesc
-
-__all__ = ["InferSession", "MemorySummary", "MultiDeviceSession"]
+from atc_py.ais_bench.tensors import AclTensor, TensorDesc
 
 _CUSTOM_SIZE = 100000
 _DEBUG, _INFO = 1, 2

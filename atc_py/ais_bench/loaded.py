@@ -1,27 +1,18 @@
 """An offline model on the simulated device, one graph for each of its gears."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.cost.network import network_cost
-from atc_py.device.backend import load_stored
+import numpy.typing as npt
+
+from atc_py.cost.network import TimeRange, network_cost
+from atc_py.device.backend import DeviceModel, load_stored
 from atc_py.device.opening import open_verified
 from atc_py.device.supervised import backend_for
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy.typing as npt
-
-    from atc_py.cost.network import TimeRange
-    from atc_py.device.backend import DeviceModel
-    from atc_py.options.gears import Gears
-    from atc_py.options.ranges import Ranges
-    from atc_py.package.schema import OmModel
-
-__all__ = ["GearedModel"]
+from atc_py.options.gears import Gears
+from atc_py.options.ranges import Ranges
+from atc_py.package.schema import OmModel
 
 _DEVICE = "sim"
 

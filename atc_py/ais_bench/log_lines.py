@@ -1,10 +1,6 @@
 """Lines in ais_bench's form, `[LEVEL] text` on standard output."""
 
-from __future__ import annotations
-
 import sys
-
-__all__ = ["debug_line", "error_line", "info_line", "note_line", "plain_line"]
 
 
 def info_line(text: str) -> None:

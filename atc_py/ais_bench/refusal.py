@@ -1,17 +1,10 @@
 """Refusals as aclruntime makes them: lines of the log, then a RuntimeError."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from atc_py.ais_bench.log_lines import error_line
 from atc_py.diag import AtcError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["as_runtime_errors", "refused"]
 
 
 def refused(*lines: str) -> RuntimeError:

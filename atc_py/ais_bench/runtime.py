@@ -1,15 +1,15 @@
 """A session as aclruntime has it: bytes in, bytes out, one gear at a time, on the simulated NPU."""
 
-from __future__ import annotations
-
 import math
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.ais_bench.descriptions import describe_inputs, describe_outputs, dynamic_pictures
 from atc_py.ais_bench.gear_choice import gear_of_batch, gear_of_dims, gear_of_image, named_dims
@@ -18,23 +18,12 @@ from atc_py.ais_bench.log_lines import info_line, plain_line
 from atc_py.ais_bench.memory_times import device_to_host, host_to_device
 from atc_py.ais_bench.refusal import as_runtime_errors, refused
 from atc_py.ais_bench.shape_choice import chosen_shapes, has_open_dims
-from atc_py.ais_bench.tensors import AclTensor
-from atc_py.options.gears import GearKind
+from atc_py.ais_bench.tensors import AclTensor, TensorDesc
+from atc_py.options.gears import GearKind, Gears
+from atc_py.package.schema import OmModel
 from atc_py.running.pictures import settings_feeds
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.ais_bench.tensors import TensorDesc
-    from atc_py.options.gears import Gears
-    from atc_py.package.schema import OmModel
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["RunTimes", "RuntimeSession", "SessionOptions"]
+from atc_py.tensor.shapes import Shape, closed_shape
 
 _MILLI = 1e3
 _MOST_RUNS = 10**6

@@ -1,28 +1,19 @@
 """Results of runs in files, one for each input file and output."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from atc_py.ais_bench.batches import PADDING
+from atc_py.ais_bench.batches import PADDING, Batch
 from atc_py.ais_bench.log_lines import note_line
 from atc_py.ais_bench.refusal import as_runtime_errors, refused
+from atc_py.ais_bench.summary import BenchSummary
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.system.atomic_files import atomic_write
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.ais_bench.batches import Batch
-    from atc_py.ais_bench.summary import BenchSummary
-
-__all__ = ["ResultFiles"]
 
 
 class ResultFiles:

@@ -1,22 +1,14 @@
 """The shapes that a program sets for all inputs, of a model for which each run decides some dims."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.ais_bench.gear_choice import check_names, named_dims
+from atc_py.ais_bench.loaded import GearedModel
 from atc_py.ais_bench.refusal import refused
+from atc_py.ais_bench.tensors import TensorDesc
 from atc_py.options.ranges import format_ranges, outside
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ais_bench.loaded import GearedModel
-    from atc_py.ais_bench.tensors import TensorDesc
-    from atc_py.package.schema import OmModel
-    from atc_py.tensor.shapes import Dims, Shape
-
-__all__ = ["chosen_shapes", "has_open_dims"]
+from atc_py.package.schema import OmModel
+from atc_py.tensor.shapes import Dims, Shape
 
 
 def chosen_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:

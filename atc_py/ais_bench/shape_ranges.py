@@ -1,18 +1,11 @@
 """Ranges of shapes: every combination of dims that a text or a file of texts names."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atc_py.ais_bench.refusal import as_runtime_errors, refused
 from atc_py.system.input_files import read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["shapes_in_range"]
 
 _MOST_BYTES = 1 << 20
 _MOST_SHAPES = 10_000

@@ -1,22 +1,16 @@
 """The summary of all runs: lines of the log, and a JSON file."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from atc_py.ais_bench.log_lines import info_line
 from atc_py.ais_bench.refusal import as_runtime_errors
 from atc_py.system.atomic_files import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-__all__ = ["BenchSummary"]
 
 _SCALE = 99
 

@@ -1,21 +1,15 @@
 """Tensors of ais_bench: descriptions of inputs and outputs, their types, and data on the device."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-__all__ = ["AclTensor", "TensorDesc", "dtype", "dtype_of"]
 
 
 class dtype(IntEnum):  # noqa: N801  (ais_bench's name, which its values print)

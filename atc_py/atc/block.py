@@ -1,12 +1,10 @@
 """The block in which atc reports why a run failed: a code, its text, the solution, what else there is."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.atc.faults import NO_CODE, fault_text
 from atc_py.atc.tokens import UnreadableLineError
-from atc_py.diag import AtcError, AtcFault, Severity
+from atc_py.diag import AtcError, AtcFault, Diagnostic, Severity
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
     BAD_INPUT_SHAPE,
@@ -35,13 +33,6 @@ from atc_py.diag.codes import (
     UNSUPPORTED_OPSET,
 )
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Diagnostic
-
-__all__ = ["code_of", "error_block", "unknown_error_block"]
 
 _INDENT = " " * 8
 _MOST_LINES = 100

@@ -1,34 +1,17 @@
 """atc's checks of options against one another and the file system, in its order; the first that fails counts."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from atc_py.atc.faults import atc_error
 from atc_py.atc.options import OPTIONS
 from atc_py.atc.output_types import check_output_type
 from atc_py.atc.paths import check_output, check_path_text, check_readable
 from atc_py.atc.shapes import check_hint, input_shape_text
-from atc_py.atc.tokens import refused_value
-from atc_py.diag import Place
+from atc_py.atc.tokens import Flags, refused_value
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
-from atc_py.options.choices import chosen_gears
+from atc_py.options.choices import ConvertChoice, chosen_gears
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.atc.tokens import Flags
-    from atc_py.diag import AtcError
-    from atc_py.options.choices import ConvertChoice
-
-__all__ = [
-    "check_before_modes",
-    "check_compilation",
-    "check_framework",
-    "check_precision",
-    "gear_choice",
-    "required",
-]
 
 _CAFFE, _MINDSPORE, _TENSORFLOW = "0", "1", "3"
 _UNSET = "-1"

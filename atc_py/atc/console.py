@@ -1,16 +1,9 @@
 """The streams of a run of atc."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.diag import Diagnostic
-
-__all__ = ["Console"]
+from atc_py.diag import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)

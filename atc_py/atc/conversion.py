@@ -1,37 +1,23 @@
 """Mode 0: atc's options as keywords of `convert`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from atc_py.atc.checks import gear_choice
 from atc_py.atc.faults import atc_error
 from atc_py.atc.options import OPTIONS, Treatment
 from atc_py.atc.paths import made_folder, offline_model
 from atc_py.atc.shapes import has_open_dims, input_shape_text
+from atc_py.atc.tokens import Flags
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_MODELED
+from atc_py.options.choices import ConvertChoice
+from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.manager import PIPELINE
 from atc_py.passes.precision.implementation_tables import ATC_MODES, PRECISE
 from atc_py.pipeline.convert import compile_options, convert
+from atc_py.results.conversion import Conversion
 from atc_py.system.path_facts import legible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.atc.tokens import Flags
-    from atc_py.options.choices import ConvertChoice
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.results.conversion import Conversion
-
-__all__ = [
-    "compile_settings",
-    "compiled",
-    "convert_choice",
-    "refuse_not_modeled",
-    "singleop_settings",
-    "soc_name",
-]
 
 PROGRAM = "atc-py atc"
 """Name under which a command line is recorded."""

@@ -1,10 +1,8 @@
 """The modes: which function does the work of a command line, after the checks that atc makes first."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atc_py.atc.checks import (
     check_before_modes,
@@ -13,6 +11,7 @@ from atc_py.atc.checks import (
     check_precision,
     required,
 )
+from atc_py.atc.console import Console
 from atc_py.atc.conversion import (
     compile_settings,
     compiled,
@@ -23,19 +22,12 @@ from atc_py.atc.faults import atc_error
 from atc_py.atc.paths import check_path_text
 from atc_py.atc.raw_options import check_raw_options
 from atc_py.atc.shapes import RANGE_WARNINGS
+from atc_py.atc.tokens import Flags
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
 from atc_py.options.output_paths import report_output
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.atc.console import Console
-    from atc_py.atc.tokens import Flags
-
-__all__ = ["dispatch", "prepare"]
 
 
 def prepare(flags: Flags) -> None:

@@ -1,17 +1,9 @@
 """atc's codes of faults with their meaning in our own words, and findings that carry them."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
-from atc_py.diag import AtcFault
+from atc_py.diag import AtcError, AtcFault, Code, Place
 from atc_py.diag.codes import BAD_OPTION
-
-if TYPE_CHECKING:
-    from atc_py.diag import AtcError, Code, Place
-
-__all__ = ["NO_CODE", "TEXTS", "atc_error", "fault_text"]
 
 NO_CODE = "E19999"
 """Code of a failure that atc has none for."""

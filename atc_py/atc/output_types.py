@@ -1,18 +1,10 @@
 """--output_type: its names of dtypes and its form, as atc checks them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.atc.faults import atc_error
+from atc_py.atc.tokens import Flags
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_MODELED
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.atc.tokens import Flags
-
-__all__ = ["check_output_type"]
 
 _NOT_MODELED = ("HIF8", "HIF4", "FP8E5M2", "FP8E4M3FN")
 _TYPES = (

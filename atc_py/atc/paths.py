@@ -1,29 +1,20 @@
 """Paths as atc accepts them, and the name of the offline model."""
 
-from __future__ import annotations
-
 import errno
 import os
 import platform
 import re
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atc_py.atc.faults import atc_error
-from atc_py.diag import Place
+from atc_py.atc.tokens import Flags
+from atc_py.diag import AtcError, Code, Place
 from atc_py.diag.codes import CANNOT_WRITE, FILE_NOT_FOUND, FILE_UNREADABLE
 from atc_py.system.path_facts import exists
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.atc.tokens import Flags
-    from atc_py.diag import AtcError, Code
-
-__all__ = ["check_output", "check_path_text", "check_readable", "made_folder", "offline_model"]
 
 SUFFIX = ".om"
 LONGEST = 4096

@@ -1,20 +1,14 @@
 """--raw_ge_options: a JSON file of the graph engine's own options, checked as atc checks it."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from atc_py.atc.faults import atc_error
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED
 from atc_py.system.input_files import read_text
 from atc_py.text import error_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["check_raw_options"]
 
 _ROOT = "compile options"
 _MOST_BYTES = 2**20

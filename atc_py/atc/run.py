@@ -1,27 +1,17 @@
 """A run of atc: its start line, its work, its verdict, its exit status."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.atc.block import error_block, unknown_error_block
+from atc_py.atc.console import Console
 from atc_py.atc.options import OPTIONS, Treatment
-from atc_py.atc.tokens import UnreadableLineError, parse_line
+from atc_py.atc.tokens import Flags, UnreadableLineError, parse_line
 from atc_py.atc.usage import usage_lines
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import OPTION_WITHOUT_EFFECT
 from atc_py.system.input_files import guarded_run
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.atc.console import Console
-    from atc_py.atc.tokens import Flags
-    from atc_py.diag import Diagnostic
-
-__all__ = ["FAILED", "run_atc", "say_unknown_failure"]
 
 START = "ATC start working now, please wait for a moment."
 BEFORE_VERDICT = "..."

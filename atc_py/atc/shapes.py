@@ -1,20 +1,12 @@
 """--input_shape, --input_shape_range and --input_hint_shape: their forms, checked as atc checks them."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from atc_py.atc.faults import atc_error
-from atc_py.diag import Place
+from atc_py.atc.tokens import Flags
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_INPUT_SHAPE, NOT_MODELED
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.atc.tokens import Flags
-    from atc_py.diag import AtcError
-
-__all__ = ["RANGE_WARNINGS", "check_hint", "has_open_dims", "input_shape_text"]
 
 SAMPLE = '"input_name1:n1,c1,h1,w1"'
 RANGE_SAMPLE = '"input_name1:[1~20,3,3~6,-1];input_name2:[5,3~5,10,-1]"'

@@ -8,22 +8,15 @@ unambiguous.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from atc_py.atc.faults import atc_error
-from atc_py.atc.options import OPTIONS, ValueKind
+from atc_py.atc.options import OPTIONS, AtcOption, ValueKind
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.atc.options import AtcOption
-
-__all__ = ["Flags", "UnreadableLineError", "normal_word", "parse_line"]
 
 _FIXED = len("--ab")
 """Characters of a word that keep their dashes."""

@@ -1,20 +1,11 @@
 """The usage that --help prints."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from atc_py.atc.options import GROUPS, Treatment
+from atc_py.atc.options import GROUPS, AtcOption, Treatment
 from atc_py.report.wrapping import wrap
 from atc_py.text import SEMICOLON, Text
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.atc.options import AtcOption
-
-__all__ = ["usage_lines"]
 
 _WIDTH = 100
 _INDENT = " " * 6

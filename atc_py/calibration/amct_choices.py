@@ -1,22 +1,14 @@
 """What a configuration of AMCT chooses, for a whole model and for each layer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from atc_py.calibration.value_range import RangeSettings
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.diag import Place
-
-__all__ = ["STRENGTHS", "AmctConfig", "LayerChoice", "choice", "require_modeled"]
 
 STRENGTHS = (0.2, 0.8)
 """Least and largest migration strength of the DMQ balancer."""

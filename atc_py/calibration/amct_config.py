@@ -4,24 +4,15 @@ Fields that ask for what is not computed here are refused by name. Sources: `con
 `calibration_config_pytorch.proto` and the pages on parameters of AMCT.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from atc_py.calibration.amct_choices import AmctConfig, choice, require_modeled
+from atc_py.calibration.amct_choices import AmctConfig, LayerChoice, choice, require_modeled
 from atc_py.calibration.amct_text import read_amct_text
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_QUANT_CONFIG
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.calibration.amct_choices import LayerChoice
-    from atc_py.diag import AtcError
-
-__all__ = ["read_amct_config"]
 
 _IFMR = {
     "max_percentile": float,

@@ -3,23 +3,15 @@
 Of the fields of one choice, such as ifmr_quantize and hfmg_quantize, the last holds.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from atc_py.calibration.amct_choices import AmctConfig, choice, require_modeled
+from atc_py.aipp.text_format import TextField
+from atc_py.calibration.amct_choices import AmctConfig, LayerChoice, choice, require_modeled
 from atc_py.calibration.text_numbers import TextFile
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from atc_py.aipp.text_format import TextField
-    from atc_py.calibration.amct_choices import LayerChoice
-
-__all__ = ["read_amct_text"]
 
 _Readers: TypeAlias = "Mapping[str, Callable[[TextFile, TextField], Any]]"
 """Fields and what reads their values."""

@@ -5,21 +5,14 @@ data: the form of AMCT's files, which docs/quantization.md calls unfolded. Where
 onnxruntime's rule raises s_w of the channel.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.diag import Place
 from atc_py.diag.codes import SCALE_OUT_OF_RANGE
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Place
-
-__all__ = ["bias_correction", "deq_scales", "quantized_bias", "scales_that_hold_bias"]
 
 _LARGEST = 2**31 - 1
 _MARGIN = 1.0001

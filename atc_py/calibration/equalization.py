@@ -11,24 +11,17 @@ r1, r2, r3 are the largest |w| of a channel: of outputs, then of inputs. Source:
 Data-Free Quantization Through Weight Equalization and Bias Correction, 2019, section 4.1; AIMET.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.weights import channel_rows
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["ChannelLayer", "equalized", "high_bias", "input_peaks", "output_peaks"]
 
 _ROUNDS = 20
 _SETTLED = 1e-4

@@ -1,18 +1,12 @@
 """Errors of quantization: signal to noise in decibels, shares that are clipped, similarity."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.calibration.scales import ActivationScale
-
-__all__ = ["decibels", "fake_quantized", "similarity", "sqnr"]
+from atc_py.calibration.scales import ActivationScale
 
 
 def fake_quantized(array: NDArray[Any], found: ActivationScale) -> NDArray[np.float32]:

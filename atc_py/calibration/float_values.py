@@ -1,21 +1,14 @@
 """Arrays as finite float32 values, or a coded error."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, VALUES_NOT_FINITE
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.diag import AtcError, Place
-
-__all__ = ["FiniteFloats", "finite_floats"]
 
 
 class FiniteFloats(NamedTuple):

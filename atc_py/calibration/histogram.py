@@ -11,19 +11,14 @@ those in (-width, width). The width is the least one at which all values are in 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.float_values import finite_floats
 from atc_py.calibration.stored_histogram import StoredHistogram
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Place
-
-__all__ = ["BINS_A_SIDE", "Histogram"]
+from atc_py.diag import Place
 
 BINS_A_SIDE = 2**13
 """Bins of each sign: at least 2^12 of them cover the larger side, 16 or more for each int8 step."""

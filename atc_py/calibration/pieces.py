@@ -11,16 +11,12 @@ out: the grids have a code for 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.calibration.histogram import Histogram
-
-__all__ = ["Pieces", "grid_integral", "pieces_of"]
+from atc_py.calibration.histogram import Histogram
 
 Floats: TypeAlias = "NDArray[np.float64]"
 

@@ -1,9 +1,8 @@
 """The calibrators by name, and the range that they choose."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from atc_py.calibration.calibrators.entropy import Entropy
 from atc_py.calibration.calibrators.hfmg import Hfmg
@@ -11,12 +10,7 @@ from atc_py.calibration.calibrators.ifmr import Ifmr
 from atc_py.calibration.calibrators.min_max import MinMax
 from atc_py.calibration.calibrators.mse import Mse
 from atc_py.calibration.calibrators.percentile import Percentile
-from atc_py.calibration.value_range import Calibrator, RangeSettings, ValueRange
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["CALIBRATORS", "Calibrator", "Range", "RangeSettings"]
+from atc_py.calibration.value_range import Calibrator, ValueRange
 
 Range: TypeAlias = ValueRange
 """The short name that readers of this module use; `atc_py.fix` has a class of that name."""

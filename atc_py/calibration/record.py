@@ -7,26 +7,19 @@ read.
 Source: `scale_offset_record_pytorch.proto`, `parse_record_file.py` and the page on records of AMCT.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
+from atc_py.aipp.text_format import TextField
 from atc_py.calibration.scales import EPSILON
 from atc_py.calibration.text_numbers import TextFile, quoted, spelled
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.diag.suggestions import nearest
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from atc_py.aipp.text_format import TextField
-
-__all__ = ["LayerRecord", "RecordedLayer", "check_record", "read_record", "record_text"]
 
 _INT8 = "INT8"
 _CODES = range(-128, 128)

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from atc_py.diag import Place
 from atc_py.diag.codes import SCALE_OUT_OF_RANGE
 from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.calibration.value_range import ValueRange
-    from atc_py.diag import Place
 
-__all__ = ["EPSILON", "ActivationScale", "activation_scale"]
 
 EPSILON = float(np.finfo(np.float32).eps)
 """2^-23; a scale below becomes 1, one over its reciprocal is refused."""

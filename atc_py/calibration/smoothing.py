@@ -7,22 +7,15 @@ weights. m is the migration strength: the larger it is, the more range moves int
 Sources: `dmq_balancer` of AMCT; Xiao et al., SmoothQuant, 2023, equation 4.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.scales import EPSILON
+from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Place
-
-__all__ = ["channel_peaks", "smoothing_factors"]
 
 
 def channel_peaks(array: NDArray[Any], axis: int) -> NDArray[np.float32]:

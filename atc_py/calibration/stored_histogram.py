@@ -5,20 +5,14 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.diag import Place
 from atc_py.diag.codes import BAD_HISTOGRAM
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Place
-
-__all__ = ["StoredHistogram"]
 
 _MAGIC = b"ATCH1\n"
 _HEADER = struct.Struct("<ddQQiI")

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from atc_py.aipp.text_format import TextFormatError, read_fields
-from atc_py.diag import Place
+from atc_py.aipp.text_format import TextField, TextFormatError, TextPlace, TextValue, read_fields
+from atc_py.diag import AtcError, Code, Place
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.aipp.text_format import TextField, TextPlace, TextValue
-    from atc_py.diag import AtcError, Code
-
-__all__ = ["SpelledFloat", "TextFile", "quoted", "spelled"]
-
 
 T = TypeVar("T")
 

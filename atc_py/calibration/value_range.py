@@ -1,21 +1,14 @@
 """Ranges of values that int8 codes stand for, the choices of calibrators, and what a calibrator is."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
+from numpy.typing import NDArray
 
+from atc_py.calibration.histogram import Histogram
 from atc_py.diag.codes import BAD_OPTION, NO_VALUES
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.calibration.histogram import Histogram
-
-__all__ = ["Calibrator", "RangeSettings", "ValueRange", "require_values"]
 
 HFMG_BINS = (1024, 2048, 4096, 8192)
 

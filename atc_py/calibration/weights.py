@@ -9,31 +9,17 @@ Weights are symmetric: offset 0. Methods, each for rows of weights w that have o
 A scale below float32's epsilon becomes 1, as that of a row of zeros.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.float_values import finite_floats
 from atc_py.calibration.scales import EPSILON
+from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Place
-
-__all__ = [
-    "WEIGHT_METHODS",
-    "channel_rows",
-    "dequantized_weights",
-    "quantized_weights",
-    "weight_scales",
-]
 
 _LEAST_SHARE, _SHARES = 0.8, 33
 

@@ -1,24 +1,16 @@
 """Changes to a check after all rules were asked."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
 
-from atc_py.check.findings import NodeCount, Standing, worst
+from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import operator_label
+from atc_py.diag import Diagnostic
+from atc_py.source import SourceModel
 from atc_py.system.structs import replace
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from atc_py.check.findings import Finding, ModelCheck, NodeRow
-    from atc_py.diag import Diagnostic
-    from atc_py.source import SourceModel
-
-    _Key: TypeAlias = tuple[int | None, str | None, str | None]
-
-__all__ = ["amended", "without_errors"]
+_Key: TypeAlias = tuple[int | None, str | None, str | None]
 
 
 def amended(check: ModelCheck, view: SourceModel, further: Sequence[Finding]) -> ModelCheck:

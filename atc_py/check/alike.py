@@ -1,20 +1,14 @@
 """Nodes that are alike: a decision by types and attributes about one holds for all."""
 
-from __future__ import annotations
+from collections.abc import Hashable
+from typing import TypeAlias
 
-from typing import TYPE_CHECKING, TypeAlias
-
+from atc_py.ir import ConstData
+from atc_py.source import SourceAttr, SourceNode, SourceTensor
 from atc_py.tensor.shapes import element_count
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
+Likeness: TypeAlias = Hashable
 
-    from atc_py.ir import ConstData
-    from atc_py.source import SourceAttr, SourceNode, SourceTensor
-
-    Likeness: TypeAlias = Hashable
-
-__all__ = ["likeness"]
 
 _SHORT = 16
 """Constants of up to this many elements are compared by value: shapes, axes, bounds, scales."""

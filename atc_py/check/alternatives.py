@@ -4,11 +4,7 @@ Every text continues the sentence `X is not on the operator list` and names only
 and the operator itself; a test enforces that.
 """
 
-from __future__ import annotations
-
 from atc_py.text import Text, all_of
-
-__all__ = ["EXPORTED", "FUSED", "WRITTEN"]
 
 EXPORTED: dict[str, str] = {
     "Gelu": "Div, Erf, Add, Mul",

@@ -1,18 +1,11 @@
 """Answers of predicates: a rule holds, fails with an observed value, or cannot be decided."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["HOLDS", "Answer", "State", "all_of", "fails", "unknown"]
 
 
 class State(Enum):

@@ -1,25 +1,16 @@
 """A node bound to its specification: tensors and attributes by the names that rules use."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from atc_py.options.compile_options import NEWEST_CANN
-from atc_py.spec import AttributeType
+from atc_py.options.compile_options import NEWEST_CANN, PrecisionMode
+from atc_py.source import SourceNode, SourceTensor
+from atc_py.spec import AttributeType, OperandSpec, OpSpec
 from atc_py.spec.generations import find_generation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.options.compile_options import PrecisionMode
-    from atc_py.source import SourceNode, SourceTensor
-    from atc_py.spec import OperandSpec, OpSpec
-    from atc_py.target import Soc
-
-__all__ = ["BoundNode", "Conditions"]
+from atc_py.target import Soc
 
 
 class Conditions(msgspec.Struct, frozen=True):

@@ -1,17 +1,10 @@
 """The conditions under which a rule is asked, in words: `W of Y is 1`."""
 
-from __future__ import annotations
-
 from enum import Enum
-from typing import TYPE_CHECKING
 
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.spec import When
 from atc_py.text import Text, one_of
-
-if TYPE_CHECKING:
-    from atc_py.options.compile_options import PrecisionMode
-    from atc_py.spec import When
-
-__all__ = ["joined", "mode_words", "soc_words", "when_words", "with_condition"]
 
 _CUBE_FLOAT32 = Text("the SoC's cube has float32")
 _NO_CUBE_FLOAT32 = Text("the SoC's cube has no float32")

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from atc_py.check.answers import HOLDS, State, unknown
+from atc_py.check.answers import HOLDS, Answer, State, unknown
+from atc_py.check.predicate import Predicate
 from atc_py.check.rules.reading import rank_of
+from atc_py.source import SourceTensor
+from atc_py.spec import Rule, When
 from atc_py.spec.implied import OperandPresent
 from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.check.answers import Answer
     from atc_py.check.bound_node import BoundNode
-    from atc_py.check.predicate import Predicate
-    from atc_py.source import SourceTensor
-    from atc_py.spec import Rule, When
-    from atc_py.tensor.dtypes import DType
 
-__all__ = ["ask", "concerns"]
 
 _OPEN = Text("whether the rule applies depends on an open dim")
 

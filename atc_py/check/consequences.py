@@ -4,16 +4,9 @@ The results of an operator that is not listed, or of a node that contradicts ONN
 types. Whatever cannot be decided about later nodes then follows from that one finding.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Collection, Iterable
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from atc_py.source import SourceModel, SourceNode, SourceTensor
-
-__all__ = ["Consequences"]
+from atc_py.source import SourceModel, SourceNode, SourceTensor
 
 
 class Consequences:

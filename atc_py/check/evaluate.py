@@ -1,9 +1,8 @@
 """The check of a model: every node, every rule, every reason."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +13,7 @@ from atc_py.check.conditions import ask, concerns
 from atc_py.check.consequences import Consequences
 from atc_py.check.deviations import deviation_findings
 from atc_py.check.evidence import is_outweighed
-from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
+from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, labelled
 from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.open_dims import (
@@ -25,25 +24,16 @@ from atc_py.check.open_dims import (
     of_vanishing_node,
     open_help,
 )
+from atc_py.check.predicate import Predicate
 from atc_py.check.quant_attributes import attribute_findings
 from atc_py.check.quantized import QuantizedModel
-from atc_py.check.restating import OpsetPlacement, place_node
+from atc_py.check.restating import OpsetPlacement, OpsetRefusal, place_node
 from atc_py.check.sentences import predicate_of
-from atc_py.source import INTERNAL_PREFIX
+from atc_py.diag import Diagnostic
+from atc_py.source import INTERNAL_PREFIX, SchemaHistory, SourceModel, SourceNode
+from atc_py.spec import Library, OpSpec, Rule
 from atc_py.spec.implied import OperandAbsent, rules_of
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-    from atc_py.check.findings import Finding
-    from atc_py.check.predicate import Predicate
-    from atc_py.check.restating import OpsetRefusal
-    from atc_py.diag import Diagnostic
-    from atc_py.source import SchemaHistory, SourceModel, SourceNode
-    from atc_py.spec import Library, OpSpec, Rule
-
-__all__ = ["Checked", "check_view"]
 
 _AGAINST = (Standing.ERROR, Standing.UNKNOWN, Standing.LIST)
 """Standings of findings for which the next list is asked about a node."""

@@ -1,19 +1,10 @@
 """Evidence against rules of a list: whether it outweighs a rule at a node, and its words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.rules.reading import rank_of
-from atc_py.spec import Level
+from atc_py.spec import Level, Rule
+from atc_py.spec.rule import CounterEvidence
 from atc_py.text import Text, Words
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
-    from atc_py.spec import Rule
-    from atc_py.spec.rules import CounterEvidence
-
-__all__ = ["evidence_words", "is_outweighed"]
 
 
 def is_outweighed(rule: Rule, node: BoundNode) -> bool:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,27 +13,10 @@ from atc_py.check.rewrite_text import rewrite_text
 from atc_py.diag import Code, Diagnostic, Place
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 from atc_py.source import BiasConvention, OpenDim, QuantizedNode
+from atc_py.spec import Level
 from atc_py.system.notebook import notebook_html
 from atc_py.system.structs import Result, replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.spec import Level
-
-__all__ = [
-    "CheckReport",
-    "Finding",
-    "FixAdvice",
-    "ModelCheck",
-    "NodeCount",
-    "NodeRow",
-    "OtherVerdict",
-    "Standing",
-    "fingerprint_of",
-    "worst",
-]
 
 
 class Standing(Enum):

@@ -1,21 +1,22 @@
 """From answers to findings: which standing, which words, which hint."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from atc_py.check.answers import State
+from atc_py.check.answers import Answer, State
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.condition_words import joined, when_words
 from atc_py.check.evidence import evidence_words, is_outweighed
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.open_dims import open_help
+from atc_py.check.predicate import Predicate
+from atc_py.check.restating import OpsetPlacement, OpsetRefusal
 from atc_py.check.rule_subjects import rule_subject
 from atc_py.check.rules.wording import shown
 from atc_py.check.sentences import filled
 from atc_py.check.unlisted import hint_for_unlisted
-from atc_py.diag import Place
+from atc_py.diag import Code, Place
 from atc_py.diag.codes import (
     ATTR_NOT_LISTED,
     OPERAND_NOT_LISTED,
@@ -24,23 +25,11 @@ from atc_py.diag.codes import (
     UNSUPPORTED_OPSET,
 )
 from atc_py.diag.suggestions import nearest
-from atc_py.spec import ONNX_DOMAINS, Level
+from atc_py.source import SchemaHistory, SourceModel, SourceNode
+from atc_py.spec import ONNX_DOMAINS, Level, Library, OpSpec, Rule
 from atc_py.spec.rewrites import EFFECTS, REWRITES
+from atc_py.spec.rule import CounterEvidence
 from atc_py.text import SEMICOLON, Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.check.answers import Answer
-    from atc_py.check.bound_node import BoundNode
-    from atc_py.check.predicate import Predicate
-    from atc_py.check.restating import OpsetPlacement, OpsetRefusal
-    from atc_py.diag import Code
-    from atc_py.source import SchemaHistory, SourceModel, SourceNode
-    from atc_py.spec import Library, OpSpec, Rule
-    from atc_py.spec.rules import CounterEvidence
-
-__all__ = ["Conclusions", "labelled", "operator_label"]
 
 _RUN_TIME = Text(
     "the value is computed at run time; export fixed shapes and constants, or simplify the "

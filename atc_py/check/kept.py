@@ -1,16 +1,8 @@
 """Operators of a model that its list keeps, though no page of the list has them any more."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.check.findings import ModelCheck
+from atc_py.spec import Library
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from atc_py.check.findings import ModelCheck
-    from atc_py.spec import Library
-
-__all__ = ["with_kept"]
 
 
 def with_kept(check: ModelCheck, specs: Library) -> ModelCheck:

@@ -4,17 +4,10 @@ Source of the table: ATC's documented rules for --precision_mode and the way its
 narrows and widens; double is never chosen for another float, integers are never changed.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-__all__ = ["becomes", "is_legal"]
 
 _F16, _BF16, _F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
 _RISE = {_F16: (_F16, _F32), _BF16: (_BF16, _F32), _F32: (_F32,)}

@@ -3,19 +3,11 @@
 CANN's parser keeps flags in the process: what one node sets concerns those that it reads after it.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
 
-from typing import TYPE_CHECKING
-
+from atc_py.source import SourceNode
+from atc_py.spec import OpSpec
 from atc_py.spec.deviation_rules import NoneBeforeSets, SetsAsBefore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.source import SourceNode
-    from atc_py.spec import OpSpec
-
-__all__ = ["NodesBefore", "depends_on_nodes_before"]
 
 
 class NodesBefore:

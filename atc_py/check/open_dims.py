@@ -1,30 +1,12 @@
 """Findings that a choice of dims may yet change: not decided, never an error."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from atc_py.check.findings import Finding, Standing
-from atc_py.diag import Place
+from atc_py.diag import Diagnostic, Place
+from atc_py.source import SourceNode
 from atc_py.system.structs import replace
 from atc_py.text import COMMA, SEMICOLON, Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag import Diagnostic
-    from atc_py.source import SourceNode
-
-__all__ = [
-    "MAY_FOLD",
-    "NOT_YET",
-    "doubted",
-    "in_branch",
-    "not_yet",
-    "of_vanishing_node",
-    "open_help",
-    "reserved",
-]
 
 NOT_YET = Text("it may be constant once the open dims are fixed")
 """The reason for values that a choice of dims may make known."""

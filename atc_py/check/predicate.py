@@ -7,21 +7,19 @@ after it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
+from atc_py.check.answers import Answer
+from atc_py.diag import Code
+from atc_py.spec import Rule
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.check.answers import Answer
     from atc_py.check.bound_node import BoundNode
-    from atc_py.diag import Code
-    from atc_py.spec import Rule
 
-__all__ = ["REGISTER", "Predicate", "predicate"]
 
 Test: TypeAlias = "Callable[[Any, BoundNode], Answer]"
 _T = TypeVar("_T", bound="Callable[..., Answer]")

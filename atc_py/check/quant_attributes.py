@@ -1,23 +1,15 @@
 """Attributes of AscendQuant that ATC or the kernel does not obey."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.check.condition_words import soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag import Place
 from atc_py.diag.codes import QUANT_ROOT_RESET, QUANT_ROUND_MODE
+from atc_py.source import SourceNode
+from atc_py.target import Soc
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.source import SourceNode
-    from atc_py.target import Soc
-
-__all__ = ["attribute_findings"]
 
 _TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16, "INT4": DType.INT4}
 

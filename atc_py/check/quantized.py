@@ -1,9 +1,5 @@
 """Findings about a quantized model: its layers, and nodes that cannot be rewritten."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.check.condition_words import soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.rolled_back import rolled_back_layers
@@ -14,15 +10,10 @@ from atc_py.diag.codes import (
     LAYER_ROLLED_BACK,
     UNSUPPORTED_FORM,
 )
-from atc_py.source import Outcome, QuantizedNode
+from atc_py.source import Outcome, QuantizedNode, SourceModel, SourceNode
 from atc_py.system.structs import replace
+from atc_py.target import Soc
 from atc_py.text import Text, plural, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.source import SourceModel, SourceNode
-    from atc_py.target import Soc
-
-__all__ = ["QuantizedModel"]
 
 _QUANTIZED = {
     Outcome.INTEGER: (

@@ -1,19 +1,9 @@
 """The exception of a model that breaks rules of the operator list."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
-from atc_py.check.findings import Standing
-from atc_py.diag import AtcError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.check.findings import ModelCheck
-    from atc_py.diag import Diagnostic
-
-__all__ = ["RulesBrokenError"]
+from atc_py.check.findings import ModelCheck, Standing
+from atc_py.diag import AtcError, Diagnostic
 
 
 class RulesBrokenError(AtcError):

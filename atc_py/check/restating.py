@@ -8,31 +8,26 @@ is new at its default, or an input that became an attribute, or was one, and is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Collection, Iterator, Mapping
+from typing import TypeAlias
 
 import msgspec
 
 from atc_py.check.rules.reading import READ_LIMIT
-from atc_py.source import INTERNAL_PREFIX
+from atc_py.source import (
+    INTERNAL_PREFIX,
+    AttributeSchema,
+    FormalParameter,
+    OperatorSchema,
+    SchemaHistory,
+    SourceAttr,
+    SourceNode,
+    SourceTensor,
+)
+from atc_py.spec import OpSpec
 from atc_py.system import structs
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from atc_py.source import (
-        AttributeSchema,
-        FormalParameter,
-        OperatorSchema,
-        SchemaHistory,
-        SourceAttr,
-        SourceNode,
-        SourceTensor,
-    )
-    from atc_py.spec import OpSpec
-
-__all__ = ["OpsetPlacement", "OpsetRefusal", "place_node", "restated_at"]
 
 _NO_VERSION = Text("ONNX does not define it at any listed opset")
 

@@ -1,10 +1,6 @@
 """Sentences on forms that will be rewritten: information, not demands."""
 
-from __future__ import annotations
-
 from atc_py.text import Text
-
-__all__ = ["rewrite_text"]
 
 _ATTRIBUTE = "attribute "
 

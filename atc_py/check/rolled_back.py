@@ -1,18 +1,10 @@
 """Int8 layers that a SoC takes back to float16, found in the source model."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING
 
+from atc_py.source import SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.source import SourceModel, SourceNode, SourceTensor
-
-__all__ = ["rolled_back_layers"]
 
 _LAYERS = frozenset({"Conv", "ConvTranspose"})
 _IMAGE = 4

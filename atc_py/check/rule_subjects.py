@@ -1,13 +1,6 @@
 """Subjects of rules: the attribute, input or output that a rule is about."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from atc_py.spec import OpSpec, Rule
-
-__all__ = ["rule_subject"]
+from atc_py.spec import OpSpec, Rule
 
 
 def rule_subject(spec: OpSpec, rule: Rule) -> str:

@@ -1,18 +1,12 @@
 """Predicates by the rules that they answer, and the demand of a rule in words."""
 
-from __future__ import annotations
-
 import math
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.check.predicate import REGISTER, Predicate
+from atc_py.spec import OpSpec, Rule
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.spec import OpSpec, Rule
-
-__all__ = ["filled", "predicate_of", "predicates", "sentence"]
 
 _CHOICES = ("dtypes", "one_of")
 """Arguments of which any element satisfies the rule."""

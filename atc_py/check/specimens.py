@@ -1,17 +1,9 @@
 """Nodes of a model that a trial can compile apart from the rest, grouped by likeness."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator, Sequence
 
 from atc_py.check.alike import likeness
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-    from atc_py.source import SourceModel, SourceNode
-
-__all__ = ["compiled_nodes"]
+from atc_py.source import SourceModel, SourceNode
 
 _OF_SHAPES = frozenset({"Shape", "Size"})
 """Operators of ONNX whose results follow from the shapes of their inputs alone."""

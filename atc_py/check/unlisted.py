@@ -1,21 +1,12 @@
 """Hints for a node whose operator is not on the list."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.check.alternatives import EXPORTED, FUSED, WRITTEN
-from atc_py.spec import ONNX_DOMAINS
+from atc_py.source import OperatorSchema, SchemaHistory
+from atc_py.spec import ONNX_DOMAINS, Library
 from atc_py.text import SEMICOLON, Text, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.source import OperatorSchema, SchemaHistory
-    from atc_py.spec import Library
-
-__all__ = ["NEWEST_LISTED", "hint_for_unlisted"]
 
 NEWEST_LISTED = 13
 """The newest opset of the list; a test holds that. Reading it would load every file."""

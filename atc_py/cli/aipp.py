@@ -1,15 +1,11 @@
 """`atc-py aipp`: what an AIPP configuration does to a picture."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables
 from atc_py.cli.options import AS_JSON, MAX_MEMORY
-
-__all__ = ["aipp"]
 
 
 @click.command()

@@ -1,17 +1,11 @@
 """Options -v and -q: how much a command prints."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from enum import Enum
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Amount", "amount"]
 
 
 class Amount(Enum):

@@ -1,24 +1,16 @@
 """`atc-py atc`: atc's own command line."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
+from atc_py.atc.console import Console
 from atc_py.cli.console import print_diagnostics, print_error, print_line, progress
 from atc_py.cli.streams import StdoutError
 from atc_py.text.language import without_language
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.atc.console import Console
-
-__all__ = ["atc"]
 
 
 class _RawCommand(click.Command):

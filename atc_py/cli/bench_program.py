@@ -1,18 +1,11 @@
 """`python -m atc_py.ais_bench` as a program: streams, signals and bugs are handled as by `atc-py`."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.cli.main import signal_status
 from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from atc_py.cli.streams import guarded_streams
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["main"]
 
 _FAILED = 1
 """Exit status of every failure, as of ais_bench's; a wrong call is 2."""

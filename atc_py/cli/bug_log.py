@@ -1,7 +1,5 @@
 """The log file of an internal error."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys
@@ -10,8 +8,6 @@ import traceback
 
 from atc_py import __version__
 from atc_py.text import Text, os_reason
-
-__all__ = ["write_bug_log"]
 
 
 def write_bug_log(error: Exception) -> str:

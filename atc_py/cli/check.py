@@ -1,33 +1,25 @@
 """`atc-py check`: check models against the operator specifications."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from typing_extensions import Unpack
 
+from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables, progress
+from atc_py.options.choices import PrecisionChoice
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.report.check.document import CheckDocument
+from atc_py.source.outline import ModelOutline
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import same_path
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from typing_extensions import Unpack
-
-    from atc_py.check.findings import CheckReport, Standing
-    from atc_py.options.choices import PrecisionChoice
-    from atc_py.report.check.document import CheckDocument
-    from atc_py.source.outline import ModelOutline
-
-__all__ = ["check"]
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "sarif", "junit", "html", "csv")

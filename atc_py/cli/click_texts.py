@@ -1,7 +1,5 @@
 """click's own texts as texts of atc-py: click asks gettext for each of its templates."""
 
-from __future__ import annotations
-
 import re
 
 import click
@@ -11,8 +9,6 @@ import click.parser
 import click.types
 
 from atc_py.text import Text
-
-__all__ = ["missing_parameter", "one_line", "speak_for_click"]
 
 _WITH_REPR = re.compile(r"\{(\w+)!r\}")
 

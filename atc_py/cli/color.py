@@ -1,18 +1,11 @@
 """Severities in color, on terminals, or as NO_COLOR and FORCE_COLOR say."""
 
-from __future__ import annotations
-
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from typing import TextIO
-
-__all__ = ["colored", "wants_color"]
 
 _HEAD = re.compile(r"^(?:atc-py: )?(?P<level>[\w ]+)\[ATC\d{4}(?: [\w-]+)?\]", re.MULTILINE)
 """The beginning of a finding: `error[ATC2001 file-not-found]`."""

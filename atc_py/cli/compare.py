@@ -1,9 +1,8 @@
 """`atc-py compare`: compare a compiled model with its original, layer by layer."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,20 +15,13 @@ from atc_py.cli.console import (
     progress,
 )
 from atc_py.cli.gear_options import compared_gears
-from atc_py.diag import ExitCode
+from atc_py.diag import Diagnostic, ExitCode
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.gears import Gears
+from atc_py.results.compiled_model import CompiledModel
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag import Diagnostic
-    from atc_py.options.gears import Gears
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = ["compare"]
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")

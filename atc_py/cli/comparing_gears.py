@@ -1,26 +1,18 @@
 """`atc-py compare` with lists of gears: one report with the comparison of each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import click
 
 from atc_py.cli.comparing_options import write_text
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
-from atc_py.diag import ExitCode
+from atc_py.compare.gears import GearComparisons
+from atc_py.diag import Diagnostic, ExitCode
+from atc_py.options.gears import Gears
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from atc_py.compare.gears import GearComparisons
-    from atc_py.diag import Diagnostic
-    from atc_py.options.gears import Gears
-
-__all__ = ["compare_each_gear"]
 
 _FORMATS = ("text", "json", "html")
 _SEARCHING = ("suggest_trials", "suggest_samples", "jobs")

@@ -1,29 +1,15 @@
 """Options of a comparison that `compare` and `report` share, and the file of a suggestion."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from atc_py.cli.option_sets import option_set
 from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.system.path_facts import exists
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = [
-    "AIPP_SETTINGS",
-    "comparing_targets",
-    "report_and_suggestion",
-    "suggestion_line",
-    "what_runs",
-    "write_text",
-]
 
 _FILE = click.Path(path_type=Path)
 

@@ -1,15 +1,11 @@
 """Options that decide what is compiled, which `convert` and `report` share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
 from atc_py.cli.option_sets import option_set
 from atc_py.options.input_format import InputFormat
-
-__all__ = ["INPUT_FORMAT", "OUT_NODES", "VERIFY", "memory_choices", "pass_choices"]
 
 INPUT_FORMAT = click.option(
     "--input-format", "--input_format", type=click.Choice([each.value for each in InputFormat]),

@@ -1,13 +1,9 @@
 """`atc-py completion`: the script that completes commands and options in a shell."""
 
-from __future__ import annotations
-
 import click
 
 from atc_py.cli.console import print_line
 from atc_py.text import Text
-
-__all__ = ["completion"]
 
 _VARIABLE = "_ATC_PY_COMPLETE"
 """The variable by which the script asks for completions; click derives it from the name."""

@@ -1,25 +1,17 @@
 """`atc-py config`: which defaults hold, and from where."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from atc_py.cli.config_file import UNCONFIGURED, configured, find_config, option_key
+from atc_py.cli.config_file import UNCONFIGURED, Config, configured, find_config, option_key
 from atc_py.cli.console import print_json, print_line, print_tables
 from atc_py.cli.options import AS_JSON
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from atc_py.cli.config_file import Config
-
-__all__ = ["config"]
 
 
 class _Setting(NamedTuple):

@@ -5,10 +5,10 @@ folder upward. Each table is named after a command and holds values for its opti
 and environment variables come before it.
 """
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
@@ -16,12 +16,6 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_CONFIG
 from atc_py.diag.suggestions import nearest
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-__all__ = ["UNCONFIGURED", "Config", "configured", "find_config", "option_key"]
 
 _OWN, _SHARED = "atc-py.toml", "pyproject.toml"
 _TABLE = "atc-py"

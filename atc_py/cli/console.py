@@ -1,42 +1,20 @@
 """Printing: rich tables on a terminal, plain lines elsewhere, JSON if requested."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import click
 
 from atc_py.cli.color import colored
-from atc_py.diag import ExitCode
-from atc_py.report.tables import plain_lines
+from atc_py.diag import Diagnostic, ExitCode
+from atc_py.report.tables import Table, plain_lines
 from atc_py.system.json_text import escaped, finite
 from atc_py.text import Text
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from atc_py.diag import Diagnostic
-    from atc_py.report.tables import Table
-
-__all__ = [
-    "print_blocks",
-    "print_bytes",
-    "print_diagnostics",
-    "print_error",
-    "print_json",
-    "print_line",
-    "print_tables",
-    "progress",
-    "show_help_of_bare_group",
-    "silenced",
-]
-
 
 PACE = 5.0
 """Seconds between two lines of progress where there is no terminal."""

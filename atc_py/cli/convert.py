@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from typing_extensions import Unpack
 
 from atc_py.cli import compiling_options, options
 from atc_py.cli.amount import Amount, amount
@@ -24,13 +25,10 @@ from atc_py.system.one_thread import import_numpy
 from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from atc_py.options.choices import ConvertChoice
     from atc_py.passes.base import Pass
     from atc_py.results.conversion import Conversion
 
-__all__ = ["convert"]
 
 _FOLDER = click.Path()
 

@@ -1,23 +1,14 @@
 """Tables on a terminal, drawn by rich; of those that are too wide each row takes several lines."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from atc_py.report.tables import narrowed
+from atc_py.report.tables import Table, narrowed
 from atc_py.report.wrapping import columns, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.report.tables import Table
-
-__all__ = ["draw_table"]
 
 _BETWEEN = 3
 """Blanks beside each column of a table as rich draws it: two within, and one between them."""

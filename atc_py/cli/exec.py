@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from typing_extensions import Unpack
 
 from atc_py.cli import options
 from atc_py.cli.console import print_error, print_tables
@@ -15,15 +17,10 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from typing_extensions import Unpack
-
     from atc_py.exec.launch import Notice
     from atc_py.options.choices import ConvertChoice
     from atc_py.results.program_run import ProgramRun
 
-__all__ = ["program"]
 
 _SUFFIXES = (".json", ".html")
 

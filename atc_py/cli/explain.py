@@ -1,14 +1,10 @@
 """`atc-py explain`: the page of a diagnostic code."""
 
-from __future__ import annotations
-
 import click
 
 from atc_py.cli.console import print_json, print_line
 from atc_py.cli.options import AS_JSON
 from atc_py.text import Text
-
-__all__ = ["explain"]
 
 
 @click.command()

@@ -1,24 +1,16 @@
 """`atc-py export`: write a compiled graph as an ONNX model that computes what the device computes."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from typing_extensions import Unpack
 
 from atc_py.cli import options
 from atc_py.cli.console import print_json, print_tables, progress
 from atc_py.cli.gear_options import gear_choice
+from atc_py.options.choices import PrecisionChoice
 from atc_py.options.compile_options import PrecisionMode
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from atc_py.options.choices import PrecisionChoice
-    from atc_py.options.gear_choice import GearChoice
-
-__all__ = ["export"]
+from atc_py.options.gear_choice import GearChoice
 
 
 @click.command()

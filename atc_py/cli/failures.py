@@ -1,26 +1,17 @@
 """What a command that failed prints: coded diagnostics, never tracebacks."""
 
-from __future__ import annotations
-
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
 from atc_py.cli.console import print_diagnostics
 from atc_py.cli.streams import StdoutError
-from atc_py.diag import AtcError, ExitCode
+from atc_py.diag import AtcError, Diagnostic, ExitCode
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL
 from atc_py.system.exhaustion import exhausted
 from atc_py.text import Text, os_reason, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.diag import Diagnostic
-
-__all__ = ["failure_status"]
 
 
 def failure_status(error: Exception, *, as_json: bool, command: str = "COMMAND") -> int:

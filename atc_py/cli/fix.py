@@ -1,11 +1,9 @@
 """`atc-py fix`: write a refused model in a form that the list takes."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from typing_extensions import Unpack
 
 from atc_py.cli import options
 from atc_py.cli.console import (
@@ -14,18 +12,12 @@ from atc_py.cli.console import (
     print_line,
     print_tables,
 )
+from atc_py.options.choices import FixChoice
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.results.fixing import Fixing
 from atc_py.system.json_text import finite
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from atc_py.options.choices import FixChoice
-    from atc_py.results.fixing import Fixing
-
-__all__ = ["fix"]
 
 _FORMATS = ("text", "json", "html")
 

@@ -1,20 +1,13 @@
 """Options about gears that several commands share: lists to compile, and one to look at."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from atc_py.cli.option_sets import option_set
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-
-__all__ = ["compared_gears", "gear_choice", "gear_lists", "reported_gears"]
 
 gear_lists = option_set(
     click.option(

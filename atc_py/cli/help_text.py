@@ -3,20 +3,13 @@
 Help has click's own layout, with lines cut by columns in Chinese.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import click
 
 from atc_py.text import COLON, LANGUAGES, SEMICOLON, Text
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["SpokenContext", "SpokenGroup"]
 
 _EXTRAS = re.compile(r"(?P<help>.*?)(?:  |^)\[(?P<extras>[^\[\]]*)\]", re.DOTALL)
 """What click appends to an option's help: `[default: sim]`."""

@@ -1,21 +1,14 @@
 """`atc-py info`: show the content of an offline model, or of an ONNX file."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from atc_py.cli.console import print_json, print_tables
 from atc_py.cli.gear_options import gear_choice
 from atc_py.cli.options import AS_JSON
+from atc_py.options.gear_choice import GearChoice
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.options.gear_choice import GearChoice
-
-__all__ = ["info"]
 
 
 @click.command()

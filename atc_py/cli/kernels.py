@@ -1,9 +1,7 @@
 """`atc-py kernels`: list a model's kernels, write them, and compare them with the simulator."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,13 +9,9 @@ from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, print_tables, progress
 from atc_py.cli.gear_options import gear_choice
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.gear_choice import GearChoice
+from atc_py.package.reader import OfflineModel
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.options.gear_choice import GearChoice
-    from atc_py.package.reader import OfflineModel
-
-__all__ = ["kernels"]
 
 
 @click.command()

@@ -1,13 +1,9 @@
 """Options for the language and the amount of text, which commands get when they are called."""
 
-from __future__ import annotations
-
 import click
 
 from atc_py.text import LANGUAGES
 from atc_py.text.language import language, speak
-
-__all__ = ["LANG", "quieting", "speaking"]
 
 
 def _speak(context: click.Context, _option: click.Parameter, chosen: str | None) -> str | None:

@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import sys
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +21,7 @@ from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language, speak, spoken, wanted_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from click.shell_completion import CompletionItem
-
-__all__ = ["cli", "main", "signal_status"]
 
 
 _SUMMARIES = {

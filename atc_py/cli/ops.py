@@ -1,9 +1,8 @@
 """`atc-py ops`: the operator specifications."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -11,12 +10,6 @@ from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, show_help_of_bare_group
 from atc_py.cli.help_text import SpokenGroup
 from atc_py.diag import AtcError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-__all__ = ["ops"]
 
 _TWO = 2
 

@@ -1,15 +1,8 @@
 """Options that commands take together."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from click.decorators import FC
-
-__all__ = ["option_set"]
+from click.decorators import FC
 
 
 def option_set(*options: Callable[[FC], FC]) -> Callable[[FC], FC]:

@@ -3,15 +3,15 @@
 More than 400 lines: each entry is short, and a reader looks for all of them in one place.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from click.decorators import FC
 
-from atc_py.cli.language_options import LANG
+from atc_py.cli.language_options import LANG as LANG
 from atc_py.cli.option_sets import option_set
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.bound_values import bound_values, value_ranges
@@ -26,34 +26,6 @@ from atc_py.options.compile_options import (
     Semantics,
 )
 from atc_py.text import Text, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from click.decorators import FC
-
-__all__ = [
-    "AS_JSON",
-    "CALIBRATE",
-    "FACTORS",
-    "INPUT_SHAPE",
-    "LANG",
-    "LIST",
-    "MAX_MEMORY",
-    "OP_SPECS",
-    "QUANT_BIAS",
-    "REPORT_AS_JSON",
-    "SOC",
-    "STRICT_LIST",
-    "TEMPLATES",
-    "fix_rules",
-    "precision_controls",
-    "precision_mode",
-    "refuse_compiling",
-    "report_format",
-    "report_option",
-    "rule_choice",
-]
 
 SOC = click.option(
     "--soc", "--soc-version", "--soc_version", default="sim", help="SoC to compile for."

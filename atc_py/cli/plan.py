@@ -1,22 +1,16 @@
 """`atc-py plan`: the cheapest dtypes of a model's nodes that reach a target."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
 from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
+from atc_py.diag import Diagnostic
+from atc_py.results.plan import DtypePlan
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.diag import Diagnostic
-    from atc_py.results.plan import DtypePlan
-
-__all__ = ["plan"]
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "html")

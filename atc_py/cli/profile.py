@@ -1,29 +1,22 @@
 """`atc-py profile`: estimate the cost of a model on the SoCs that it could run on."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
 from atc_py.cli.gear_options import gear_choice
+from atc_py.cost.calibration import Calibration
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.gear_choice import GearChoice
+from atc_py.results.compiled_model import CompiledModel
+from atc_py.results.profile import Profile
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.cost.calibration import Calibration
-    from atc_py.options.gear_choice import GearChoice
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.results.profile import Profile
-
-__all__ = ["profile"]
 
 _FILE = click.Path(path_type=Path)
 # Written out because the defining modules take long to import; a test compares them.

@@ -1,22 +1,15 @@
 """Progress of long work: a line on standard error, on terminals alone."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from atc_py.text import Text
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-__all__ = ["Progress", "shown_progress"]
 
 PATIENCE = 2.0
 """Seconds of work after which progress shows; what is shorter needs none."""

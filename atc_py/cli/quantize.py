@@ -1,24 +1,17 @@
 """`atc-py quantize`: quantize a float ONNX model, or write a quantized one in another form."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS, STRICT_LIST, fix_rules
 from atc_py.cli.quantize_options import CALIBRATING, SAMPLES, calibration_options
+from atc_py.results.float_quantization import FloatQuantization
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.results.float_quantization import FloatQuantization
-
-__all__ = ["quantize"]
 
 _SKIP_HELP = (
     "Layer that stays in floats, or OpType::T for all layers of an operator; with --fix, the rule "

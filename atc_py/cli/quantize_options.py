@@ -1,14 +1,10 @@
 """Options of `quantize` for float models."""
 
-from __future__ import annotations
-
 import click
 
 from atc_py.cli.option_sets import option_set
 from atc_py.cli.options import INPUT_SHAPE
 from atc_py.cli.sample_option import JOBS, MOST_RANDOM
-
-__all__ = ["CALIBRATING", "SAMPLES", "calibration_options"]
 
 SAMPLES = ("data", "random", "record")
 """Parameters that say that the model is a float model."""

@@ -1,28 +1,21 @@
 """`atc-py report`: one page that shows a whole model."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from atc_py.cli import comparing_options, compiling_options, options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
 from atc_py.cli.gear_options import reported_gears
+from atc_py.cost.calibration import Calibration
+from atc_py.cost.estimate import Fit
+from atc_py.diag import Diagnostic
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.results.overview import Overview
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.cost.calibration import Calibration
-    from atc_py.cost.estimate import Fit
-    from atc_py.diag import Diagnostic
-    from atc_py.results.overview import Overview
-
-__all__ = ["report"]
 
 _FILE = click.Path(path_type=Path)
 _RUNNING = (

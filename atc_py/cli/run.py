@@ -1,27 +1,19 @@
 """`atc-py run`: execute an offline model on a device."""
 
-from __future__ import annotations
-
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.gear_options import gear_choice
 from atc_py.cli.options import AS_JSON, MAX_MEMORY
+from atc_py.options.gear_choice import GearChoice
+from atc_py.running.model import Model
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from atc_py.options.gear_choice import GearChoice
-    from atc_py.running.model import Model
-
-__all__ = ["run"]
 
 _STORAGE = ("logical", "exact")
 

@@ -1,15 +1,11 @@
 """The option `--samples`: a number of random samples, or files with samples."""
 
-from __future__ import annotations
-
 import re
 
 import click
 
 from atc_py.report.escape import clipped
 from atc_py.text import Text
-
-__all__ = ["JOBS", "MOST_RANDOM", "SAMPLES", "TRIAL_JOBS", "number_of_samples"]
 
 MOST_RANDOM = 1_000_000
 """The most random samples; more are a slip."""

@@ -1,19 +1,12 @@
 """Signals that end the command, raised as exceptions so that unfinished output is removed."""
 
-from __future__ import annotations
-
 import signal
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from atc_py.system.signal_guard import put_off
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
-
-__all__ = ["SignalledError", "signals_as_exceptions"]
 
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 

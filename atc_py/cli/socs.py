@@ -1,13 +1,9 @@
 """`atc-py socs`: the SoCs that `--soc` takes."""
 
-from __future__ import annotations
-
 import click
 
 from atc_py.cli.console import print_json, print_tables
 from atc_py.cli.options import AS_JSON
-
-__all__ = ["socs"]
 
 
 @click.command()

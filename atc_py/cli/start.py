@@ -1,14 +1,10 @@
 """Start of the `atc-py` command, before any large import."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os
 import signal
 import sys
-
-__all__ = ["main"]
 
 _NEW_OBJECTS = 200_000
 """Objects that are made before Python looks for cycles among them; its own choice is 700.

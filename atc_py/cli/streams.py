@@ -6,15 +6,12 @@ import io
 import os
 import select
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from _typeshed import ReadableBuffer
-
-__all__ = ["StdoutError", "guarded_streams"]
 
 
 class StdoutError(OSError):

@@ -1,10 +1,9 @@
 """`atc-py sweep`: many models for many SoCs, precision modes and operator lists, as one table."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,19 +18,13 @@ from atc_py.cli.console import (
 from atc_py.cli.sample_option import JOBS, number_of_samples
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import DEFAULT_LIST, LIST_VARIABLE, PrecisionMode
+from atc_py.results.sweep import SweepRow
+from atc_py.sweep.inputs import SweepOptions
+from atc_py.sweep.run import SweepRun
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import exists
 from atc_py.text import COLON, COMMA, Text, plural
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.results.sweep import SweepRow
-    from atc_py.sweep.inputs import SweepOptions
-    from atc_py.sweep.run import SweepRun
-
-__all__ = ["sweep"]
 
 _MOST_FAILED = 20
 """Failed rows that are named on standard error; the table has all of them."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import click
 
-    from atc_py.diag import AtcError
-
-__all__ = ["no_such_command", "unknown_option", "unknown_option_hint"]
 
 _LIKENESS = 0.75
 """Likeness from which a name is worth a suggestion; `framework` is 0.5 like `max-memory`."""

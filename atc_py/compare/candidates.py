@@ -6,33 +6,15 @@ operator T. Nodes that compilation inserted (casts, changes of format) have no l
 a cast is put down to the nodes that read it, because keeping those takes the cast away.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.package.stored_types import TRANS_DATA
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from atc_py.package.schema import OmModel, OmNode
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = [
-    "ITS_OWN_DTYPES",
-    "NARROW",
-    "TYPE_LINE",
-    "Candidate",
-    "find_candidates",
-    "has_float32_kernel",
-    "line_of",
-    "ranked_lines",
-    "stay_narrow",
-]
 
 TYPE_LINE = "OpType::"
 NARROW = frozenset({DType.FLOAT16.value, DType.BFLOAT16.value})

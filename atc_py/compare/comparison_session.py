@@ -1,25 +1,33 @@
 """A compiled model, its original and the samples that both are fed: comparisons and trials of it."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
+from atc_py.compare.compilation import Compilation
 from atc_py.compare.fitting_samples import FittingSamples
 from atc_py.compare.input_roles import input_roles
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.original import open_original
 from atc_py.compare.output_recording import TrialSamples
-from atc_py.compare.own_errors import ExactValues, find_suspects, own_errors_of, with_own_errors
-from atc_py.compare.paired_run import Pair
+from atc_py.compare.own_errors import (
+    ExactValues,
+    Suspect,
+    find_suspects,
+    own_errors_of,
+    with_own_errors,
+)
+from atc_py.compare.paired_run import Feeds, Original, Pair
 from atc_py.compare.recording import HELD_BYTES, Recording
-from atc_py.compare.reference import ReferenceRun
+from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.sample_source import DrawnSamples, SampleInputs, given_source
 from atc_py.compare.suggest import search
 from atc_py.compare.targets import reaches
@@ -27,36 +35,20 @@ from atc_py.compare.trials import Trial, Trials
 from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
 from atc_py.options.compile_options import AUTO
+from atc_py.package.reader import OfflineModel
 from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.layer import OwnError
+from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.results.picture_inputs import AIPP
 from atc_py.running.feeds import odd_feeds, read_feeds
 from atc_py.running.model import ports_of
-from atc_py.running.samples import evenly
+from atc_py.running.samples import Samples, evenly
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+Array = npt.NDArray[np.generic]
+PathText = str | os.PathLike[str]
+GivenChoice = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
 
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.compare.compilation import Compilation
-    from atc_py.compare.own_errors import Suspect
-    from atc_py.compare.paired_run import Feeds, Original
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.package.reader import OfflineModel
-    from atc_py.results.layer import OwnError
-    from atc_py.results.layer_comparison import LayerComparison, Suggestion
-    from atc_py.running.samples import Samples
-
-    Array = npt.NDArray[np.generic]
-    PathText = str | os.PathLike[str]
-    GivenChoice = (
-        int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
-    )
-
-__all__ = ["ComparisonSession"]
 
 _ROUNDS = 3
 """Rounds in which errors of the original's own are searched; one may hide another."""

@@ -1,20 +1,12 @@
 """Options of a compilation that is made again and again, with other nodes kept in float32 each time."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from atc_py.options.choices import ConvertChoice
 from atc_py.pipeline.convert import convert
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping, Sequence
-
-    from atc_py.options.choices import ConvertChoice
-
-__all__ = ["Compilation", "Lines"]
 
 Lines = tuple[tuple[str, ...], tuple[str, ...]]
 """Lines of a --keep-dtype and of a --customize-dtypes file."""

@@ -1,20 +1,13 @@
 """The memory that an engine takes for a piece of a model, counted before it starts."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterable, Mapping
 from math import prod
-from typing import TYPE_CHECKING
 
 import onnx
 
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.system.memory_limit import require_memory
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-__all__ = ["require_engine_memory"]
 
 _SCRATCH = 4
 """Copies of what a node reads and writes that its kernel may hold at a time."""

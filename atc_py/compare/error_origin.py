@@ -12,24 +12,16 @@ Comparing ratios costs nothing; running each kernel again on exact inputs would 
 overflow, underflow and cancellation, at the price of a second run.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from atc_py.results.layer import INTRODUCED_FACTOR, NOISE, ErrorOrigin, Layer
+from atc_py.compare.matching import Matching, SourceLike
+from atc_py.package.schema import OmModel, OmNode
+from atc_py.results.cann_nodes import CannNode, CannSemantics
+from atc_py.results.judgment import QuantizedGrid
+from atc_py.results.layer import INTRODUCED_FACTOR, NOISE, ErrorOrigin, Figures, Layer
 from atc_py.target import Unit, find_operator
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.compare.matching import Matching, SourceLike
-    from atc_py.package.schema import OmModel, OmNode
-    from atc_py.results.cann_nodes import CannNode, CannSemantics
-    from atc_py.results.judgment import QuantizedGrid
-    from atc_py.results.layer import Figures
-
-__all__ = ["trace_origins"]
 
 _MEANS = frozenset({"ReduceMean", "ReduceMeanD"})
 _SUMS = frozenset({"ReduceSum", "ReduceSumD"})

@@ -1,23 +1,16 @@
 """Operators that replace those of onnx's evaluator where it departs from their definitions."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops import op_grid_sample
 
 from atc_py.frontend.folding.evaluator_faults import SINCE
 from atc_py.tensor.shapes import normalize_axis
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["GridSample", "own_operators"]
 
 _LEAST = 1e-9
 """Number that MeanVarianceNormalization adds to deviations."""

@@ -1,30 +1,21 @@
 """What was finally written for each node: the part of the fixed model between what the node reads and makes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.compare.node_group import group_of
+from atc_py.compare.reference import ReferenceRun
 from atc_py.compare.region_data import OWN_RUN, DataSet
-from atc_py.compare.region_proof import RegionTest, run_drawn
+from atc_py.compare.region_proof import RegionProof, RegionTest, run_drawn
 from atc_py.compare.rounded_values import is_float
+from atc_py.compare.streamed_model import StreamedModel
 from atc_py.compare.twin_values import TwinValues
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.reference import ReferenceRun
-    from atc_py.compare.region_proof import RegionProof
-    from atc_py.compare.streamed_model import StreamedModel
-    from atc_py.fix.fixed import Applied
-    from atc_py.fix.tidy.tidying import Twin
-    from atc_py.frontend.folding.graph import WorkNode
-
-__all__ = ["FinalRegion", "FinalRegions"]
+from atc_py.fix.fixed import Applied
+from atc_py.fix.tidy.tidying import Twin
+from atc_py.frontend.folding.graph import WorkNode
 
 _NARROW = 2
 """Bytes of a 16-bit float."""

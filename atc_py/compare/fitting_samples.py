@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.compare.sample_source import (
@@ -11,27 +13,21 @@ from atc_py.compare.sample_source import (
     sample_arrays,
     sample_paths,
 )
-from atc_py.diag import AtcError, Sink
+from atc_py.diag import AtcError, Diagnostic, Sink
 from atc_py.diag.codes import NO_SAMPLES
+from atc_py.options.gears import Gears
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.results.picture_inputs import picture_inputs
+from atc_py.running.model import Port
 from atc_py.running.sample_files import FileSamples
-from atc_py.running.samples import has_rows
+from atc_py.running.samples import ArraySamples, Samples, has_rows
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from atc_py.compare.sample_source import Feeds, GivenFiles, SampleInputs
-    from atc_py.diag import Diagnostic
-    from atc_py.options.gears import Gears
-    from atc_py.running.model import Port
-    from atc_py.running.samples import ArraySamples, Samples
 
-__all__ = ["FittingSamples", "NoFittingSampleError"]
 
 _NAMED = 5
 """Samples that a message names."""

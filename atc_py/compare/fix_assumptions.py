@@ -1,19 +1,11 @@
 """Assumptions of rewrites: what the user said of inputs, where it reaches a node, and the rules' conditions."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from atc_py.fix.fixed import Applied, Fixed
+from atc_py.options.fix_rules import FixRules
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.fix.fixed import Applied, Fixed
-    from atc_py.options.fix_rules import FixRules
-
-__all__ = ["Assumptions"]
 
 
 class Assumptions:

@@ -1,28 +1,19 @@
 """The changes between a file's graph and its fixed form, node by node."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 import onnx
 from onnx import AttributeProto, helper
 
+from atc_py.fix.fixed import Applied, Fixed
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.ir import ConstData
 from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChange
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from atc_py.fix.fixed import Applied, Fixed
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.ir import ConstData
-    from atc_py.source import SourceNode, SourceTensor
-
-__all__ = ["graph_changes"]
+from atc_py.source import SourceNode, SourceTensor
 
 _SMALL = 4
 """Elements of a constant up to which its data is shown."""

@@ -1,28 +1,20 @@
 """Data on which a model and its fixed form run: bound values, the user's files, random data."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.compare.proof import ModelFeeds
 from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.options.fix_options import FixOptions
 from atc_py.running.feeds import read_feeds
 from atc_py.running.model import Port
+from atc_py.source import SourceModel
 from atc_py.system.path_facts import is_folder
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from atc_py.options.fix_options import FixOptions
-    from atc_py.source import SourceModel
-
-__all__ = ["model_feeds"]
 
 _FORMS = frozenset({".bin", ".npy", ".npz", ".pb"})
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from atc_py.check.findings import Standing
+from atc_py.check.findings import ModelCheck, Standing
 from atc_py.compare.fix_diff import graph_changes
 from atc_py.compare.fix_feeds import model_feeds
 from atc_py.compare.fix_record import (
@@ -20,49 +21,38 @@ from atc_py.compare.fix_record import (
 )
 from atc_py.compare.node_group import constant_bytes
 from atc_py.compare.original import runnable_file
-from atc_py.compare.proof import prove
+from atc_py.compare.proof import FixProof, prove
 from atc_py.compare.rewrite_groups import rewrite_groups
 from atc_py.compare.streamed_model import StreamedModel
-from atc_py.compare.target_proof import prove_on_target
-from atc_py.diag import AtcError
+from atc_py.compare.target_proof import OnTarget, prove_on_target
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import MEMORY_LIMIT, REFERENCE_FAILED
 from atc_py.fix.deciding_inputs import deciding_values
 from atc_py.fix.engine import Fixer
+from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.listed_opset import state_at_listed_opset
 from atc_py.fix.original_layers import with_original_layers
 from atc_py.fix.restate import changed_operators
 from atc_py.fix.start import Start
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.read import read_model
-from atc_py.frontend.rewriting.onnx_writer import write_onnx
+from atc_py.frontend.rewriting.onnx_writer import Written, write_onnx
 from atc_py.frontend.rewriting.qdq.convention import MARK
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.options.compile_options import CheckOptions
+from atc_py.options.fix_options import FixOptions
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.check import judged
-from atc_py.results.fixing import Fixing
-from atc_py.spec import specifications
+from atc_py.results.fixing import Difference, Fixing, Left
+from atc_py.spec import Library, specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.memory_limit import RAISE_IT
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.check.findings import ModelCheck
-    from atc_py.compare.proof import FixProof
-    from atc_py.compare.target_proof import OnTarget
-    from atc_py.diag import Diagnostic
-    from atc_py.fix.fixed import Applied, Fixed
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.frontend.rewriting.onnx_writer import Written
-    from atc_py.options.compile_options import CheckOptions
-    from atc_py.options.fix_options import FixOptions
     from atc_py.pipeline.check import LoneCheck
-    from atc_py.results.fixing import Difference, Left
-    from atc_py.spec import Library
-
-__all__ = ["fix_file"]
 
 
 _LESS_PROOF = Text("{raise_it}; --seeds 0 fixes it without a proof", raise_it=RAISE_IT)

@@ -1,45 +1,28 @@
 """The record of a fixed model: each rewritten node with its rules, assumptions and proof."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as with_changes
 from math import isfinite
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from atc_py.check.findings import Standing
+import onnx
+
+from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.compare.fix_assumptions import Assumptions
-from atc_py.diag import AtcError, Place
+from atc_py.compare.proof import FixProof
+from atc_py.compare.region_proof import Disagreement, RegionProof
+from atc_py.compare.result_gap import ResultGap
+from atc_py.compare.target_proof import OnTarget
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import DEVIATES_ON_CANN, FIX_DIFFERS, REFUSED_BY_PARSER
+from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.rule import Exactness
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.options.fix_options import FixOptions
+from atc_py.options.fix_rules import FixRules
 from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    import onnx
-
-    from atc_py.check.findings import Finding, ModelCheck
-    from atc_py.compare.proof import FixProof
-    from atc_py.compare.region_proof import Disagreement, RegionProof
-    from atc_py.compare.result_gap import ResultGap
-    from atc_py.compare.target_proof import OnTarget
-    from atc_py.diag import Diagnostic
-    from atc_py.fix.fixed import Applied, Fixed
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.options.fix_options import FixOptions
-    from atc_py.options.fix_rules import FixRules
-
-__all__ = [
-    "difference_of",
-    "errors_left",
-    "left_findings",
-    "placed_in",
-    "refuse_differences",
-    "rewrites_of",
-]
 
 _OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
 """Findings that only rules for CANN remove."""

@@ -4,24 +4,17 @@ onnx's evaluator runs them, with all floats as float64. It takes long for some o
 limits, beyond which there is no such run.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 
 from atc_py.compare.node_order import producers_first, read_by
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["ExactNodes", "exact_nodes"]
 
 _ELEMENTS = 1 << 23
 """Most elements that the nodes read and make together."""

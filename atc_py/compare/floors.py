@@ -11,19 +11,11 @@ Kernels on both sides compute 16-bit floats in float32, so u is that of float32 
 What moves, selects or casts such results keeps their floor.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping
 
-from typing import TYPE_CHECKING
-
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from atc_py.package.schema import OmModel, OmNode
-
-__all__ = ["ROUNDINGS", "dtype_floor", "floors_of"]
 
 ROUNDINGS = 4
 """Roundings of terms of the limit's size that a kernel may leave in a result."""

@@ -1,33 +1,18 @@
 """`compare_gears`: the comparison of a model with its original for each of several gears."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from atc_py.compare.comparison_session import GivenChoice
 from atc_py.compare.fitting_samples import FittingSamples, NoFittingSampleError
 from atc_py.compare.model import compare_model
-from atc_py.diag import AtcError, ExitCode
+from atc_py.diag import AtcError, Diagnostic, ExitCode
 from atc_py.diag.codes import BAD_SAMPLE, NO_SAMPLES
-from atc_py.options.gears import format_gear
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Sequence
-
-    from atc_py.compare.comparison_session import GivenChoice
-    from atc_py.diag import Diagnostic
-    from atc_py.options.gears import Gears
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = [
-    "ComparedGear",
-    "GearComparisons",
-    "compare_gears",
-    "fitting_samples",
-    "refuse_if_none_fits",
-]
+from atc_py.options.gears import Gears, format_gear
+from atc_py.results.compiled_model import CompiledModel
+from atc_py.results.layer_comparison import LayerComparison
 
 
 @dataclass(frozen=True, slots=True)

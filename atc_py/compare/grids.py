@@ -6,25 +6,17 @@ floats on that grid, and so is what moves, selects or casts such floats. A diffe
 such layers is a number of steps: codes that the two sides rounded to different neighbors.
 """
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
 
-from typing import TYPE_CHECKING
+import numpy as np
+import numpy.typing as npt
 
+from atc_py.compare.reference import ReferenceModel
 from atc_py.frontend.rewriting.qdq.opening import result_scale_at
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.results.judgment import QuantizedGrid
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.package.schema import OmModel, OmNode
-
-__all__ = ["UNSIGNED_SHIFT", "grids_of"]
 
 UNSIGNED_SHIFT = 128
 """The device holds codes in int8; those of a uint8 file are less this much there."""

@@ -5,20 +5,13 @@ each leaves a few thousand of its values, the same places of both sides, chosen 
 fixed seed.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.results.histogram import MagnitudeHistogram
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["VALUES", "Sampled"]
+from atc_py.tensor.dtypes import DType
 
 VALUES = 4096
 """Values that a layer leaves of each run; it leaves all where it has no more."""

@@ -1,24 +1,15 @@
 """Roles of the inputs of an ONNX model, inferred from their readers."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 
 from atc_py.compare.node_order import nodes_within
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.running.model import Port
-
-__all__ = ["Role", "input_roles"]
+from atc_py.compare.reference import ReferenceModel
+from atc_py.running.model import Port
 
 _THROUGH = frozenset(
     {"Cast", "Expand", "Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Tile"}

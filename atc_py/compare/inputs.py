@@ -1,26 +1,17 @@
 """Random data that fit the roles of a model's inputs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.compare.input_roles import Role
 from atc_py.running.feeds import random_array, require_feeds
+from atc_py.running.model import Port
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.running.model import Port
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = ["fitting_feeds"]
+Array = npt.NDArray[np.generic]
 
 
 def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -> dict[str, Array]:

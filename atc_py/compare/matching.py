@@ -6,22 +6,15 @@ node's value, if it is one. TransData, and a Cast between dtypes of one kind, pa
 they read. All other results are intermediate steps, which the original does not have.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from atc_py.package.schema import OmModel, OmNode, OmOrigin
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.results.layer_comparison import Alone
 from atc_py.results.picture_inputs import AIPP
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from atc_py.package.schema import OmModel, OmNode, OmOrigin
-
-__all__ = ["Matching", "SourceLike", "match"]
 
 _THROUGH = frozenset({"Cast", TRANS_DATA})
 """Operators that were inserted to pass on a value in another form."""

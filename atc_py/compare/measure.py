@@ -13,20 +13,15 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.results.judgment import ErrorsBeyondFloor
 from atc_py.results.layer import Figures, Lost
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.sameness import same_elements
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["Measure", "dtype_limit"]
 
 _BLOCK = 32 * 1024
 """Elements at a time: the copies stay in the cache."""

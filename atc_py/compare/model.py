@@ -1,11 +1,15 @@
 """`compare_model`: compile a model and compare every layer with the original."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from atc_py.compare.comparison_session import ComparisonSession
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Unpack
+
+from atc_py.compare.comparison_session import ComparisonSession, GivenChoice
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
@@ -19,31 +23,18 @@ from atc_py.options.choices import (
 )
 from atc_py.options.compare_choices import COMPILING, CompareChoice
 from atc_py.options.ranges import refuse_ranges
-from atc_py.package.reader import open_model
-from atc_py.results.compiled_model import compiled_model
+from atc_py.package.reader import OfflineModel, open_model
+from atc_py.results.compiled_model import CompiledModel, compiled_model
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.system.input_files import guarded_run
 from atc_py.system.memory_limit import require_own_memory
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+Array = npt.NDArray[np.generic]
+PathText = str | os.PathLike[str]
+ShapesText = str | Mapping[str, Sequence[int]]
 
-    import numpy as np
-    import numpy.typing as npt
-    from typing_extensions import Unpack
-
-    from atc_py.compare.comparison_session import GivenChoice
-    from atc_py.package.reader import OfflineModel
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.results.layer_comparison import LayerComparison
-
-    Array = npt.NDArray[np.generic]
-    PathText = str | os.PathLike[str]
-    ShapesText = str | Mapping[str, Sequence[int]]
-
-__all__ = ["TRIALS", "compare_model", "open_compiled"]
 
 _RUNTIME = 1 << 30
 """Bytes of addresses that onnxruntime takes; with less it may end the process."""

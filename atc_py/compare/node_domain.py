@@ -1,19 +1,12 @@
 """The domain of a node: elements for which ONNX says what its result is."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.node_group import NodeGroup
-
-__all__ = ["defined_elements"]
+from atc_py.compare.node_group import NodeGroup
 
 _TERMS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "ReduceL1": np.abs,

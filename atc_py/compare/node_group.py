@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from atc_py.compare.float64_nodes import ExactNodes
 from atc_py.compare.node_order import nodes_within, read_by
-from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
+from atc_py.compare.reference_engines import (
+    ReferenceEngine,
+    start_onnx_reference,
+    start_onnxruntime,
+)
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.frontend.reading.tensors import TensorReader
 from atc_py.frontend.rewriting.proto_parts import whole_node
-from atc_py.ir import DenseConst
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.reference_engines import ReferenceEngine
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.ir import ConstData
-
-__all__ = ["FED_BYTES", "NodeGroup", "NotRunError", "constant_bytes", "group_of", "one_line"]
+from atc_py.ir import ConstData, DenseConst
 
 FED_BYTES = 1 << 20
 """Size from which constants are fed: a model that holds them would be copied several times."""

@@ -1,15 +1,8 @@
 """Names that the nodes of an ONNX file read, the nodes within them, and an order in which they can run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import onnx
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-__all__ = ["nodes_within", "producers_first", "read_by"]
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 

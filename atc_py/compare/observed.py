@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.backend import LoadedModel
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
+Arrays = Mapping[str, NDArray[Any]]
+
+Observe = Callable[[int, NDArray[Any]], None]
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.backend import LoadedModel
     from atc_py.device.ort.backend import OrtModel
 
-    Arrays = Mapping[str, NDArray[Any]]
-    Observe = Callable[[int, NDArray[Any]], None]
-
-__all__ = ["DEVICES", "ObservedDevice", "observed_device"]
 
 DEVICES = ("sim", "ort")
 """Devices that show every result; the first one by default."""

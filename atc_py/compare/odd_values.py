@@ -1,13 +1,6 @@
 """Values beyond numbers on which exact forms are compared, by operator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-__all__ = ["odd_values"]
+from collections.abc import Collection, Mapping, Sequence
 
 _POOLS = frozenset({"GlobalMaxPool", "MaxPool", "MaxRoiPool"})
 """Operators that get no infinities: kernels of onnxruntime begin at the lowest number or below it."""

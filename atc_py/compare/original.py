@@ -5,26 +5,17 @@ in QuantizeLinear and DequantizeLinear, as `quantize --format qdq` writes it: th
 have one name, but for int32 sums, which that form has not.
 """
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
-from atc_py.compare.reference import open_reference
+from atc_py.compare.reference import ReferenceModel, open_reference
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.compile_options import AUTO
 from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-
-__all__ = ["open_original", "runnable_file"]
 
 _FORM = "qdq"
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from atc_py.compare.reference import ReferenceRun
-from atc_py.running.stored_array import stored_array
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
+from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.running.stored_array import StoredArray, stored_array
 
-    from numpy.typing import NDArray
-
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.running.stored_array import StoredArray
-
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = ["RecordedOutputs", "StoredSamples", "TrialSamples"]
+Feeds = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)

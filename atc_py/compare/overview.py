@@ -1,42 +1,34 @@
 """Everything about a model for its report: checked, compiled, estimated and compared."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from atc_py.check.findings import Standing
+from atc_py.compare.comparison_session import GivenChoice
 from atc_py.compare.fitting_samples import FittingSamples, NoFittingSampleError
 from atc_py.compare.gears import fitting_samples, refuse_if_none_fits
 from atc_py.compare.model import compare_model
 from atc_py.compare.targets import missed_by_all, missed_targets
+from atc_py.cost.calibration import Calibration
+from atc_py.cost.estimate import Fit
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import chosen_mode, optional_path, precision_options, shapes_and_ranges
 from atc_py.options.compile_options import CheckOptions
-from atc_py.options.gears import format_gear
+from atc_py.options.gear_choice import GearChoice
+from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.options.ranges import refuse_ranges
 from atc_py.pipeline.check import check_files
 from atc_py.pipeline.opened import is_offline
 from atc_py.pipeline.profile import profile_model
+from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.overview import Overview
+from atc_py.source.outline import ModelOutline
 from atc_py.target import find_soc
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.compare.comparison_session import GivenChoice
-    from atc_py.cost.calibration import Calibration
-    from atc_py.cost.estimate import Fit
-    from atc_py.options.gear_choice import GearChoice
-    from atc_py.options.gears import Gears
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.source.outline import ModelOutline
-
-__all__ = ["OverviewOptions", "overview_of", "overviews_of"]
 
 _DEFAULT_SOC = "sim"
 _STUBS_ONLY = frozenset({"templates"})

@@ -12,32 +12,22 @@ output that misses a target or is further off than its dtype's roundings explain
 introduced the errors that such a layer read, because it may have enlarged a small one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.compare.float64_nodes import ExactNodes
 from atc_py.compare.measure import Measure
-from atc_py.results.layer import INTRODUCED_FACTOR, ErrorOrigin, OwnError
-from atc_py.results.layer_comparison import missed_figures
+from atc_py.compare.paired_run import Original
+from atc_py.compare.reference import ReferenceModel
+from atc_py.package.schema import OmModel
+from atc_py.results.layer import INTRODUCED_FACTOR, ErrorOrigin, Layer, OwnError
+from atc_py.results.layer_comparison import LayerComparison, missed_figures
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.float64_nodes import ExactNodes
-    from atc_py.compare.paired_run import Original
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.package.schema import OmModel
-    from atc_py.results.layer import Layer
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = ["ExactValues", "Suspect", "find_suspects", "own_errors_of", "with_own_errors"]
 
 _ROUNDINGS = 16
 """Successive roundings that explain the error of an output without a search in the original."""

@@ -1,13 +1,13 @@
 """Runs of the original and the compiled model in step; results are measured and then released."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.compare.error_origin import trace_origins
 from atc_py.compare.floors import floors_of
@@ -17,31 +17,24 @@ from atc_py.compare.matching import match
 from atc_py.compare.measure import Measure
 from atc_py.compare.observed import DEVICES, observed_device
 from atc_py.compare.ranking import Ranks, holds_scores
+from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.spreads import Spread
+from atc_py.device.backend import LoadedModel
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.package.schema import FIXED
+from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.histogram import MagnitudeHistogram
+from atc_py.results.judgment import Ranking
 from atc_py.results.layer import NOISE
 from atc_py.results.layer_comparison import Alone, LayerComparison
+from atc_py.results.sample_spread import SampleSpread
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+Array = npt.NDArray[np.generic]
+Feeds = Mapping[str, Array]
 
-    import numpy.typing as npt
-
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.device.backend import LoadedModel
-    from atc_py.results.cann_nodes import CannSemantics
-    from atc_py.results.histogram import MagnitudeHistogram
-    from atc_py.results.judgment import Ranking
-    from atc_py.results.sample_spread import SampleSpread
-
-    Array = npt.NDArray[np.generic]
-    Feeds = Mapping[str, Array]
-
-__all__ = ["Original", "Pair"]
 
 _DRAWN = 6
 """Layers of which there are histograms."""

@@ -1,21 +1,14 @@
 """AIPP as real numbers: the features that a network would get if nothing were rounded."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.aipp import image_format
+from atc_py.aipp import AippSettings, image_format
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[Any]
 
-    from atc_py.aipp import AippSettings
-
-    Array = NDArray[Any]
-
-__all__ = ["exact_features"]
 
 _BYTE = 255.0
 

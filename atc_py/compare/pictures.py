@@ -1,29 +1,20 @@
 """Pictures in a comparison: the device gets their bytes, the original what AIPP makes of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.aipp import settings_of_bytes, source_bytes
+from atc_py.aipp import AippSettings, settings_of_bytes, source_bytes
 from atc_py.compare.picture_formula import exact_features
-from atc_py.results.picture_inputs import picture_inputs
+from atc_py.package.schema import OmModel
+from atc_py.results.picture_inputs import PictureInput, picture_inputs
 from atc_py.running.pictures import filled, whole_picture_settings
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    from atc_py.aipp import AippSettings
-    from atc_py.package.schema import OmModel
-    from atc_py.results.picture_inputs import PictureInput
-
-    Array = NDArray[Any]
-
-__all__ = ["ComparedPictures"]
 
 _TO_NHWC = (0, 2, 3, 1)
 

@@ -1,18 +1,11 @@
 """Pieces of the original: nodes that run together."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import onnx
 
 from atc_py.compare.node_order import read_by
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import onnx
-
-__all__ = ["Piece", "piece_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,17 @@ that the original has there; where the node is not part of the original's own ru
 to its form, data are drawn for it. Each step runs on drawn data and boundary values in any case.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.compare.final_regions import FinalRegions
-from atc_py.compare.input_roles import input_roles
+from atc_py.compare.input_roles import Role, input_roles
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.reference import ReferenceRun
 from atc_py.compare.region_inputs import inputs_of
@@ -23,21 +23,12 @@ from atc_py.compare.region_proof import RegionProof
 from atc_py.compare.result_gap import ResultGap, largest_gap
 from atc_py.compare.rounded_values import moved, step_of
 from atc_py.compare.shared_steps import SharedSteps
+from atc_py.compare.streamed_model import StreamedModel
+from atc_py.fix.fixed import Applied
+from atc_py.fix.tidy.tidying import Twin
 from atc_py.frontend.reading.tensors import dtype_of_element
+from atc_py.running.model import Port
 from atc_py.tensor.shapes import closed_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.input_roles import Role
-    from atc_py.compare.streamed_model import StreamedModel
-    from atc_py.fix.fixed import Applied
-    from atc_py.fix.tidy.tidying import Twin
-    from atc_py.running.model import Port
-
-__all__ = ["FixProof", "ModelFeeds", "prove"]
 
 _ROUNDINGS = 16
 """Multiple of the effect of rounded inputs on an output that the sums of a whole model may have."""

@@ -5,21 +5,14 @@ have samples: N is the first dimension of an input of rank 2 or more. Logits and
 alike. A regression of that shape looks the same and is counted too.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.results.judgment import Ranking
 from atc_py.tensor.sameness import best_places
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-__all__ = ["Ranks", "holds_scores"]
 
 _FEW = 5
 """How many of the device's highest scores the second figure looks at."""

@@ -1,22 +1,14 @@
 """The original's values, computed once and kept for many comparisons."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from numpy.typing import NDArray
 
-from atc_py.compare.reference import ReferenceRun
+from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.running.stored_array import stored_array
 from atc_py.system.folders import make_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.reference import ReferenceModel
-
-__all__ = ["HELD_BYTES", "Recording"]
 
 HELD_BYTES = 256 << 20
 """Bytes of values that stay in memory; those beyond go to files."""

@@ -8,41 +8,30 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 
 from atc_py.compare.changed_constants import with_constants
-from atc_py.compare.float64_nodes import exact_nodes
+from atc_py.compare.float64_nodes import ExactNodes, exact_nodes
 from atc_py.compare.node_order import producers_first, read_by
-from atc_py.compare.piece import piece_of
-from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
+from atc_py.compare.piece import Piece, piece_of
+from atc_py.compare.reference_engines import (
+    ReferenceEngine,
+    start_onnx_reference,
+    start_onnxruntime,
+)
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
 from atc_py.frontend.quantizing.balance_marks import balanced_values
 from atc_py.frontend.reading.mapped import reading_errors
 from atc_py.system.input_files import check_regular
 from atc_py.text import SEMICOLON, Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.float64_nodes import ExactNodes
-    from atc_py.compare.piece import Piece
-    from atc_py.compare.reference_engines import ReferenceEngine
-
-__all__ = [
-    "WEIGHT_BYTES",
-    "Amendment",
-    "ReferenceModel",
-    "ReferenceRun",
-    "open_reference",
-]
 
 _NODES = 32
 """Nodes of a piece; fewer hold less, more start less often."""

@@ -1,12 +1,13 @@
 """The engines that run the original: onnxruntime, and onnx's own evaluator."""
 
-from __future__ import annotations
-
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import onnx
+from numpy.typing import NDArray
 
 from atc_py.compare.engine_memory import require_engine_memory
 from atc_py.compare.node_order import nodes_within
@@ -14,14 +15,6 @@ from atc_py.frontend.folding.evaluator_faults import FINITE, fault_of
 from atc_py.frontend.reading.history import history
 from atc_py.system.one_thread import granted_threads
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import onnx
-    from numpy.typing import NDArray
-
-__all__ = ["ReferenceEngine", "start_onnx_reference", "start_onnxruntime"]
 
 _UNIFORM = frozenset({"RandomUniform", "RandomUniformLike"})
 _NORMAL = frozenset({"RandomNormal", "RandomNormalLike"})

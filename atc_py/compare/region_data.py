@@ -1,23 +1,16 @@
 """Data for one node: random ones, and boundary values of the types, ranges and indices of its inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.compare.region_inputs import DrawnInput
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.compare.region_inputs import DrawnInput
-
-__all__ = ["OWN_RUN", "DataSet", "Kinds", "data_sets"]
 
 OWN_RUN = "the model's own run"
 """Label of the values that a run of the model has."""

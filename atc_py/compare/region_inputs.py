@@ -4,23 +4,15 @@ Floats are data wherever they stand. Integers may be data, indices, or shapes: i
 what they index, shapes are not drawn at all.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from atc_py.fix.ranges import Range
+from atc_py.fix.range_rules import Range
+from atc_py.fix.step import RuleStep
+from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.fix.step import RuleStep
-    from atc_py.frontend.folding.graph import ValueType
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["DrawnInput", "inputs_of"]
+from atc_py.tensor.shapes import Shape
 
 _SHAPES: Mapping[str, frozenset[int]] = {
     **dict.fromkeys(

@@ -9,34 +9,26 @@ are data that it refuses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.compare.node_domain import defined_elements
-from atc_py.compare.node_group import ENGINES, NotRunError, group_of
+from atc_py.compare.node_group import ENGINES, NodeGroup, NotRunError, group_of
 from atc_py.compare.odd_values import odd_values
-from atc_py.compare.region_data import OWN_RUN, Kinds, data_sets
+from atc_py.compare.region_data import OWN_RUN, DataSet, Kinds, data_sets
 from atc_py.compare.region_inputs import inputs_of
 from atc_py.compare.result_gap import largest_gap, magnitude
 from atc_py.compare.rounded_values import FLOAT32_STEP, is_float, moved, step_of
+from atc_py.fix.fixed import Applied
+from atc_py.fix.step import RuleStep
+from atc_py.frontend.reading.tensors import TensorReader
 from atc_py.tensor.sameness import same_elements
 from atc_py.text import SEMICOLON, Text, error_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.node_group import NodeGroup
-    from atc_py.compare.region_data import DataSet
-    from atc_py.fix.fixed import Applied
-    from atc_py.fix.step import RuleStep
-    from atc_py.frontend.reading.tensors import TensorReader
-
-__all__ = ["Disagreement", "RegionProof", "RegionTest", "prove_step"]
 
 _OTHER_ENGINE = 1e-5
 """Difference of floats that two engines may have where they compute one thing."""

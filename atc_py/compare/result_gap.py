@@ -1,20 +1,13 @@
 """Largest difference between two values over several runs."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.tensor.sameness import same_elements
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-__all__ = ["ResultGap", "in_float64", "largest_gap", "magnitude"]
 
 _AT_ONCE = 2**18
 """Elements that are in float64 at a time."""

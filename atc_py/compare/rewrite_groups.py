@@ -1,15 +1,8 @@
 """Rewrites of a model: the rules that were applied to one node and to what was written in its place."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.fix.fixed import Applied
-
-__all__ = ["rewrite_groups"]
+from atc_py.fix.fixed import Applied
 
 
 def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:

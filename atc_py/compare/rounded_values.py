@@ -1,15 +1,9 @@
 """Steps of float dtypes, and data moved by one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["FLOAT32_STEP", "is_float", "moved", "step_of"]
+from numpy.typing import NDArray
 
 FLOAT32_STEP = 2.0**-23
 _BFLOAT16_STEP = 2.0**-7

@@ -3,46 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
+from atc_py.compare.input_roles import Role
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES
+from atc_py.package.schema import OmModel
 from atc_py.results.picture_inputs import picture_inputs
+from atc_py.running.model import Port
 from atc_py.running.sample_files import FileSamples
 from atc_py.running.sample_rows import RowSamples
-from atc_py.running.samples import ArraySamples, checked, has_rows, named_paths
+from atc_py.running.samples import ArraySamples, Samples, checked, has_rows, named_paths
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
+Feeds = Mapping[str, NDArray[Any]]
+
+PathText = str | os.PathLike[str]
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.input_roles import Role
-    from atc_py.package.schema import OmModel
-    from atc_py.running.model import Port
     from atc_py.running.picture_folders import PictureFolders
-    from atc_py.running.samples import Samples
 
-    Feeds = Mapping[str, NDArray[Any]]
-    PathText = str | os.PathLike[str]
     GivenFiles = PathText | Sequence[PathText] | Sequence[Mapping[str, Any]]
 
-__all__ = [
-    "DrawnSamples",
-    "GivenFiles",
-    "GivenSamples",
-    "SampleInputs",
-    "given_source",
-    "picture_folders",
-    "row_samples",
-    "sample_arrays",
-    "sample_paths",
-]
 
 _OPTION = "--samples"
 

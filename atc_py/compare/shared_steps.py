@@ -1,28 +1,19 @@
 """Proofs of steps, each made once: steps that differ in names alone share one."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import onnx
+from numpy.typing import NDArray
 
 from atc_py.compare.node_group import constant_bytes
-from atc_py.compare.region_proof import prove_step
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    import onnx
-    from numpy.typing import NDArray
-
-    from atc_py.compare.region_proof import RegionProof
-    from atc_py.fix.fixed import Applied
-    from atc_py.fix.step import RuleStep
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.ir import ConstData
-
-__all__ = ["SharedSteps"]
+from atc_py.compare.region_proof import RegionProof, prove_step
+from atc_py.fix.fixed import Applied
+from atc_py.fix.step import RuleStep
+from atc_py.frontend.reading.tensors import TensorReader
+from atc_py.ir import ConstData
 
 _MOST_READ = 1 << 16
 """Bytes of a constant up to which its data are looked at; a larger one is like itself alone."""

@@ -11,8 +11,6 @@ import math
 from array import array
 from collections import Counter
 
-__all__ = ["EXACT", "QuantileSketch"]
-
 EXACT = 1024
 """Most numbers that are kept one by one."""
 

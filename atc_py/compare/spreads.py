@@ -1,17 +1,10 @@
 """The figures of one layer, sample by sample, in constant memory."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from atc_py.compare.sketch import QuantileSketch
+from atc_py.results.layer import Figures
 from atc_py.results.sample_spread import QUANTILES, FigureSpread, SampleSpread
-
-if TYPE_CHECKING:
-    from atc_py.results.layer import Figures
-
-__all__ = ["Spread"]
 
 
 class Spread:

@@ -1,28 +1,20 @@
 """A model that runs with its weights where they are: each piece reads those of its own nodes, and drops them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from atc_py.compare.node_group import FED_BYTES, constant_bytes
 from atc_py.compare.node_order import read_by
+from atc_py.compare.piece import Piece
 from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import Place
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.proto_parts import whole_node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.piece import Piece
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-
-__all__ = ["StreamedModel"]
 
 _PIECE = 128 << 20
 """Bytes of weights of a piece, unless one node has more."""

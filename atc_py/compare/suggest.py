@@ -8,12 +8,11 @@ again, in halves, quarters, and one by one. In the end all smaller sets are trie
 compilations allows that. Every set is judged by a run on the simulator.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations, islice
 from math import comb
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from atc_py.compare.candidates import (
     ITS_OWN_DTYPES,
@@ -24,19 +23,12 @@ from atc_py.compare.candidates import (
     stay_narrow,
 )
 from atc_py.compare.targets import reaches, targets_text
+from atc_py.compare.trials import Trial
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_KERNEL
-from atc_py.results.layer_comparison import Excluded, KeptNode, Suggestion
+from atc_py.package.schema import OmModel
+from atc_py.results.layer_comparison import Excluded, KeptNode, LayerComparison, Suggestion
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
-    from atc_py.compare.trials import Trial
-    from atc_py.package.schema import OmModel
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = ["LEAST_TRIALS", "TrialRunner", "search"]
 
 LEAST_TRIALS = 4
 """Least compilations of a search; with fewer it has no result."""

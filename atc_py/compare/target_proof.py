@@ -3,14 +3,15 @@
 Its kernels' estimated times go to the rewrites whose nodes they compute.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.compare.measure import Measure
 from atc_py.compare.result_gap import in_float64, largest_gap
@@ -18,24 +19,13 @@ from atc_py.cost.network import network_cost
 from atc_py.cost.reading import launches_of
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
-from atc_py.options.compile_options import CompileOptions
-from atc_py.package.reader import open_model
+from atc_py.options.compile_options import CheckOptions, CompileOptions
+from atc_py.package.reader import OfflineModel, open_model
+from atc_py.package.schema import OmModel
 from atc_py.pipeline.compile import compile_model
 from atc_py.results.fixing import TargetError, TargetProof
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.options.compile_options import CheckOptions
-    from atc_py.package.reader import OfflineModel
-    from atc_py.package.schema import OmModel
-
-__all__ = ["OnTarget", "prove_on_target"]
 
 _MOST_WEIGHTS = 256 << 20
 """Bytes of weights up to which the simulator, which holds them all, is given the model."""

@@ -1,30 +1,12 @@
 """Targets of a comparison, such as `cosine=0.99`, checked on the model's outputs."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-from atc_py.diag import Place
+from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import BAD_OPTION, BELOW_TARGET, DEVICE_FAILED
-from atc_py.results.layer_comparison import least_text, misses_of
+from atc_py.results.layer_comparison import LayerComparison, least_text, misses_of
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.diag import Diagnostic
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = [
-    "METRICS",
-    "check_targets",
-    "missed_by_all",
-    "missed_targets",
-    "reaches",
-    "read_targets",
-    "targets_text",
-]
 
 METRICS = ("cosine", "snr")
 """Figures of which more is better."""

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from atc_py.compare.compilation import Compilation, Lines
 from atc_py.compare.observed import DEVICES
-from atc_py.compare.paired_run import Pair
+from atc_py.compare.output_recording import TrialSamples
+from atc_py.compare.paired_run import Feeds, Original, Pair
+from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from pathlib import Path
-
-    from atc_py.compare.compilation import Compilation, Lines
-    from atc_py.compare.output_recording import TrialSamples
-    from atc_py.compare.paired_run import Feeds, Original
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.compare.trials_ahead import TrialsAhead
-    from atc_py.package.schema import OmModel
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = ["Trial", "Trials"]
+from atc_py.package.schema import OmModel
+from atc_py.results.layer_comparison import LayerComparison
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,29 +7,25 @@ those that it then does not ask for are dropped. So it finds the same whatever r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.compare.compilation import Compilation, Lines
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.original import open_original
+from atc_py.compare.output_recording import StoredSamples
 from atc_py.compare.paired_run import Pair
 from atc_py.cost.network import network_time
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import open_model
+from atc_py.package.schema import OmModel
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.compare.compilation import Compilation, Lines
-    from atc_py.compare.output_recording import StoredSamples
-    from atc_py.diag import Diagnostic
     from atc_py.jobs.task_executor import TaskExecutor
-    from atc_py.package.schema import OmModel
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = ["TrialAnswer", "TrialTask", "TrialsAhead", "run_trial"]
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,15 @@
 """Values of the original in the form that a fixed model has them in: with an axis of 1, narrower, turned."""
 
-from __future__ import annotations
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from numpy.typing import NDArray
 
+from atc_py.compare.reference import ReferenceRun
 from atc_py.diag.codes import REFERENCE_FAILED
+from atc_py.fix.tidy.tidying import Twin
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.reference import ReferenceRun
-    from atc_py.fix.tidy.tidying import Twin
-
-__all__ = ["TwinValues"]
 
 
 class TwinValues:

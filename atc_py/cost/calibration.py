@@ -6,18 +6,20 @@ cube, vector unit and bandwidth, each at most 1, and the launch. A weak pull tow
 factors decides what measurements leave open.
 """
 
-from __future__ import annotations
-
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.cost.cores import ways_of
 from atc_py.cost.estimate import Fit
 from atc_py.cost.factors import EXPECTED, Factors
+from atc_py.cost.measurements import Measurement
 from atc_py.cost.pipes import PIPES
 from atc_py.cost.traffic import memory_of
 from atc_py.diag import Place
@@ -25,18 +27,8 @@ from atc_py.diag.codes import BAD_FACTORS
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
 from atc_py.system.structs import replace
+from atc_py.target import Soc
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.cost.measurements import Measurement
-    from atc_py.target import Soc
-
-__all__ = ["Calibration", "OperatorError", "calibrate", "load_fit", "save_fit"]
 
 _FORMAT, _VERSION = "atc-py cost factors", 1
 _MOST_BYTES = 1 << 20

@@ -3,29 +3,20 @@
 Every term grows with every dim, so that a larger operator never costs less.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import ceil, isqrt
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.cost.factors import Case
+from atc_py.cost.operation import LaunchGroup, Operation
 from atc_py.cost.pipes import Pipes
-from atc_py.cost.work import head_product, work_on
+from atc_py.cost.traffic import Memory
+from atc_py.cost.work import MatrixProduct, Passes, head_product, work_on
+from atc_py.target import Soc
 from atc_py.target.rates import rates_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from atc_py.cost.factors import Case
-    from atc_py.cost.operation import LaunchGroup, Operation
-    from atc_py.cost.traffic import Memory
-    from atc_py.cost.work import MatrixProduct, Passes
-    from atc_py.target import Soc
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["cube_depth", "elapsed", "pipes_of", "vector_cores", "ways_of"]
+from atc_py.tensor.dtypes import DType
 
 _SIDE = 16
 """Rows and columns of what the cube multiplies in one cycle."""

@@ -1,25 +1,17 @@
 """The estimate of one kernel: a range of time, what bounds it, and how well it uses the core."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from math import exp
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.cost.cores import elapsed, pipes_of, vector_cores
 from atc_py.cost.factors import Case, Factors, ranged
-from atc_py.cost.operation import KernelEngine
+from atc_py.cost.operation import KernelEngine, LaunchGroup
 from atc_py.cost.pipes import Pipes
 from atc_py.cost.traffic import memory_of
 from atc_py.cost.work import work_of, work_on
-
-if TYPE_CHECKING:
-    from atc_py.cost.operation import LaunchGroup
-    from atc_py.target import Soc
-
-__all__ = ["Estimate", "Fit", "case_seconds", "estimate", "physical_limit"]
+from atc_py.target import Soc
 
 _BOUNDS = {
     "cube": "cube", "vector": "vector", "mte1": "on-chip", "mte2": "memory", "mte3": "memory",

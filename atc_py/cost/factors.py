@@ -4,15 +4,11 @@ The figures of a SoC's row are facts. What share of them kernels reach, and what
 are not published; they are the free factors here, which measurements refit.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 import msgspec
 
 from atc_py.system.structs import replace
-
-__all__ = ["CASES", "EXPECTED", "HIGH", "LOW", "Cache", "Case", "Factors", "ranged"]
 
 
 class Cache(Enum):

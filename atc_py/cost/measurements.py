@@ -1,30 +1,21 @@
 """Measured times of kernels, as a table in CSV: its columns, and what is wrong with a line."""
 
-from __future__ import annotations
-
 import csv
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read, work_of
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MEASUREMENTS
 from atc_py.system.input_files import read_text
-from atc_py.target import find_operator
+from atc_py.target import TargetOp, find_operator
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
-from atc_py.tensor.shapes import broadcast_shapes, element_count, format_shape
+from atc_py.tensor.shapes import Shape, broadcast_shapes, element_count, format_shape
 from atc_py.text import Text, error_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.target import TargetOp
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["LEAST", "Measurement", "read_measurements"]
 
 LEAST = 4
 """Lines that a fit needs: as many as there are factors."""

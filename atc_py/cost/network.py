@@ -1,14 +1,13 @@
 """The cost of a whole model: its kernels one after another, and memory over time."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.cost.estimate import Estimate, Fit, estimate
 from atc_py.cost.pipes import PIPES
-from atc_py.cost.reading import launches_of, roots_of
+from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir.memory_plan import size_in_arena
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.system.structs import Result
@@ -17,14 +16,6 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.cost.reading import PlacedLaunch
-    from atc_py.package.schema import OmModel, OmNode
-
-__all__ = ["Footprint", "KernelCost", "NetworkCost", "TimeRange", "network_cost", "network_time"]
 
 
 class TimeRange(Result, frozen=True):

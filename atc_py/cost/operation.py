@@ -1,21 +1,13 @@
 """The cost model's view of a kernel: operators with their types and attributes, and data."""
 
-from __future__ import annotations
-
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from atc_py.target import TargetOp
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["KernelEngine", "LaunchGroup", "Operation", "Source", "Tensor", "Transfer"]
+from atc_py.target import TargetOp
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, element_count
 
 
 class KernelEngine(Enum):

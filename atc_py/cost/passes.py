@@ -5,16 +5,7 @@ off its formula: one for each arithmetic step, with a division, a root and an ex
 as a handful. CANN does not publish them; the least is one, whatever the operator.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from atc_py.target import Unit
-
-if TYPE_CHECKING:
-    from atc_py.target import TargetOp
-
-__all__ = ["passes_of"]
+from atc_py.target import TargetOp, Unit
 
 _BY_FAMILY = {"reduce": 2.0, "rows": 4.0, "region": 4.0}
 """Families whose operators take more than one instruction; rows say where one of them differs."""

@@ -1,10 +1,6 @@
 """Busy times of a core's pipes, and how they add up."""
 
-from __future__ import annotations
-
 import msgspec
-
-__all__ = ["PIPES", "Pipes"]
 
 
 class Pipes(msgspec.Struct, frozen=True):

@@ -1,25 +1,17 @@
 """From an offline model's description to its launches, as the cost model takes them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read
 from atc_py.ir.launches import launch_positions
+from atc_py.package.schema import OmAttribute, OmModel, OmNode, OmTensor
 from atc_py.package.stored import stored_dims
 from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from atc_py.package.schema import OmAttribute, OmModel, OmNode, OmTensor
-
-__all__ = ["PlacedLaunch", "launches_of", "roots_of"]
 
 _ABSENT = -1
 

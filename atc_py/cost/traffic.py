@@ -1,23 +1,13 @@
 """Bytes between device memory, L2 and the cores."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import msgspec
 
-from atc_py.cost.factors import Cache
-from atc_py.cost.operation import Source
+from atc_py.cost.factors import Cache, Case
+from atc_py.cost.operation import LaunchGroup, Source, Transfer
+from atc_py.target import Soc
 from atc_py.target.rates import rates_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.cost.factors import Case
-    from atc_py.cost.operation import LaunchGroup, Transfer
-    from atc_py.target import Soc
-
-__all__ = ["Memory", "memory_of"]
 
 _KIB = 1024
 

@@ -1,27 +1,19 @@
 """The work of an operator: products for the cube and passes for the vector unit."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.cost.operation import LaunchGroup, Operation, Tensor
 from atc_py.cost.passes import passes_of
 from atc_py.system.structs import replace
+from atc_py.target import Soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.cost.operation import LaunchGroup, Operation, Tensor
-    from atc_py.target import Soc
-
-__all__ = ["MatrixProduct", "Passes", "Work", "bytes_read", "head_product", "work_of", "work_on"]
 
 _BLOCK = 16
 """Rows and columns of what the cube multiplies in one cycle."""

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from atc_py.package.schema import OmModel
 
-__all__ = [
-    "STORAGE_MODES",
-    "DeviceBackend",
-    "DeviceModel",
-    "ExactBackend",
-    "LoadedModel",
-    "NodeProfile",
-    "load_stored",
-]
 
 STORAGE_MODES = ("logical", "exact")
 """How a device keeps tensors: as it likes, or each in its storage format, byte by byte."""

@@ -1,28 +1,18 @@
 """Data that goes into a run: every array is checked by the input that it is for."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.diag import Place, Sink
+from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, Shape, format_shape
 from atc_py.text import SEMICOLON, Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Diagnostic
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.shapes import Dims, Shape
-
-    Wanted = tuple[DType, Dims]
-
-__all__ = ["check_feeds"]
+Wanted = tuple[DType, Dims]
 
 
 def check_feeds(types: Mapping[str, Wanted], inputs: Mapping[str, NDArray[Any]]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.backend import ExactBackend, NodeProfile
+from atc_py.device.backend import DeviceBackend, DeviceModel, ExactBackend, LoadedModel, NodeProfile
 from atc_py.device.registry import BUILT_IN, find_backend
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, DEVICE_FAILED
@@ -16,14 +17,7 @@ from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel
     from atc_py.package.schema import OmModel, OmPort
-
-__all__ = ["GuardedBackend", "broken_backend", "find_guarded"]
 
 
 def find_guarded(name: str) -> DeviceBackend:

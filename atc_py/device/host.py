@@ -4,8 +4,6 @@ It reads requests from its standard input and answers to its standard output, se
 the back end itself prints goes to standard error. It ends when its input does.
 """
 
-from __future__ import annotations
-
 import os
 import queue
 import signal
@@ -14,24 +12,16 @@ import threading
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
-from atc_py.device.backend import load_stored
+from numpy.typing import NDArray
+
+from atc_py.device.backend import DeviceBackend, DeviceModel, load_stored
 from atc_py.device.guarded import find_guarded
 from atc_py.device.messages import as_fields, receive, send
 from atc_py.diag import AtcError
-from atc_py.package.reader import open_model
+from atc_py.package.reader import OfflineModel, open_model
 from atc_py.system.memory_limit import limited_memory
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.backend import DeviceBackend, DeviceModel
-    from atc_py.package.reader import OfflineModel
-
-__all__ = ["serve"]
 
 _Request = tuple[dict[str, Any], "dict[str, NDArray[Any]]"]
 

@@ -3,26 +3,19 @@
 Nothing is pickled: a reader makes numbers, texts and arrays of what it is sent, and nothing else.
 """
 
-from __future__ import annotations
-
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import DEVICE_FAILED, find_code
 from atc_py.tensor.dtypes import DType
 from atc_py.text.packed import packed, unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-__all__ = ["as_error", "as_fields", "receive", "send"]
 
 
 def send(

@@ -4,21 +4,12 @@ The package's own verifier knows archives, digests and the graph; what operators
 rules of the simulated device's kernels. It is alone so that each reader opens models by one function.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.device.sim.execution.loading import check_model
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.package.reader import OfflineModel, open_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-
-__all__ = ["open_verified"]
 
 
 def open_verified(path: Path) -> OfflineModel:

@@ -1,18 +1,11 @@
 """Finds device back ends: the built-in ones and those that installed packages provide."""
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING
 
 from atc_py.device.backend import DeviceBackend
+from atc_py.diag import AtcError
 from atc_py.diag.codes import UNKNOWN_DEVICE
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.diag import AtcError
-
-__all__ = ["BUILT_IN", "device_names", "find_backend"]
 
 _GROUP = "atc_py.devices"
 _BUILT_IN = (

@@ -1,36 +1,27 @@
 """A device in a process of its own: where it dies or hangs, the run ends with a diagnostic."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.backend import NodeProfile
+from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel, NodeProfile
 from atc_py.device.guarded import broken_backend, find_guarded
 from atc_py.device.messages import as_error, receive, send
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_TIMEOUT
 from atc_py.package.reader import OfflineModel
+from atc_py.package.schema import OmModel
 from atc_py.system.memory_limit import memory_limit
 from atc_py.system.process_end import end_signal
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel
-    from atc_py.package.schema import OmModel
-
-__all__ = ["SupervisedBackend", "backend_for"]
 
 _START = (
     "import runpy, sys; sys.path[:] = sys.argv[1:]; "

@@ -11,8 +11,6 @@ from enum import Enum, IntEnum
 
 from atc_py.text import in_language
 
-__all__ = ["AtcError", "AtcFault", "Code", "Diagnostic", "ExitCode", "Place", "Severity"]
-
 
 class Severity(Enum):
     """Weight of a finding."""

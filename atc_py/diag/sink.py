@@ -1,17 +1,8 @@
 """A sink: collects diagnostics so that one run reports everything it found."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
-from atc_py.diag.diagnostic import AtcError, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag.diagnostic import Diagnostic
-
-__all__ = ["Sink"]
+from atc_py.diag.diagnostic import AtcError, Diagnostic, Severity
 
 
 class Sink:

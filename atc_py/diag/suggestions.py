@@ -1,14 +1,7 @@
 """Suggestions for a misspelled name: known names with a similar spelling."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from os.path import commonprefix
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["nearest", "nearest_of_many"]
 
 _LONGEST = 100
 """Characters of a name that is compared; comparing takes their square, and real ones are short."""

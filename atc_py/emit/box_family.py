@@ -1,19 +1,13 @@
 """The kind of families whose kernels move boxes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from atc_py.emit.box_tiling import box_buffers, box_tiling
 from atc_py.emit.boxes import Box
 from atc_py.emit.family import Family
 from atc_py.emit.plan import KernelFacts, Launch, Plan
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-
-__all__ = ["BoxFamily", "MakeBoxes", "number", "numbers_of"]
+from atc_py.ir import AttrValue
 
 MakeBoxes: TypeAlias = Callable[[Launch], Iterable[Box]]
 

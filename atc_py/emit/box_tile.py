@@ -15,17 +15,12 @@ from __future__ import annotations
 
 from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.emit.boxes import Box
 from atc_py.emit.tiling import BLOCK, DEPTH
-
-if TYPE_CHECKING:
-    from atc_py.emit.boxes import Box
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["BoxTile", "Way", "box_tile", "offset_bytes", "way_of"]
+from atc_py.tensor.shapes import Shape
 
 _MOST_RUNS = 4095
 """Runs that one copy takes."""

@@ -1,23 +1,14 @@
 """The tiling table of kernels that move boxes: numbers for each box, and the buffers."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
-from atc_py.emit.box_tile import Way, box_tile, offset_bytes, way_of
+from atc_py.emit.box_tile import BoxTile, Way, box_tile, offset_bytes, way_of
+from atc_py.emit.boxes import Box
 from atc_py.emit.fields import Tiling, by_operand, narrow, numbers
 from atc_py.emit.plan import Buffer
 from atc_py.emit.tiling import DEPTH, vector_cores
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.emit.box_tile import BoxTile
-    from atc_py.emit.boxes import Box
-    from atc_py.target import Soc
-
-__all__ = ["BoxTiling", "box_buffers", "box_tiling"]
+from atc_py.target import Soc
 
 
 class BoxTiling(Tiling):

@@ -7,19 +7,13 @@ Every data movement whose places follow from shapes and attributes is a few boxe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["Box", "dense", "view"]
+from atc_py.tensor.shapes import Shape
 
 
 class Box(msgspec.Struct, frozen=True):

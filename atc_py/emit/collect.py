@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BROKEN_INVARIANT
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES, identifier
 from atc_py.emit.joining import places_read, stored_operands, with_link
@@ -15,19 +15,10 @@ from atc_py.emit.keys import KernelKey, PortKey, compiled_numbers, kernel_key, k
 from atc_py.emit.plan import KernelFacts, Launch
 from atc_py.emit.ports import KernelPort
 from atc_py.emit.registry import family_of
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Graph, Node
 from atc_py.system.structs import replace
-from atc_py.target import find_operator
+from atc_py.target import Operand, Soc, TargetOp, find_operator
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from atc_py.diag import AtcError
-    from atc_py.ir import Graph, Node
-    from atc_py.target import Operand, Soc, TargetOp
-
-__all__ = ["Collected", "collect"]
 
 
 class Collected(msgspec.Struct, frozen=True):

@@ -1,17 +1,10 @@
 """Constants of kernels as bits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["Word", "repeated_word"]
+from atc_py.ir import AttrValue
+from atc_py.tensor.dtypes import DType
 
 
 class Word(msgspec.Struct, frozen=True):

@@ -4,30 +4,15 @@ m, n and k of the product differ between rows and blocks; a tile is a rectangle 
 map in both, of volumes a rectangle of one slice.
 """
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.emit.cube import ProductFamily, applies_links
 from atc_py.emit.fields import Tiling, narrow, wide
-
-if TYPE_CHECKING:
-    from atc_py.emit.plan import KernelFacts
-    from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
-
-__all__ = [
-    "DEEP",
-    "DEPTHWISE",
-    "TRANSPOSED",
-    "ConvGeometry",
-    "ConvolutionFamily",
-    "DepthTiling",
-    "MapTiling",
-]
+from atc_py.emit.plan import KernelFacts
+from atc_py.target import Soc
+from atc_py.tensor.shapes import Shape
 
 DEPTHWISE = "DepthwiseConv2D"
 

@@ -11,15 +11,6 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue
 
-__all__ = [
-    "C_TYPES",
-    "HOST_TYPES",
-    "SHORT_NAMES",
-    "attribute_constant",
-    "camel",
-    "comment",
-    "identifier",
-]
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 I4, I8, I16, I32, I64, U8 = (

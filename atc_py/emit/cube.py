@@ -5,66 +5,28 @@ the length of a tile along x and s the bytes of an element, two buffers deep in 
 4 t_m t_n <= L0C; 2 s t_m t_k <= L0A; 2 s t_n t_k <= L0B; 2 s (t_m + t_n) l1_k <= L1.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.emit.family import Family
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import Tiling, narrow, wide
 from atc_py.emit.keys import Reach
 from atc_py.emit.links import link_scratch
-from atc_py.emit.plan import Buffer
+from atc_py.emit.plan import Buffer, KernelFacts
 from atc_py.emit.planes import PATTERN
+from atc_py.emit.ports import KernelPort
+from atc_py.emit.scratch import Scratch
 from atc_py.emit.tiling import BLOCK, DEPTH
+from atc_py.target import Soc
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import c0_of, depth_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts
-    from atc_py.emit.ports import KernelPort
-    from atc_py.emit.scratch import Scratch
-    from atc_py.target import Soc
-
-__all__ = [
-    "ACCUMULATOR",
-    "BIAS",
-    "OFFSET",
-    "CubeProduct",
-    "ProductFamily",
-    "ProductTiling",
-    "Sides",
-    "TileBounds",
-    "Walk",
-    "applies_links",
-    "blocked_buffers",
-    "blocked_operands",
-    "channel_buffers",
-    "is_row_by_row",
-    "leaves_by_fix_pipe",
-    "link_buffers",
-    "links_are_stored_alike",
-    "operands_of",
-    "optional_input",
-    "product_buffers",
-    "product_tiling",
-    "sides_of",
-    "square_of",
-    "tile_bytes",
-    "tile_scratch",
-    "walk_of",
-    "whole",
-]
 
 ACCUMULATOR = 4
 """Bytes of a sum: float32 or int32."""

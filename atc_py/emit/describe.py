@@ -1,22 +1,14 @@
 """An operator's description in the form that `msopgen gen -i` reads."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.emit.keys import plain_value
+from atc_py.emit.keys import PortKey, plain_value
+from atc_py.emit.links import Link
+from atc_py.emit.plan import KernelFacts
+from atc_py.ir import AttrValue
 from atc_py.system.json_text import format_json
-from atc_py.target import find_operator
-
-if TYPE_CHECKING:
-    from atc_py.emit.keys import PortKey
-    from atc_py.emit.links import Link
-    from atc_py.emit.plan import KernelFacts
-    from atc_py.ir import AttrValue
-    from atc_py.target import Operand
-
-__all__ = ["describe"]
+from atc_py.target import Operand, find_operator
 
 _ATTR_TYPES = {
     "int": "int",

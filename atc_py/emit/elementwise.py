@@ -1,11 +1,14 @@
 """Elementwise families: operands, scratch memory, and the plan of their tiles."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
 
-from atc_py.emit.family import Family
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.formula import Formula, Loaded, loaded
 from atc_py.emit.grid import grid_of, grid_tiling
 from atc_py.emit.links import link_scratch
@@ -14,20 +17,9 @@ from atc_py.emit.plane_kernels import fits_planes, keeps_zeros, plane_facts
 from atc_py.emit.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_tiling
 from atc_py.emit.scratch import CTYPE_SIZES, Scratch
 from atc_py.emit.tiling import BLOCK, DEPTH, ElementFootprint
+from atc_py.target import Soc
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.tensor.shapes import Shape, element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Set as AbstractSet
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.target import Soc
-
-__all__ = ["ElementwiseFamily", "rows_and_planes"]
 
 
 class ElementwiseFamily(Family):

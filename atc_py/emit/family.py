@@ -1,25 +1,18 @@
 """Families: operators whose kernels one template writes, and how their work is planned."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Set as AbstractSet
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.emit.plan import KernelFacts, Launch, Plan
-    from atc_py.target import Soc
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["Family", "InputSample"]
+from atc_py.emit.plan import KernelFacts, Launch, Plan
+from atc_py.target import Soc
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 
 class InputSample(msgspec.Struct, frozen=True):

@@ -17,8 +17,6 @@ else:
         return lambda kind: kind
 
 
-__all__ = ["Declared", "Tiling", "by_operand", "extended", "narrow", "numbers", "wide"]
-
 _T = TypeVar("_T", bound="Tiling")
 
 

@@ -1,18 +1,12 @@
 """Formulas of elementwise kernels: loaded operands, type of the arithmetic, scratch."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.emit.ports import KernelPort
-    from atc_py.emit.scratch import Scratch
-
-__all__ = ["Formula", "Loaded", "loaded"]
+from atc_py.emit.ports import KernelPort
+from atc_py.emit.scratch import Scratch
 
 
 class Loaded(msgspec.Struct, frozen=True):

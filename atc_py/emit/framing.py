@@ -1,10 +1,6 @@
 """Messages between the program and the process that renders templates: a length, then the bytes."""
 
-from __future__ import annotations
-
 from typing import IO
-
-__all__ = ["read_block", "write_block"]
 
 _LENGTH = 8
 """Bytes of the length that stands before each message."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from atc_py.emit.cpp import C_TYPES
 from atc_py.emit.scratch import Scratch
-from atc_py.target import find_operator, operators
+from atc_py.target import TargetOp, find_operator, operators
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.target import TargetOp
     from atc_py.target.vector import Form, Temporary, VectorFunction
 
-__all__ = ["compute_type", "instruction_of", "operators_of", "scratch_of", "tensor_of"]
 
 _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
 

@@ -5,24 +5,15 @@ is left is a row; the others count the rows. An operand that moves along a row i
 device's memory, one that stands still is a single value there.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.emit.fields import Tiling, by_operand, narrow, numbers, wide
-from atc_py.emit.tiling import vector_cores
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.emit.tiling import ElementFootprint
-    from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["REPEAT", "Grid", "GridTiling", "grid_of", "grid_tiling"]
+from atc_py.emit.tiling import ElementFootprint, vector_cores
+from atc_py.target import Soc
+from atc_py.tensor.shapes import Shape
 
 REPEAT = 256
 """Elements that buffers hold a multiple of: comparisons work on whole repeats of 256 bytes."""

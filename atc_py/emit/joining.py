@@ -1,28 +1,19 @@
 """Nodes beside their neighbors: how their operands are stored, and which join the launch before."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES
+from atc_py.emit.family import Family
 from atc_py.emit.keys import LinkInput, LinkKey, PortKey, attributes_of
 from atc_py.emit.links import linked, reach_of
 from atc_py.emit.plan import KernelFacts, Launch
 from atc_py.emit.ports import KernelPort
 from atc_py.emit.registry import family_of
+from atc_py.ir import Node, Value
 from atc_py.system.structs import replace
-from atc_py.target import find_operator
+from atc_py.target import Soc, TargetOp, find_operator
 from atc_py.target.storage_choices import StorageChoice, chosen_storages
 from atc_py.target.stored_nodes import is_stored_as
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.emit.family import Family
-    from atc_py.ir import Node, Value
-    from atc_py.target import Soc, TargetOp
-
-__all__ = ["places_read", "stored_operands", "with_link"]
 
 
 def stored_operands(node: Node, soc: Soc) -> StorageChoice:

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
-from atc_py.emit.collect import collect
+from atc_py.emit.collect import Collected, collect
 from atc_py.emit.cpp import attribute_constant
 from atc_py.emit.describe import describe
-from atc_py.emit.plan import Launch
+from atc_py.emit.family import Family
+from atc_py.emit.links import Link
+from atc_py.emit.plan import KernelFacts, Launch, Plan
+from atc_py.emit.ports import KernelPort
 from atc_py.emit.registry import family_of
-from atc_py.emit.table import served, table_of
+from atc_py.emit.table import KernelTable, Shapes, served, table_of
 from atc_py.emit.templating import SUFFIX, render
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Graph, Node
 from atc_py.system.json_text import format_json
 from atc_py.system.path_facts import is_folder
 from atc_py.system.resources import templates_dir
+from atc_py.target import Soc
+from atc_py.tensor.storage import Storage
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
-    from pathlib import Path
-
-    from atc_py.emit.collect import Collected
-    from atc_py.emit.family import Family
-    from atc_py.emit.links import Link
-    from atc_py.emit.plan import KernelFacts, Plan
-    from atc_py.emit.ports import KernelPort
-    from atc_py.emit.table import KernelTable, Shapes
-    from atc_py.ir import Graph, Node
-    from atc_py.target import Soc
-    from atc_py.tensor.storage import Storage
-
-__all__ = ["INDEX", "LEFT", "KernelSet", "SourceMemo", "emit_kernels"]
 
 INDEX = "kernels.json"
 """The list of kernels: their facts, their nodes, their tilings."""

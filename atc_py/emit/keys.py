@@ -1,39 +1,21 @@
 """Keys that identify kernels, and the names derived from them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
+from collections.abc import Collection
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from atc_py.emit.cpp import SHORT_NAMES
+from atc_py.ir import AttrValue, Engine, Node, TensorType
+from atc_py.target import TargetOp
+from atc_py.target.storage_choices import StorageChoice
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from atc_py.ir import AttrValue, Engine, Node, TensorType
-    from atc_py.target import TargetOp
-    from atc_py.target.storage_choices import StorageChoice
-    from atc_py.tensor.formats import Format
-    from atc_py.tensor.storage import Storage
-
-__all__ = [
-    "KernelKey",
-    "LinkInput",
-    "LinkKey",
-    "PortKey",
-    "Reach",
-    "attributes_of",
-    "compiled_numbers",
-    "kernel_key",
-    "kernel_name",
-    "plain_value",
-]
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage
 
 Plain: TypeAlias = bool | int | float | str | list[int | float]
 """An attribute as JSON holds it."""

@@ -1,27 +1,16 @@
 """Functions of each element that a kernel applies to its result while it has it in the buffer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from atc_py.emit.functions import compute_type, scratch_of
-from atc_py.emit.keys import Reach
+from atc_py.emit.keys import LinkKey, Reach
+from atc_py.emit.ports import KernelPort
 from atc_py.emit.scratch import Scratch
-from atc_py.target.vector import Operands
+from atc_py.ir import AttrValue
+from atc_py.target import TargetOp
+from atc_py.target.vector import Operands, VectorFunction
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from atc_py.emit.keys import LinkKey
-    from atc_py.emit.ports import KernelPort
-    from atc_py.ir import AttrValue
-    from atc_py.target import TargetOp
-    from atc_py.target.vector import VectorFunction
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["Link", "LinkOperand", "link_scratch", "linked", "reach_of"]
+from atc_py.tensor.shapes import Dims, element_count
 
 _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
 

@@ -1,24 +1,17 @@
 """The plan of a family for one set of shapes: tiling numbers, buffers, bytes moved."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
+from atc_py.emit.fields import Tiling
+from atc_py.emit.keys import KernelKey
+from atc_py.emit.links import Link
+from atc_py.emit.ports import KernelPort
+from atc_py.ir import AttrValue, Node, TensorType
+from atc_py.target import Soc, TargetOp
 from atc_py.tensor.shapes import Shape, element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.emit.fields import Tiling
-    from atc_py.emit.keys import KernelKey
-    from atc_py.emit.links import Link
-    from atc_py.emit.ports import KernelPort
-    from atc_py.ir import AttrValue, Node, TensorType
-    from atc_py.target import Soc, TargetOp
-
-__all__ = ["Buffer", "KernelFacts", "Launch", "Plan", "counted"]
 
 
 class KernelFacts(msgspec.Struct, frozen=True):

@@ -1,23 +1,16 @@
 """Elementwise kernels of tensors in blocks: conditions and template facts."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from atc_py.emit.formula import Loaded
+from atc_py.emit.plan import KernelFacts
 from atc_py.emit.planes import PATTERN, lanes_of
+from atc_py.emit.ports import KernelPort
 from atc_py.emit.tiling import BLOCK
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import c0_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.emit.formula import Loaded
-    from atc_py.emit.plan import KernelFacts
-    from atc_py.emit.ports import KernelPort
-
-__all__ = ["fits_planes", "keeps_zeros", "plane_facts"]
 
 _FORMATS = {Format.NC1HWC0, Format.NDC1HWC0, Format.FRACTAL_NZ}
 

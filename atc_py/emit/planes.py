@@ -6,28 +6,20 @@ C0 have several planes for one of these, whose blocks stand side by side in a pi
 which every operand moves or stands still are a row; rows are cut into tiles like those of a grid.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from atc_py.emit.fields import by_operand, extended, narrow, wide
 from atc_py.emit.grid import Grid, GridTiling, grid_tiling
+from atc_py.emit.ports import KernelPort
+from atc_py.emit.tiling import ElementFootprint
 from atc_py.system.structs import replace
+from atc_py.target import Soc
 from atc_py.tensor.formats import Format
 from atc_py.tensor.scale_words import channel_axis
-from atc_py.tensor.shapes import element_count
+from atc_py.tensor.shapes import Shape, element_count
 from atc_py.tensor.storage import FRACTAL_ROWS, c0_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.emit.ports import KernelPort
-    from atc_py.emit.tiling import ElementFootprint
-    from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["PATTERN", "PlaneTiling", "Planes", "Seen", "lanes_of", "plane_tiling", "planes_of"]
 
 PATTERN = 256
 """Bytes of the mask of lanes that are channels: one repeat of the vector unit."""

@@ -1,20 +1,11 @@
 """Operands of kernels, as families and templates see them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import Shape, closed_shape
-from atc_py.tensor.storage import stored_shape
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.storage import Storage
-
-__all__ = ["KernelPort"]
+from atc_py.tensor.storage import Storage, stored_shape
 
 
 class KernelPort(msgspec.Struct, frozen=True):

@@ -1,25 +1,17 @@
 """Work along axes: which axes are kept and which are run along, merged, and cut into tiles."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.emit.fields import Tiling, narrow, numbers, wide
 from atc_py.emit.tiling import vector_cores
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
+from atc_py.target import Soc
+from atc_py.tensor.shapes import Shape
 
 _REPEAT = 256
 """Elements that a buffer holds a multiple of."""
-
-__all__ = ["AxesTiling", "ChannelsTiling", "Folded", "RowsTiling", "axes_tiling", "folded"]
 
 
 class AxesTiling(Tiling):

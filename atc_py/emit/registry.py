@@ -1,24 +1,16 @@
 """The register of families, which write the kernels of operators."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from atc_py.emit import families as package
 from atc_py.emit.families.skeleton import AICPU, skeleton
+from atc_py.emit.family import Family
 from atc_py.emit.family_modules import MODULES
+from atc_py.emit.plan import KernelFacts
 from atc_py.ir import Engine
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.emit.family import Family
-    from atc_py.emit.plan import KernelFacts
-
-__all__ = ["families", "families_of", "family_of", "listed_families"]
 
 
 def family_of(kernel: KernelFacts) -> Family:

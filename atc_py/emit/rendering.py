@@ -9,25 +9,19 @@ import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock, Timer
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.framing import read_block, write_block
 from atc_py.emit.sandbox import MOST_TEXT
 from atc_py.text import Text
 from atc_py.text.packed import unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.diag import AtcError
-
-__all__ = ["MEBIBYTES", "SECONDS", "render_apart"]
 
 SECONDS = 10
 """Time of the processor that one template may take; atc-py's own take some milliseconds."""

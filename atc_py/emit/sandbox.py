@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,8 @@ from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import Cycler, Joiner, Namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jinja2 import Environment, Template
 
-__all__ = ["MOST_SOURCE", "MOST_TEXT", "BoundedLoader", "TemplateSandbox", "bounded_text"]
 
 MOST_TEXT = 8 << 20
 """Characters of one rendered file; atc-py's own have some 10,000."""

@@ -1,10 +1,6 @@
 """Tensors that a kernel has beside its queues."""
 
-from __future__ import annotations
-
 import msgspec
-
-__all__ = ["CTYPE_SIZES", "Scratch"]
 
 CTYPE_SIZES = {
     "half": 2, "bfloat16_t": 2, "float": 4, "double": 8,

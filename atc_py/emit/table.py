@@ -1,23 +1,16 @@
 """The table of a kernel's tilings: one row for each set of shapes that it serves."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from atc_py.emit.cpp import camel
+from atc_py.emit.fields import Declared, Tiling
+from atc_py.emit.plan import KernelFacts, Plan
+from atc_py.ir import Node, Value
 from atc_py.tensor.shapes import Dims, format_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from atc_py.emit.fields import Declared, Tiling
-    from atc_py.emit.plan import KernelFacts, Plan
-    from atc_py.ir import Node, Value
-
-__all__ = ["KernelTable", "Row", "served", "table_of"]
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -4,21 +4,14 @@ Jinja checks each entry against the template's text and Python's version. What i
 it is only read from a folder of the user's own that nobody else may write to.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import jinja2
 from jinja2 import FileSystemBytecodeCache
+from jinja2.bccache import Bucket
 
 from atc_py import __version__
 from atc_py.system.cache_folders import cache_folder
-
-if TYPE_CHECKING:
-    from jinja2.bccache import Bucket
-
-__all__ = ["bytecode_cache"]
 
 
 class _Cache(FileSystemBytecodeCache):

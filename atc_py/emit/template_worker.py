@@ -5,8 +5,6 @@ bytes before them. A template that takes more than its share of time is ended by
 the process; one that takes more memory gets an error.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import pickle
@@ -20,8 +18,6 @@ from atc_py.diag import AtcError
 from atc_py.emit.framing import read_block, write_block
 from atc_py.emit.templating import bad_template, sandboxed_text
 from atc_py.text.packed import packed
-
-__all__ = ["main"]
 
 _MEBI = 1 << 20
 

@@ -1,10 +1,10 @@
 """The Jinja environment of kernel templates, and rendering with diagnostics."""
 
-from __future__ import annotations
-
 import traceback
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from jinja2 import (
     Environment,
@@ -15,21 +15,13 @@ from jinja2 import (
 )
 from jinja2.exceptions import TemplateError
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.cpp import camel, comment
 from atc_py.emit.functions import instruction_of
 from atc_py.emit.template_cache import bytecode_cache
 from atc_py.system.resources import templates_dir
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.diag import AtcError
-
-__all__ = ["SUFFIX", "bad_template", "render", "sandboxed_text"]
 
 SUFFIX = ".j2"
 

@@ -8,28 +8,13 @@ copies run beside arithmetic.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import msgspec
 
 from atc_py.emit.fields import Tiling, narrow, wide
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.target import Soc
-    from atc_py.tensor.dtypes import DType
-
-__all__ = [
-    "BLOCK",
-    "DEPTH",
-    "ElementFootprint",
-    "ShardTiling",
-    "VectorTiling",
-    "shard_tiling",
-    "vector_cores",
-    "vector_tiling",
-]
+from atc_py.target import Soc
+from atc_py.tensor.dtypes import DType
 
 BLOCK = 32
 """Bytes of the unit in which the unified buffer and L1 are addressed and copied."""

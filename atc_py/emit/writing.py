@@ -1,18 +1,11 @@
 """Kernels as files in a folder, with the headers that let them run on the host."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.folders import make_folder
 from atc_py.system.resources import templates_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-__all__ = ["host_headers", "write_kernels"]
 
 
 def host_headers() -> dict[str, str]:

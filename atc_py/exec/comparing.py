@@ -1,18 +1,10 @@
 """Comparison of two results of a run, added up over runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.exec.records import OutputSums, cosine
 from atc_py.tensor.sameness import best_places, same_elements
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-__all__ = ["add_comparison"]
 
 _PAIR = 2
 """Elements along the last axis from which an argmax says something."""

@@ -4,19 +4,12 @@ A worker of a pool is usually terminated, not ended, and writing a file after ea
 than many a run.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.exec.records import ModelRecord
-
-__all__ = ["RunCounters", "read_counters"]
+from atc_py.exec.records import ModelRecord
 
 _ROW = struct.Struct("<6d")
 """Runs and seconds on the NPU, in onnxruntime instead, and in onnxruntime beside the NPU."""

@@ -1,14 +1,21 @@
 """The records of all processes of a program, put together."""
 
-from __future__ import annotations
-
 import json
 import math
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.exec.counters import read_counters
-from atc_py.exec.records import ModelRecord, cosine, process_from_json
+from atc_py.exec.records import (
+    ModelRecord,
+    OutputSums,
+    ProcessRecord,
+    RefusalRecord,
+    UseRecord,
+    cosine,
+    process_from_json,
+)
 from atc_py.exec.settings import COUNTS, PROCESSES
 from atc_py.results.program_run import (
     ProgramCompilation,
@@ -19,14 +26,6 @@ from atc_py.results.program_run import (
     ProgramUse,
 )
 from atc_py.text.packed import unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from atc_py.exec.records import OutputSums, ProcessRecord, RefusalRecord, UseRecord
-
-__all__ = ["gather_models", "gather_processes", "read_processes"]
 
 
 def read_processes(run: Path) -> list[ProcessRecord]:

@@ -1,17 +1,19 @@
 """A session that runs on the simulated NPU, in onnxruntime where that cannot be, or on both."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
 import weakref
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from atc_py.diag import AtcError
 from atc_py.diag.codes import SESSION_IN_ONNXRUNTIME
+from atc_py.exec.recorder import Recorder
 from atc_py.exec.records import CompilationRecord, RefusalRecord
 from atc_py.exec.simulated import (
+    SimulatedSession,
     as_refusal,
     is_of_values,
     new_filter_lock,
@@ -20,15 +22,6 @@ from atc_py.exec.simulated import (
 )
 from atc_py.exec.strict import end_program
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from atc_py.diag import AtcError
-    from atc_py.exec.recorder import Recorder
-    from atc_py.exec.simulated import SimulatedSession
-
-__all__ = ["Hybrid"]
 
 _MOST_REFUSALS = 100
 """Reasons that a process records of one model; each set of shapes may have one."""

@@ -1,19 +1,12 @@
 """Facts about the program to start: options of Python that keep the hook out, and libraries."""
 
-from __future__ import annotations
-
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["defeating_flags", "library_folders", "library_needs", "python_tag"]
 
 _PYTHON = re.compile(r"(python|pypy)[\d.]*w?(\.exe)?", re.IGNORECASE)
 _DEFEATING = "IES"

@@ -1,30 +1,22 @@
 """The launcher: the program as a child process, with its streams, signals and exit status."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from atc_py.diag.codes import PROGRAM_NOT_STARTED
 from atc_py.exec.settings import NOTICES
-from atc_py.exec.signals import held_signals
+from atc_py.exec.signals import SignalSource, held_signals
 from atc_py.exec.startup._atc_py_environment import hooked
 from atc_py.exec.terminate import end_processes
 from atc_py.text import Text, error_text, os_reason
 from atc_py.text.packed import unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from atc_py.exec.signals import SignalSource
-
-__all__ = ["Notice", "launch"]
 
 _PYTHON_IGNORES = ("PIPE", "XFSZ")
 """Signals that Python ignores, and that a program finds as the system has them."""

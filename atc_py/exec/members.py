@@ -1,22 +1,15 @@
 """Members of the class that a program gets in place of onnxruntime's, before those of that class."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
 
 from atc_py.exec.hybrid import Hybrid
+from atc_py.exec.recorder import Recorder
 from atc_py.exec.simulated import is_own_work
-
-if TYPE_CHECKING:
-    from types import FrameType
-
-    from atc_py.exec.recorder import Recorder
-
-__all__ = ["SimulatedMembers", "sides_of"]
 
 _OWN = "_atc_py_hybrid"
 """Attribute of a session with its two sides."""

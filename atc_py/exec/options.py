@@ -1,22 +1,18 @@
 """Options of all sessions of a program, held to sense before it starts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import os
 
 from atc_py.diag.codes import UNKNOWN_DEVICE
-from atc_py.options.choices import chosen_mode, chosen_rules, optional_path, precision_options
-from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.options.choices import (
+    ConvertChoice,
+    chosen_mode,
+    chosen_rules,
+    optional_path,
+    precision_options,
+)
+from atc_py.options.compile_options import DEFAULT_LIST, PrecisionMode
 from atc_py.system.memory_limit import parse_size
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import os
-
-    from atc_py.options.choices import ConvertChoice
-    from atc_py.options.compile_options import PrecisionMode
-
-__all__ = ["require_sense"]
 
 _BUILT_IN = "sim"
 

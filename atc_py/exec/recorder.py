@@ -1,7 +1,5 @@
 """The recorder of a process: its record goes to a file of the run, and is current when it dies."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os
@@ -9,20 +7,16 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.exec.counters import RunCounters
 from atc_py.exec.records import ModelRecord, ProcessRecord
 from atc_py.exec.settings import COUNTS, NOTICES, PROCESSES, ExecSettings, read_settings
 from atc_py.text.packed import packed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-__all__ = ["Recorder"]
 
 _SHARE = 20
 """Seconds of work for each second of writing records, at least."""

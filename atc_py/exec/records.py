@@ -6,17 +6,6 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = [
-    "CompilationRecord",
-    "ModelRecord",
-    "OutputSums",
-    "ProcessRecord",
-    "RefusalRecord",
-    "UseRecord",
-    "cosine",
-    "process_from_json",
-]
-
 
 @dataclass(slots=True)
 class UseRecord:

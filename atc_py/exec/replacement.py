@@ -4,21 +4,15 @@ Each derives from onnxruntime's: checks of types hold, programs derive from it, 
 session does not have is onnxruntime's own, opened when it is first used.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from atc_py.exec.members import SimulatedMembers, sides_of
 from atc_py.exec.recorder import Recorder
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-__all__ = ["record_options", "replace"]
 
 
 def replace(module: ModuleType, run: str) -> None:

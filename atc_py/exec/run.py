@@ -1,13 +1,14 @@
 """`run_program`: a program with its sessions on the simulated NPU, and the record of it."""
 
-from __future__ import annotations
-
 import os
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from atc_py import __version__
+from atc_py.diag import Diagnostic
 from atc_py.diag.codes import NO_ONNXRUNTIME_IN_PROGRAM, NO_SESSION_SEEN, PROGRAM_LACKS_LIBRARIES
 from atc_py.exec.gather import gather_models, gather_processes, read_processes
 from atc_py.exec.interpreter import (
@@ -16,21 +17,11 @@ from atc_py.exec.interpreter import (
     library_needs,
     python_tag,
 )
-from atc_py.exec.launch import launch
+from atc_py.exec.launch import Notice, launch
 from atc_py.exec.settings import ExecSettings, write_settings
-from atc_py.results.program_run import VERSION, ProgramRun
+from atc_py.results.program_run import VERSION, ProgramModel, ProgramRun
 from atc_py.system.temp_folders import remove_left_folders, work_folder
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.exec.launch import Notice
-    from atc_py.results.program_run import ProgramModel
-
-__all__ = ["run_program"]
 
 
 def run_program(

@@ -1,15 +1,9 @@
 """Settings of a run, which the launcher leaves in the folder of the run for every process."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["COUNTS", "NOTICES", "PROCESSES", "ExecSettings", "read_settings", "write_settings"]
+from pathlib import Path
+from typing import Any
 
 _FILE = "settings.json"
 

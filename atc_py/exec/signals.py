@@ -1,18 +1,12 @@
 """Signals that reach the launcher while its program runs."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["Arrival", "SignalSource", "held_signals"]
+from typing import Any, Protocol
 
 _WATCHED = ("INT", "QUIT", "TERM", "HUP", "USR1", "USR2", "WINCH", "CONT", "TSTP", "CHLD")
 """Signals that the launcher waits for; each but the last goes on to the program."""

@@ -1,37 +1,21 @@
 """The simulated session of a model, as a process of the program makes and uses it."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import metadata
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import DistributionFinder
-from typing import TYPE_CHECKING, Any, Protocol
+from types import ModuleType
+from typing import Any, Protocol
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_RUN_INPUT, INTERNAL, PROGRAM_LACKS_LIBRARIES
+from atc_py.exec.settings import ExecSettings
 from atc_py.system.exhaustion import exhausted
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
-
-    from atc_py.exec.settings import ExecSettings
-
-__all__ = [
-    "SimulatedSession",
-    "as_refusal",
-    "is_of_values",
-    "is_own_work",
-    "new_filter_lock",
-    "simulate",
-    "simulated_work",
-]
 
 _inside = threading.local()
 

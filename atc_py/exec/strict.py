@@ -1,17 +1,12 @@
 """End of a program under `--strict`: of this process here, of all others by the launcher."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-if TYPE_CHECKING:
-    from atc_py.exec.recorder import Recorder
-
-__all__ = ["end_program"]
+from atc_py.exec.recorder import Recorder
 
 _PATIENCE = 10.0
 """Seconds after which the process ends by itself, the launcher being gone."""

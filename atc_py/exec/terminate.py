@@ -1,14 +1,10 @@
 """The end of a program and of the processes that it started."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
 from contextlib import suppress
 from pathlib import Path
-
-__all__ = ["end_processes"]
 
 _GRACE = 3.0
 """Seconds between the request to end and the end."""

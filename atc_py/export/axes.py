@@ -1,27 +1,11 @@
 """Nodes that work along axes: reductions, how many elements there are, and where NaN is."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
+from atc_py.export.body import Body
 from atc_py.export.numbers import carrier, number
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from atc_py.export.body import Body
-
-__all__ = [
-    "arg_of",
-    "from_front",
-    "from_ordered",
-    "mean",
-    "ordered",
-    "reduced",
-    "with_nan",
-]
 
 
 def from_front(axes: Iterable[int], rank: int) -> tuple[int, ...]:

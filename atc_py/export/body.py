@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper
 
 from atc_py.export.elements import bytes_of, element_type, held_dtype
-from atc_py.export.node import NoFormError
+from atc_py.export.node import CompiledNode, NoFormError
 from atc_py.frontend.folding.graph import subgraphs
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from atc_py.export.node import CompiledNode
-
-__all__ = ["Body", "Repacked", "is_rounded"]
 
 
 def is_rounded(dtype: DType) -> bool:

@@ -1,20 +1,12 @@
 """Borders around a tensor."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.carriers import carried, carrier_of
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.export.body import Body
-
-__all__ = ["PADDED", "bordered"]
 
 PADDED = frozenset(
     {

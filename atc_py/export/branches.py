@@ -10,18 +10,14 @@ sides are those of the If and that condition.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from onnx import GraphProto, NodeProto, helper
 
 from atc_py.export.node import NoFormError
 from atc_py.export.reads import reads_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-__all__ = ["WrittenOperator", "with_branches"]
 
 Sides: TypeAlias = "frozenset[tuple[str, bool]]"
 """Conditions under which a value is alive, by name, and how they hold."""

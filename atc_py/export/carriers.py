@@ -1,17 +1,9 @@
 """Dtypes that elements are moved in where a runtime's operator does not take their own."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.export.body import Body
-
-__all__ = ["carried", "carrier_of"]
 
 _INTEGERS = (DType.INT32, DType.INT64)
 

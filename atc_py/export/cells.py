@@ -1,20 +1,12 @@
 """Recurrent cells as the bodies of a Scan: one step of LSTM or GRU, any activations."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.export.body import Body
-
-__all__ = ["USUAL", "CellActivation", "CellOperands", "Gates", "scan_gru", "scan_lstm"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.export.elements import held_dtype
+from atc_py.package.schema import OmModel
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from atc_py.package.schema import OmModel
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["ConstantSource", "Initializer"]
+from atc_py.tensor.shapes import Shape
 
 
 class ConstantSource(Protocol):

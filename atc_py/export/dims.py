@@ -1,19 +1,13 @@
 """Dims of operands, known ones as numbers and open ones as values that the run works out."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from atc_py.export.body import Body
 
-    from atc_py.export.body import Body
-
-    Dim: TypeAlias = int | str
-    """A number, or the name of int64 [1]."""
-
-__all__ = ["dims_of", "over", "shape_of_dims", "shaped", "times"]
+Dim: TypeAlias = int | str
+"""A number, or the name of int64 [1]."""
 
 
 def dims_of(body: Body, position: int = 0) -> list[Dim]:

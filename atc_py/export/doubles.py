@@ -5,17 +5,9 @@ sine or tangent of that is known from those of y0 and y, and it is so small that
 for a term or two.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.exponentials import logarithm_of_1_more
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sinh", "tan"]
 
 _LARGE = 2.0**500
 """Numbers whose squares are no more in float64's range, nearly; their angle is a right one."""

@@ -1,18 +1,12 @@
 """Element types of exported models: ONNX's numbers, and the order of bytes in a file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.frontend.reading.tensors import element_of_dtype
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["bytes_of", "element_type", "held_dtype"]
 
 
 def held_dtype(dtype: DType) -> DType:

@@ -1,16 +1,8 @@
 """Functions of floats that ONNX lacks, of operators that it has: nothing cancels in them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.numbers import number
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__ = ["exponential_less_1", "logarithm_of_1_more"]
 
 
 def exponential_less_1(body: Body, x: str, *, negative: bool = False) -> str:

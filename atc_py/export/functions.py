@@ -1,21 +1,14 @@
 """Model-local functions: each distinct body of an operator is written once and called by name."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from onnx import AttributeProto, FunctionProto, NodeProto, helper
 
+from atc_py.export.body import Body
+from atc_py.export.node import CompiledNode
+from atc_py.target.row import AttributeValue
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from atc_py.export.body import Body
-    from atc_py.export.node import CompiledNode
-    from atc_py.target.row import AttributeValue
-
-__all__ = ["DOMAIN", "OPSET", "Functions"]
 
 DOMAIN = "ascend"
 """Domain of the functions; their names are CANN's."""

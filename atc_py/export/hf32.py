@@ -7,21 +7,14 @@ the smallest are special, but for the grid of the subnormal ones, which bounds p
 float32, which runtimes are much faster at, they are; so a run looks whether there are any.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.export.body import Body
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-
-__all__ = ["factors", "rounded_to_hf32"]
 
 _SPLIT = 2.0**41 + 1
 """Leaves 12 of float64's 53 bits."""

@@ -4,20 +4,13 @@ Products of two uint8 are exact on every machine; those of uint8 and int8 satura
 padded is the zero point of the data.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.export.body import Body
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-
-__all__ = ["OFFSET_W", "bytes_of_operand", "offset_of_weights", "single_offset", "zero_point"]
 
 _SHIFT = 128
 """The difference between an int8 and the byte that stands for it."""

@@ -4,21 +4,14 @@ Numbers of any size are lists of digits to the base 2^22, the lowest first, each
 products of digits fit, and sums of 2^31 digits are exact in float64, in which runtimes add up.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from atc_py.export.axes import reduced
+from atc_py.export.body import Body
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.export.body import Body
-
-__all__ = ["integer_norm"]
 
 Digits: TypeAlias = "list[str]"
 

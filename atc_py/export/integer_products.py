@@ -1,17 +1,9 @@
 """Products of integers as ONNX that wrap around: runtimes reduce integers in float64."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.export.body import Body
-
-__all__ = ["wrapped_product"]
 
 
 def wrapped_product(body: Body, value: str, axes: Sequence[int], *, keep: bool) -> str:

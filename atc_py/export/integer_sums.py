@@ -1,15 +1,7 @@
 """Sums of integers that wrap around."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__ = ["integer_sum"]
 
 _HALF = 2**32
 

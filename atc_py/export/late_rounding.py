@@ -6,21 +6,14 @@ f alone, and f's result is rounded again, the first rounding changes nothing. Wi
 computes a product or a convolution and f in one go, and converts half as often.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+
+from onnx import NodeProto
 
 from atc_py.export.elements import element_type
 from atc_py.export.reads import reads_of
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from onnx import NodeProto
-
-__all__ = ["without_early_roundings"]
 
 _NARROW = frozenset({element_type(DType.FLOAT16), element_type(DType.BFLOAT16)})
 _WIDE = element_type(DType.FLOAT32)

@@ -3,21 +3,13 @@
 It is what `sampling` does, as nodes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from atc_py.export.dims import shape_of_dims
+import numpy as np
+
+from atc_py.export.body import Body
+from atc_py.export.dims import Dim, shape_of_dims
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from atc_py.export.body import Body
-    from atc_py.export.dims import Dim
-
-__all__ = ["LateAxis"]
 
 _WIDE = DType.FLOAT64
 

@@ -3,25 +3,16 @@
 Keys begin with `ascend.`; values are plain text. Times are the cost model's estimates.
 """
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
+from onnx import NodeProto
 
-from atc_py.cost.network import network_cost
+from atc_py.cost.network import KernelCost, NetworkCost, network_cost
 from atc_py.export.functions import DOMAIN
+from atc_py.export.model import Emulated
+from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import format_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from onnx import NodeProto
-
-    from atc_py.cost.network import KernelCost, NetworkCost
-    from atc_py.export.model import Emulated
-    from atc_py.package.schema import OmModel, OmNode, OmTensor
-
-__all__ = ["annotate", "model_metadata"]
 
 
 def model_metadata(model: OmModel, cost: NetworkCost) -> dict[str, str]:

@@ -1,19 +1,19 @@
 """A compiled graph as the parts of an ONNX model: nodes, functions, constants, inputs, outputs."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from onnx import helper
+from numpy.typing import NDArray
+from onnx import FunctionProto, NodeProto, ValueInfoProto, helper
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import NO_ONNX_FORM
 from atc_py.export.body import Body, is_rounded
 from atc_py.export.branches import WrittenOperator, with_branches
-from atc_py.export.constants import Initializer
+from atc_py.export.constants import ConstantSource, Initializer
 from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.functions import Functions
 from atc_py.export.late_rounding import without_early_roundings
@@ -21,22 +21,12 @@ from atc_py.export.node import CompiledNode, NoFormError, read_attributes
 from atc_py.export.reads import reads_of
 from atc_py.export.registry import find_emulation
 from atc_py.ir.types import TensorType
+from atc_py.package.schema import OmNode, OmTensor
 from atc_py.package.stored_types import TRANS_DATA, storage_of
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-    from onnx import FunctionProto, NodeProto, ValueInfoProto
-
-    from atc_py.export.constants import ConstantSource
-    from atc_py.package.schema import OmNode, OmTensor
-
-__all__ = ["Emulated", "emulate"]
 
 _CONTROL = frozenset({"Switch", "Merge"})
 

@@ -1,22 +1,15 @@
 """A node of a compiled graph as emulations see it: operator, types, attributes, constants."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from numpy.typing import NDArray
+
+from atc_py.ir.types import TensorType
+from atc_py.package.schema import OmAttribute, OmNode
+from atc_py.target.row import Attribute, AttributeValue, TargetOp
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.ir.types import TensorType
-    from atc_py.package.schema import OmAttribute, OmNode
-    from atc_py.target.row import Attribute, AttributeValue, TargetOp
-
-__all__ = ["CompiledNode", "NoFormError", "read_attributes"]
 
 
 class NoFormError(ValueError):

@@ -1,27 +1,9 @@
 """Numbers as emulations compute with them: carriers of operands, constants, saturated integers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from atc_py.export.body import is_rounded
+from atc_py.export.body import Body, is_rounded
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__ = [
-    "carried",
-    "carrier",
-    "number",
-    "returned",
-    "saturated",
-    "scalar",
-    "truncated",
-    "zero_for_nan",
-]
 
 _NATIVE = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64})
 """Dtypes in which every runtime has arithmetic, bounds, comparisons and choices."""

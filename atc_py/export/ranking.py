@@ -1,15 +1,7 @@
 """Order among floats in which NaN is larger than all numbers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__ = ["rank_key"]
 
 _INFINITE, _NO_NUMBER = 1e300, 1e301
 """What stands for infinity and NaN: beyond every float32."""

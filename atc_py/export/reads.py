@@ -1,17 +1,10 @@
 """The values that a node reads, those in graphs inside it included."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
+from onnx import NodeProto
 
 from atc_py.frontend.folding.graph import subgraphs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnx import NodeProto
-
-__all__ = ["reads_of"]
 
 
 def reads_of(node: NodeProto) -> Iterator[str]:

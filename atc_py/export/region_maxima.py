@@ -4,20 +4,13 @@ ONNX's RoiAlign takes the largest weighted pixel, not the largest sample; so sam
 here, for all regions as many as the one with the most needs, of which the others leave some out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.regions import elsewhere, real_of
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__ = ["largest_samples"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,9 @@
 """Regions of interest as operands of ONNX's operators: the image of each, and its corners."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from atc_py.export.body import Body
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__ = ["align_regions", "elsewhere", "images_of", "real_of"]
 
 _FAR = -1e6
 """A coordinate that is on no map."""

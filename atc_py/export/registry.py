@@ -1,21 +1,15 @@
 """Emulations and their registry: a function for each target operator writes its nodes."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from atc_py.export.body import Body
 
-    from atc_py.export.body import Body
-
-    Write: TypeAlias = Callable[[Body], "str | Sequence[str]"]
-
-__all__ = ["Emulation", "emulates", "emulations", "find_emulation"]
+Write: TypeAlias = Callable[[Body], "str | Sequence[str]"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,11 @@ Coordinates are worked out in float32, so that rounding decides the same way for
 two elements are equally near.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["SampledAxis"]
+from numpy.typing import NDArray
 
 _HALF = np.float32(0.5)
 

@@ -3,25 +3,17 @@
 Words that are constants are taken apart when the model is written, others by nodes in the run.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.export.body import Body
 from atc_py.export.node import NoFormError
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, decode_hardware
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-
-__all__ = ["along_channels", "cleared", "factor", "halves", "offset", "saturated"]
 
 _SCALE = 1
 """Position of the words or factors."""

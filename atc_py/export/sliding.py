@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.export.node import NoFormError
+from atc_py.export.body import Body
+from atc_py.export.node import CompiledNode, NoFormError
 from atc_py.export.numbers import number
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-    from atc_py.export.node import CompiledNode
-
-__all__ = ["SPATIAL", "SlidingAxis", "SlidingPool"]
 
 SPATIAL = (2, 3)
 """The axes that windows slide along."""

@@ -1,24 +1,16 @@
 """An exported model as bytes: head, nodes, and constants that are read one at a time."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from onnx import GraphProto, ModelProto, helper
 
 from atc_py import __version__
 from atc_py.export.functions import DOMAIN, OPSET
+from atc_py.export.model import Emulated
 from atc_py.frontend.rewriting.model_message import ModelMessage, data_path
 from atc_py.frontend.rewriting.proto_parts import new_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.export.model import Emulated
-
-__all__ = ["IR_VERSION", "model_bytes", "write_model"]
 
 IR_VERSION = 10
 """The first that has overloads of functions, and metadata of nodes."""

@@ -11,7 +11,8 @@ from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
 from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
 from atc_py.fix.fixed import Applied, Fixed, Unfit
 from atc_py.fix.lineage import Lineage
-from atc_py.fix.ranges import Range, Ranges
+from atc_py.fix.range_rules import Range
+from atc_py.fix.ranges import Ranges
 from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.restate import PREFERRED, restate_graph
 from atc_py.fix.rule import Exactness, FixRule, Purpose

@@ -7,7 +7,8 @@ from typing import Any, cast
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.ranges import Range, Ranges
+from atc_py.fix.range_rules import Range
+from atc_py.fix.ranges import Ranges
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import require
 from atc_py.frontend.folding.graph import WorkNode

@@ -4,23 +4,16 @@ Bounds are whole numbers, rounded outward by more than the roundings of float32 
 that may give an infinity or NaN has no range.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.fix.range_rules import RULES, Range
+from atc_py.fix.range_rules import RULES, Known, Range, Rule
+from atc_py.source import SourceNode
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.fix.range_rules import Known, Rule
-    from atc_py.source import SourceNode
 
 # Magnitudes that are finite in a dtype, and remain so after one rounding.
 _LARGEST = {DType.FLOAT16: 60_000, DType.FLOAT32: 2**100, DType.FLOAT64: 2**100}

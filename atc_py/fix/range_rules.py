@@ -7,12 +7,10 @@ Over 400 lines because each operator has a function of its own, and one table li
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from atc_py.source import SourceNode, SourceTensor
+from atc_py.source import SourceNode, SourceTensor
 
 
 class Range(NamedTuple):

@@ -6,20 +6,13 @@ within the axis that it selects from. Bounds of inputs come from the user.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from math import prod
-from typing import TYPE_CHECKING
 
 from atc_py.fix.float_ranges import FLOAT_RULES, float_limit, range_of_floats
-from atc_py.fix.range_rules import INT32, POSITIONS, RULES, Range
+from atc_py.fix.range_rules import INT32, POSITIONS, RULES, Range, Rule
+from atc_py.source import SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from atc_py.fix.range_rules import Rule
-    from atc_py.source import SourceModel, SourceNode, SourceTensor
-
-__all__ = ["INT32", "Range", "Ranges"]
 
 # Numbers that a dtype can hold.
 _LIMITS = {

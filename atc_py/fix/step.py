@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from atc_py.fix.ranges import Range, Ranges
+from atc_py.fix.range_rules import Range
+from atc_py.fix.ranges import Ranges
 from atc_py.fix.surroundings import Maker
 from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.typing.known_type import known_type

@@ -2,7 +2,6 @@
 
 from atc_py.ir.constants import (
     CastConst,
-    ConstData,
     DeferredConst,
     DenseConst,
     OpaqueConst,
@@ -13,6 +12,7 @@ from atc_py.ir.graph import Graph
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Return, Value
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
+from atc_py.tensor.const_data import ConstData
 
 __all__ = [
     "AttrValue",

@@ -7,31 +7,17 @@ The package writer asks for one array at a time and releases it before the next.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import numpy as np
     import numpy.typing as npt
-
-    from atc_py.tensor.shapes import Shape
-
-__all__ = [
-    "CLIP_LIMITS",
-    "CastConst",
-    "ConstData",
-    "DeferredConst",
-    "DenseConst",
-    "OpaqueConst",
-    "RowwiseConst",
-    "SplatConst",
-    "narrows",
-]
 
 
 class DenseConst:

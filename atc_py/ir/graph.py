@@ -8,21 +8,17 @@ constants live as long as they are used.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from atc_py.ir.nodes import Node, Return, Value
+from atc_py.ir.nodes import AttrValue, Node, Origin, Return, Value
 from atc_py.ir.ordering import producers_first
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
+from atc_py.tensor.const_data import ConstData
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from atc_py.ir.constants import ConstData
     from atc_py.ir.memory_plan import MemoryPlan
-    from atc_py.ir.nodes import AttrValue, Origin
-
-__all__ = ["Graph"]
 
 
 class Graph:

@@ -5,14 +5,8 @@ stands after all producers. The compiler and the cost model group nodes here; th
 and the simulator derive it on their own, so that they can find a mistake in this module.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["Scoped", "launch_positions"]
+from collections.abc import Sequence
+from typing import Protocol
 
 
 class Scoped(Protocol):

@@ -1,20 +1,13 @@
 """Lexer of the text form: tokens one at a time, each with its offset, and errors with a place."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_IR_TEXT
 from atc_py.ir.literals import BARE_NAME, STRING, WORD
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.diag import AtcError
-
-__all__ = ["Cursor", "Token"]
 
 # Every alternative starts at another character and the last two take whatever is left, so the
 # expression never fails after blanks and comments and never tries to divide them differently.

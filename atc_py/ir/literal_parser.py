@@ -1,25 +1,18 @@
 """Parser of literals: dtypes, numbers, attribute values, data of constants."""
 
-from __future__ import annotations
-
 import math
 import re
-from typing import TYPE_CHECKING
 
+from atc_py.diag import AtcError
 from atc_py.ir.constants import DenseConst, OpaqueConst, SplatConst
+from atc_py.ir.lexer import Cursor, Token
 from atc_py.ir.literals import array_of, integer_range
+from atc_py.ir.nodes import AttrValue
+from atc_py.ir.types import TensorType
+from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text, error_text
-
-if TYPE_CHECKING:
-    from atc_py.diag import AtcError
-    from atc_py.ir.constants import ConstData
-    from atc_py.ir.lexer import Cursor, Token
-    from atc_py.ir.nodes import AttrValue
-    from atc_py.ir.types import TensorType
-
-__all__ = ["read_attribute", "read_data", "read_dtype", "read_integer"]
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _INT64 = integer_range(DType.INT64)

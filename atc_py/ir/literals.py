@@ -1,32 +1,14 @@
 """Names, strings and numbers of the text form: how they are spelled and read back exactly."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    import numpy.typing as npt
-
-__all__ = [
-    "BARE_NAME",
-    "STRING",
-    "WORD",
-    "array_of",
-    "element_text",
-    "float_text",
-    "integer_range",
-    "name_text",
-    "quoted",
-    "word_text",
-]
 
 BARE_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.]*"
 """Pattern of a name after `%` or `@` that needs no quotes."""

@@ -1,18 +1,12 @@
 """The memory plan of a graph: where each value is stored while the model runs."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.ir.nodes import Value
-
-__all__ = ["Home", "MemoryPlan", "Spot", "size_in_arena"]
+from atc_py.ir.nodes import Value
 
 
 def size_in_arena(nbytes: int, alignment: int, padding: int = 0) -> int:

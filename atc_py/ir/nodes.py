@@ -9,20 +9,15 @@ replaces it there as well. Change inputs only through the methods of `Node` and
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
+from atc_py.ir.types import TensorType
+from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from atc_py.ir.constants import ConstData
-    from atc_py.ir.types import TensorType
-
-__all__ = ["AttrValue", "Engine", "Node", "Origin", "Return", "Value"]
 
 AttrValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tuple[float, ...]
 """Value of an attribute; sequences are tuples so that attributes compare and hash."""

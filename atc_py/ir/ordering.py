@@ -1,13 +1,7 @@
 """Topological order that keeps the given order where it can."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-__all__ = ["CycleError", "producers_first"]
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 

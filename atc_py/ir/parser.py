@@ -1,25 +1,17 @@
 """Parser: the text form of the target IR as a graph; docs/ir.md has the grammar."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from atc_py.ir.graph import Graph
-from atc_py.ir.lexer import Cursor
+from atc_py.ir.lexer import Cursor, Token
 from atc_py.ir.literal_parser import read_attribute, read_data, read_dtype, read_integer
-from atc_py.ir.nodes import Engine, Node, Origin, Value
+from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Value
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import MAX_RANK
 from atc_py.tensor.storage import BLOCKED_FORMATS, Storage
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir.lexer import Token
-    from atc_py.ir.nodes import AttrValue
-
-__all__ = ["parse_graph"]
 
 _Row = TypeVar("_Row")
 

@@ -1,10 +1,6 @@
 """Phases: what must hold of a graph, in the order in which compilation reaches them."""
 
-from __future__ import annotations
-
 from enum import IntEnum
-
-__all__ = ["Phase"]
 
 
 class Phase(IntEnum):

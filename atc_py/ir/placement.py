@@ -1,18 +1,11 @@
 """A memory plan in the terms of its proof: tensors, where they are, and nodes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir.memory_plan import Home, Spot
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["Moment", "PlacedNode", "PlacedTensor", "Placement", "Proof"]
+from atc_py.ir.memory_plan import Home, Spot
+from atc_py.tensor.shapes import Dims
 
 
 class PlacedTensor(msgspec.Struct, frozen=True):

@@ -4,25 +4,16 @@ It derives the lifetimes of tensors on its own: it sweeps over the launches in o
 keeps the tensors that are alive sorted by address, and holds each new one against its neighbors.
 """
 
-from __future__ import annotations
-
 import heapq
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.ir.memory_plan import Home, Spot
-from atc_py.ir.placement import Moment, Proof
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from atc_py.ir.placement import PlacedNode, Placement
-
-__all__ = ["peak", "prove"]
+from atc_py.ir.placement import Moment, PlacedNode, Placement, Proof
 
 
 def prove(placement: Placement) -> Proof:

@@ -4,25 +4,16 @@ The text is stable: one line a constant and a node, attributes in alphabetical o
 and no counters, so that two dumps differ only where their graphs do.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.ir.constants import CastConst, DeferredConst, DenseConst, OpaqueConst, SplatConst
+from atc_py.ir.graph import Graph
 from atc_py.ir.literals import element_text, float_text, name_text, quoted, word_text
-from atc_py.ir.memory_plan import Home
+from atc_py.ir.memory_plan import Home, MemoryPlan
+from atc_py.ir.nodes import AttrValue, Node, Origin, Value
+from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.ir.constants import ConstData
-    from atc_py.ir.graph import Graph
-    from atc_py.ir.memory_plan import MemoryPlan
-    from atc_py.ir.nodes import AttrValue, Node, Origin, Value
-
-__all__ = ["DENSE_LIMIT", "print_graph"]
 
 DENSE_LIMIT = 16
 """Constants of more elements are printed without their values, unless all of them are equal."""

@@ -4,24 +4,11 @@ The verifier does not know the table of target operators; the protocols here say
 a row. `atc_py.target` has rows that answer.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
-from typing import TYPE_CHECKING, Protocol
-
+from atc_py.ir.nodes import AttrValue, Node, Value
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from atc_py.ir.nodes import AttrValue, Node, Value
-
-__all__ = [
-    "ATTRIBUTE_TYPES",
-    "AttributeRow",
-    "OperandRow",
-    "OperatorRow",
-    "Signature",
-]
 
 
 class OperandRow(Protocol):

@@ -4,26 +4,11 @@ Each check yields (node at fault or None, what is wrong) for all that it finds, 
 on what another one checks, so a broken graph is reported whole.
 """
 
-from __future__ import annotations
+from collections.abc import Collection, Iterable, Iterator
+from typing import TypeAlias, TypeVar
 
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from atc_py.ir.graph import Graph
-    from atc_py.ir.nodes import Node, Value
-
-__all__ = [
-    "Finding",
-    "check_cycles",
-    "check_interface",
-    "check_names",
-    "check_order",
-    "check_producers",
-    "check_uses",
-    "is_sound",
-]
+from atc_py.ir.graph import Graph
+from atc_py.ir.nodes import Node, Value
 
 _Item = TypeVar("_Item")
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count
 from atc_py.tensor.storage import Storage, stored_shape
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["TensorType"]
 
 
 class TensorType(msgspec.Struct, frozen=True):

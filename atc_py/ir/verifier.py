@@ -4,19 +4,17 @@ The table at the end of this module gives each phase its checks. A graph is held
 own phase and of all earlier ones.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TypeAlias
 
 import msgspec
 
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import BROKEN_INVARIANT
-from atc_py.ir.nodes import Return
+from atc_py.ir.graph import Graph
+from atc_py.ir.nodes import Node, Return, Value
 from atc_py.ir.phases import Phase
 from atc_py.ir.signature import (
-    AttributeRow,
-    OperandRow,
     OperatorRow,
     Signature,
 )
@@ -30,19 +28,10 @@ from atc_py.ir.structure import (
     check_uses,
     is_sound,
 )
+from atc_py.ir.types import TensorType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import why_impossible
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from atc_py.diag import Diagnostic
-    from atc_py.ir.graph import Graph
-    from atc_py.ir.nodes import Node, Value
-    from atc_py.ir.types import TensorType
-
-__all__ = ["AttributeRow", "OperandRow", "OperatorRow", "Rules", "verify_graph"]
 
 
 def _any_dtypes(_node: Node) -> str | None:

@@ -4,8 +4,6 @@
 A task that crashes its process, hangs or takes too much memory fails alone.
 """
 
-from __future__ import annotations
-
 from atc_py.jobs.executor import open_executor
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind, TaskOutcome
 from atc_py.jobs.task_executor import TaskExecutor

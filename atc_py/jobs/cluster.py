@@ -10,7 +10,8 @@ import logging
 import pickle
 import threading
 import time
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,21 +21,15 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION
 from atc_py.jobs.lane import Lane, TaskLimits
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
-from atc_py.jobs.sent_files import forget_files, has_files, store_files
+from atc_py.jobs.sent_files import FileBundle, forget_files, has_files, store_files
 from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.jobs.worker import TaskAnswer
 from atc_py.system.memory_limit import memory_limit
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from concurrent.futures import Future
-
     from distributed import Client
 
-    from atc_py.jobs.sent_files import FileBundle
-
-__all__ = ["open_cluster"]
 
 T = TypeVar("T")
 

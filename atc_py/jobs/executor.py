@@ -1,20 +1,12 @@
 """The choice of an executor: this process, processes of this machine, or a Dask cluster."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from atc_py.jobs.local_executors import HereExecutor, ProcessExecutor
+from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.system.memory_limit import memory_limit
 from atc_py.system.one_thread import usable_cores
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.jobs.task_executor import TaskExecutor
-
-__all__ = ["open_executor"]
 
 _TASK = 1024**3
 """Bytes that a task is taken to need where nobody says."""

@@ -1,13 +1,6 @@
 """Messages between a process and those that do its tasks: a length, then so many bytes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-__all__ = ["receive_frame", "send_frame"]
+from typing import BinaryIO
 
 _LENGTH = 8
 

@@ -7,8 +7,6 @@ fork: a fork of a process with threads has their locks and none of the threads. 
 multiprocessing's either, because workers of Dask may not start those.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess
@@ -17,7 +15,7 @@ import threading
 import time
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from atc_py.jobs.frames import receive_frame, send_frame
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
@@ -26,11 +24,6 @@ from atc_py.jobs.worker import BEGUN, TaskAnswer
 from atc_py.system.memory_limit import format_size
 from atc_py.system.process_end import end_signal
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-__all__ = ["ATTEMPTS", "Lane", "TaskLimits"]
 
 ATTEMPTS = 2
 """Times that a task is begun: a process that somebody killed says nothing about its task."""

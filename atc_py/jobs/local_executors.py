@@ -1,22 +1,16 @@
 """Executors of this machine: this process, or processes of which each does a task at a time."""
 
-from __future__ import annotations
-
 import pickle
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from atc_py.jobs.lane import Lane, TaskLimits
 from atc_py.jobs.outcomes import TaskOutcome
 from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.jobs.worker import TaskAnswer, called
 from atc_py.system.memory_limit import memory_limit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-__all__ = ["HereExecutor", "ProcessExecutor"]
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,18 +1,11 @@
 """Outcomes of tasks: a value, or a failure of a kind."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import MEMORY_LIMIT, TASK_FAILED
-
-if TYPE_CHECKING:
-    from atc_py.diag import Diagnostic
-
-__all__ = ["TaskFailure", "TaskFailureKind", "TaskOutcome", "failure_of"]
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,12 +1,8 @@
 """Memory that a process takes for itself."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path
-
-__all__ = ["private_bytes"]
 
 
 def private_bytes(pid: int) -> int:

@@ -1,7 +1,5 @@
 """Files that tasks read: found by the same path on every worker, or sent to each once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from dataclasses import dataclass
@@ -10,8 +8,6 @@ from pathlib import Path
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.cache_folders import cache_folder
 from atc_py.text import Text, os_reason
-
-__all__ = ["FileBundle", "forget_files", "has_files", "sent_file", "store_files"]
 
 _FOLDER = "sent"
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atc_py.jobs.outcomes import TaskOutcome
+from atc_py.jobs.worker import TaskAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from atc_py.jobs.sent_files import FileBundle
-    from atc_py.jobs.worker import TaskAnswer
 
-__all__ = ["TaskExecutor"]
 
 T = TypeVar("T")
 R = TypeVar("R")

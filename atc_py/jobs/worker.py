@@ -5,29 +5,22 @@ tasks print goes to standard error. It ends when its input does, also in the mid
 whose parent was killed is of no use to anybody.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import pickle
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from atc_py.jobs.frames import receive_frame, send_frame
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind, failure_of
 from atc_py.system.memory_limit import limited_memory
 from atc_py.system.one_thread import limited_threads
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
-
-__all__ = ["BEGUN", "TaskAnswer", "called", "serve_parent"]
 
 BEGUN = b""
 """The answer that says that a task begins now: its function and its argument are loaded."""

@@ -1,18 +1,12 @@
 """Whether two results agree: in all bits, or within units in the last place of float16."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.tensor.sameness import same_elements
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["LIMIT", "NOISE", "Agreement", "agreement", "last_places"]
 
 LIMIT = 2.0
 """Largest difference of numbers that need not be exact, in units in the last place of float16."""

@@ -1,10 +1,10 @@
 """The simulator's results for a launch's inputs, and the allowance for a correct kernel."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding
 from atc_py.device.sim.numerics.rounding import (
@@ -15,15 +15,7 @@ from atc_py.device.sim.numerics.rounding import (
     to_carrier,
 )
 from atc_py.kernels.agreement import LIMIT, NOISE, last_places
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.kernels.samples import SampledLaunch, SampledNode
-
-__all__ = ["expected_of"]
+from atc_py.kernels.samples import SampledLaunch, SampledNode
 
 Arrays = tuple["NDArray[Any]", ...]
 

@@ -1,22 +1,15 @@
 """`kernels.json` as readers take it: its schema, and whether it fits the model that contains it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 import msgspec
 from msgspec import Meta
 
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.system.json_text import MAX_DEPTH, is_deep
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.diag import AtcError, Place
-
-__all__ = ["Index", "KernelEntry", "check_fit", "decode_index"]
 
 _Count = Annotated[int, Meta(ge=0, lt=2**53)]
 """Sizes and counts; no device has any beyond float64's integers."""

@@ -1,29 +1,16 @@
 """The kernels of a model, as its offline model lists them."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.emit.kernels import INDEX
-from atc_py.kernels.index import decode_index
+from atc_py.kernels.index import KernelEntry, decode_index
 from atc_py.package.names import KERNELS
+from atc_py.package.reader import OfflineModel
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.kernels.index import KernelEntry
-    from atc_py.package.reader import OfflineModel
-
-__all__ = [
-    "KernelList",
-    "index_place",
-    "kernel_texts",
-    "read_kernels",
-]
 
 
 @dataclass(frozen=True, slots=True)

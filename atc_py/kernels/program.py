@@ -1,24 +1,16 @@
 """A host program that holds kernels: its jobs and their outcomes."""
 
-from __future__ import annotations
-
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.sim.node import TensorFacts
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.node import TensorFacts
-
-__all__ = ["Job", "JobOutcome", "run_jobs"]
 
 _SECONDS = 300
 

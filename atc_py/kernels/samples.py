@@ -1,27 +1,19 @@
 """Random data for the inputs of one launch."""
 
-from __future__ import annotations
-
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.sim.execution.program import Step
+from atc_py.device.sim.node import TensorFacts
 from atc_py.emit.family import InputSample
 from atc_py.emit.registry import families_of
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.execution.program import Step
-    from atc_py.device.sim.node import TensorFacts
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["SampledLaunch", "SampledNode", "case_of"]
+from atc_py.tensor.shapes import Shape
 
 _SPAN = 16
 """Integers are drawn from [-16, 16), unsigned ones from [0, 16)."""

@@ -1,28 +1,20 @@
 """Operands of a launch on the host as the device's memory stores them, and results read back."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.node import TensorFacts
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.kernels.index import KernelEntry, PortEntry
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.packing import pack, unpack
 from atc_py.tensor.shapes import closed_shape
 from atc_py.tensor.storage import Storage, stored_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.kernels.index import KernelEntry, PortEntry
-
-__all__ = ["Unpacked", "packed_inputs", "stored_outputs", "unpacked_result"]
 
 
 class Unpacked(NamedTuple):

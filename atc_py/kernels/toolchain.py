@@ -1,24 +1,17 @@
 """The machine's C++ compiler: found, and run to build kernels for the host."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from atc_py.diag.codes import NO_COMPILER
 from atc_py.emit.templating import render
 from atc_py.system.resources import templates_dir
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-__all__ = ["Compiler", "find_compiler"]
 
 _NAMES = ("g++", "clang++", "c++")
 _FLAGS = ("-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")

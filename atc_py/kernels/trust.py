@@ -1,18 +1,11 @@
 """Which C++ is built and run on this machine: atc-py's own, and code that the user trusts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_TRUSTED
 from atc_py.pipeline.opened import is_offline
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["check_trust"]
 
 
 def check_trust(path: Path, *, trusted: bool) -> None:

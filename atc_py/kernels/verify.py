@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from os import cpu_count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.device.sim.execution.loading import build_program
+from atc_py.device.sim.execution.program import Program, Step
 from atc_py.emit.writing import write_kernels
 from atc_py.kernels.agreement import agreement
 from atc_py.kernels.expected import expected_of
-from atc_py.kernels.index import check_fit
-from atc_py.kernels.listing import index_place, kernel_texts, read_kernels
-from atc_py.kernels.program import Job, run_jobs
-from atc_py.kernels.samples import case_of
+from atc_py.kernels.index import KernelEntry, check_fit
+from atc_py.kernels.listing import KernelList, index_place, kernel_texts, read_kernels
+from atc_py.kernels.program import Job, JobOutcome, run_jobs
+from atc_py.kernels.samples import SampledLaunch, case_of
 from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
 from atc_py.kernels.written import as_written
+from atc_py.package.reader import OfflineModel
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
-    from pathlib import Path
-
-    from atc_py.device.sim.execution.program import Program, Step
-    from atc_py.kernels.index import KernelEntry
-    from atc_py.kernels.listing import KernelList
-    from atc_py.kernels.program import JobOutcome
-    from atc_py.kernels.samples import SampledLaunch
     from atc_py.kernels.toolchain import Compiler
-    from atc_py.package.reader import OfflineModel
 
-__all__ = ["KernelVerdict", "Verdict", "verify_kernels"]
 
 _BATCH = 12
 """Kernels built together: enough to share the headers' cost, few enough for several cores."""

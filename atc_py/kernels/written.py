@@ -4,23 +4,16 @@ SoCs have kernels that do, which the simulator follows. The stubs keep float32 b
 and are compared with the simulator's computing likewise.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+from numpy.typing import NDArray
 
+from atc_py.package.reader import OfflineModel
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.target import find_operator
 from atc_py.target.rows.parts import IMPL_MODE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.package.reader import OfflineModel
-    from atc_py.package.schema import OmModel, OmNode
-
-__all__ = ["ModelAsWritten", "as_written"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,7 @@
 """Typed reading of a source node's attributes, with a coded error for a wrong type."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from atc_py.lowering.builder import Builder
-    from atc_py.source import SourceAttr
-
-__all__ = ["get_float", "get_int", "get_ints", "get_optional_ints", "get_string"]
+from atc_py.lowering.builder import Builder
+from atc_py.source import SourceAttr
 
 
 def get_int(b: Builder, name: str, default: int) -> int:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from atc_py.ir import TensorType
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import numbers_of
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from atc_py.ir import AttrValue, Value
-    from atc_py.lowering.builder import Builder
-
-__all__ = ["check_pad_mode", "crop", "pad_computed", "slice_computed", "split_computed"]
 
 _PAD_MODES = ("constant", "reflect", "edge")
 

@@ -1,21 +1,13 @@
 """Operators of a model that are on the list and that nothing lowers: not yet, or not at all."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import NOT_LOWERED, NOT_PUBLISHED
 from atc_py.lowering.lower import can_lower
+from atc_py.source import SourceNode
+from atc_py.spec import Library, OpSpec
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.source import SourceNode
-    from atc_py.spec import Library, OpSpec
-
-__all__ = ["not_lowered"]
 
 
 def not_lowered(nodes: Iterable[SourceNode], path: str, specs: Library) -> list[Diagnostic]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,20 +16,15 @@ from atc_py.lowering.one_to_one import lower_by_spec
 from atc_py.lowering.registry import find_lowering, lowering_versions
 from atc_py.lowering.rewritten import lower_beyond, lower_carried
 from atc_py.lowering.scope import Scope
-from atc_py.spec import library
-from atc_py.spec.lists import ANY_LIST
+from atc_py.options.compile_options import ANY_LIST
+from atc_py.source import SourceModel, SourceNode, SourceTensor
+from atc_py.spec import Library, OpSpec, library
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import OpenShapeError
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from atc_py.check.restating import OpsetPlacement
-    from atc_py.source import SourceModel, SourceNode, SourceTensor
-    from atc_py.spec import Library, OpSpec
-
-__all__ = ["can_lower", "lower_model"]
 
 
 def lower_model(

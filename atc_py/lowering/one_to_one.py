@@ -1,26 +1,17 @@
 """One-to-one lowering: the operator's specification names the target operator."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_SPEC
-from atc_py.ir import ConstData
+from atc_py.ir import AttrValue, ConstData, Node, Value
 from atc_py.ir.signature import Signature
+from atc_py.lowering.builder import Builder
+from atc_py.spec import OpSpec, Target
+from atc_py.spec.model import Value as DefaultValue
 from atc_py.target import find_operator
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue, Node, Value
-    from atc_py.lowering.builder import Builder
-    from atc_py.spec import OpSpec, Target
-    from atc_py.spec.model import Value as DefaultValue
-
-__all__ = ["lower_by_spec"]
 
 
 def lower_by_spec(spec: OpSpec, target: Target, b: Builder) -> Sequence[Value]:

@@ -1,15 +1,7 @@
 """Operands that say how to compute: axes and lists of numbers, checked by what they are for."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.lowering.builder import Builder
 from atc_py.tensor.shapes import normalize_axis
-
-if TYPE_CHECKING:
-    from atc_py.lowering.builder import Builder
-
-__all__ = ["axis_of", "numbers_of"]
 
 
 def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> int:

@@ -5,25 +5,15 @@ largest of the largest is the largest of all, and as windows are boxes, every me
 width counts alike in the mean over depth.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from atc_py.ir import TensorType
+from atc_py.ir import AttrValue, TensorType, Value
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.windows import AxisWindow, cann_pads
 from atc_py.spec.rewrites import performs
-from atc_py.tensor.shapes import closed_shape, window_count
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.ir import AttrValue, Value
-    from atc_py.lowering.builder import Builder
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["POOLED_RANKS", "PoolForm", "pooled"]
+from atc_py.tensor.shapes import Shape, closed_shape, window_count
 
 POOLED_RANKS = (3, 4, 5)
 """Ranks of signals, images and volumes."""

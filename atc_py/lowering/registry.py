@@ -1,24 +1,18 @@
 """The registry of lowering functions: operator and version to function."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from atc_py.ir import Value
 from atc_py.lowering import ops
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.op_modules import OPERATORS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+Lowering: TypeAlias = Callable[[Builder], Sequence[Value]]
 
-    from atc_py.ir import Value
-    from atc_py.lowering.builder import Builder
-
-    Lowering: TypeAlias = Callable[[Builder], Sequence[Value]]
-
-__all__ = ["find_lowering", "lowered_operators", "lowering", "lowering_versions"]
 
 _REGISTRY: dict[str, dict[int, Lowering]] = {}
 

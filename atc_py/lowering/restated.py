@@ -1,19 +1,11 @@
 """Restating: the source model with its nodes in the form of the listed opsets that they stand at."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
 
-from typing import TYPE_CHECKING
-
+from atc_py.check.restating import OpsetPlacement
+from atc_py.source import SourceModel, SourceNode
 from atc_py.spec.rewrites import performs
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.check.restating import OpsetPlacement
-    from atc_py.source import SourceModel, SourceNode
-
-__all__ = ["restated"]
 
 
 @performs("restate")

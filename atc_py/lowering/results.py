@@ -1,17 +1,9 @@
 """Result types of operators that ONNX does not define, held to what the file states of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.ir import TensorType
+from atc_py.lowering.builder import Builder
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.lowering.builder import Builder
-
-__all__ = ["said", "stated"]
 
 
 def stated(b: Builder, position: int, found: TensorType) -> TensorType:

@@ -4,24 +4,15 @@ A dtype that is `carried` is cast to the one that carries it, the node is lowere
 results are cast back. A dtype `beyond` the list is taken by the rewrite that is named with it.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.source import SourceTensor
+from atc_py.ir import Value
+from atc_py.lowering.builder import Builder
+from atc_py.source import SourceNode, SourceTensor
+from atc_py.spec import OperandSpec, OpSpec
 from atc_py.spec.rewrites import performers, performs
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from atc_py.ir import Value
-    from atc_py.lowering.builder import Builder
-    from atc_py.source import SourceNode
-    from atc_py.spec import OperandSpec, OpSpec
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["lower_beyond", "lower_carried"]
+from atc_py.tensor.dtypes import DType
 
 
 def lower_beyond(spec: OpSpec, b: Builder) -> Sequence[Value] | None:

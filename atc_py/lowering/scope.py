@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.ir import Value
-    from atc_py.source import SourceTensor
-
-__all__ = ["Scope"]
+from atc_py.ir import Value
+from atc_py.source import SourceTensor
 
 
 class Scope:

@@ -4,11 +4,7 @@ Sizes and pads are per spatial axis, outermost first. Sources: ONNX operator def
 Conv, MaxPool, AveragePool and ConvTranspose (attributes auto_pad, pads, output_shape).
 """
 
-from __future__ import annotations
-
 import msgspec
-
-__all__ = ["AUTO_PADS", "SAME_PADS", "AxisWindow", "cann_pads", "forward_pads", "transposed_pads"]
 
 SAME_PADS = ("SAME_UPPER", "SAME_LOWER")
 AUTO_PADS = ("NOTSET", *SAME_PADS, "VALID")

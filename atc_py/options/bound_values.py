@@ -1,16 +1,9 @@
 """Values and bounds of inputs, from `NAME=VALUE` and `NAME=LOW:HIGH` texts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-__all__ = ["bind_options", "bound_values", "value_ranges"]
 
 
 def bound_values(given: Iterable[str]) -> dict[str, float]:

@@ -1,10 +1,9 @@
 """Options of `convert` and `check_models` as keywords, and their normal form."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from atc_py.diag.codes import BAD_OPTION, OPTIONS_EXCLUDE
 from atc_py.diag.suggestions import nearest
@@ -22,32 +21,9 @@ from atc_py.options.compile_options import (
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.gears import GearKind, Gears, one_kind, parse_gears
 from atc_py.options.input_shapes import parse_gear_shapes, parse_input_shapes
-from atc_py.options.ranges import has_ranges, parse_ranges
+from atc_py.options.ranges import Ranges, has_ranges, parse_ranges
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from atc_py.options.ranges import Ranges
-    from atc_py.tensor.shapes import Shape
-
-__all__ = [
-    "ConvertChoice",
-    "FixChoice",
-    "PrecisionChoice",
-    "PrecisionSettings",
-    "RuleChoice",
-    "chosen_gears",
-    "chosen_list",
-    "chosen_mode",
-    "chosen_rules",
-    "fix_rules",
-    "input_shapes",
-    "optional_path",
-    "precision_options",
-    "reject_unknown",
-    "shapes_and_ranges",
-]
 
 
 class PrecisionSettings(TypedDict, total=False):

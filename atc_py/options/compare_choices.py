@@ -1,18 +1,9 @@
 """Options of `compare_model` and `plan_model` as keywords."""
 
-from __future__ import annotations
+import os
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
-from atc_py.options.choices import PrecisionSettings
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
-
-    from atc_py.options.choices import RuleChoice
-
-__all__ = ["COMPILING", "CompareChoice", "PlanChoice"]
+from atc_py.options.choices import PrecisionSettings, RuleChoice
 
 
 class _CompilingChoice(PrecisionSettings, total=False):

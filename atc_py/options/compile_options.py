@@ -18,22 +18,6 @@ from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
-__all__ = [
-    "ANY_LIST",
-    "AUTO",
-    "CANN_GENERATIONS",
-    "DEFAULT_LIST",
-    "FIRST_LIST",
-    "LIST_VARIABLE",
-    "NEWEST_CANN",
-    "CheckOptions",
-    "CompileOptions",
-    "PrecisionMode",
-    "PrecisionOptions",
-    "QuantBias",
-    "Semantics",
-]
-
 AUTO = "auto"
 """The user's choice to leave the convention to the file."""
 

@@ -1,13 +1,9 @@
 """Options of fixing a model, as values that no later stage changes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_rules import FixRules
-
-__all__ = ["SEEDS", "FixOptions"]
 
 SEEDS = 3
 """Random inputs on which a model and its fixed form run, unless another number is given."""

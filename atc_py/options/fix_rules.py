@@ -1,14 +1,10 @@
 """The choice of rules that fix a model, as a value that no later stage changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec
 
 from atc_py.system.structs import Result
-
-__all__ = ["FixRules"]
 
 
 class FixRules(Result, frozen=True):

@@ -1,20 +1,11 @@
 """The gear of a run or a report that the user names, by its position or by its numbers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
-from atc_py.options.gears import GearKind
+from atc_py.options.gears import GearKind, Gears
 from atc_py.system.structs import Result
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.options.gears import Gears
-
-__all__ = ["GearChoice", "parse_gear_choice"]
 
 _DIGITS = 10
 """Digits of the numbers of gears."""

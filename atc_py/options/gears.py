@@ -7,12 +7,9 @@ ATC's documents refuse and its newest code does not count [D].
 Over 400 lines: the three kinds of gears share their checks.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
@@ -20,21 +17,6 @@ from atc_py.options.input_shapes import format_input_shapes
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Dims, Shape, format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
-__all__ = [
-    "FEWEST_GEARS",
-    "MOST_GEARS",
-    "SHAPE_DATA",
-    "GearKind",
-    "Gears",
-    "format_gear",
-    "one_kind",
-    "parse_gears",
-]
 
 SHAPE_DATA = "ascend_mbatch_shape_data"
 """Name of the input that ATC appends to a model with gears; it says which gear runs."""

@@ -8,8 +8,6 @@ from atc_py.diag import AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.text import Text
 
-__all__ = ["InputFormat"]
-
 
 class InputFormat(Enum):
     """Layout that a user says inputs are in; it labels them and moves no data."""

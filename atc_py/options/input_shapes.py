@@ -1,28 +1,14 @@
 """The text of `--input-shape`: `name:1,3,224,224;other:8,16`, parsed and written."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 
-from atc_py.diag import AtcFault, Place
+from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_INPUT_SHAPE
+from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from atc_py.diag import AtcError
-    from atc_py.tensor.shapes import Dims, Shape
-
-__all__ = [
-    "INPUT_SHAPE_PLACE",
-    "ShapeAdvice",
-    "format_input_shapes",
-    "parse_gear_shapes",
-    "parse_input_shapes",
-]
 
 INPUT_SHAPE_PLACE = Place(field="--input-shape")
 """Place of diagnostics about the text."""

@@ -1,21 +1,14 @@
 """Models that the user names: files, folders and patterns."""
 
-from __future__ import annotations
-
 import glob
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import FILE_NOT_FOUND
 from atc_py.system.path_facts import is_file, is_folder
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["model_paths"]
 
 _SUFFIX = ".onnx"
 

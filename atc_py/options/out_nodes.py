@@ -1,19 +1,10 @@
 """The text of `--out-nodes`: tensors, or `node:index`, joined by `;`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
 
-from atc_py.diag import AtcFault, Place
+from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.diag import AtcError
-
-__all__ = ["OUT_NODES_PLACE", "OutNode", "out_nodes_error", "parse_out_nodes"]
 
 OUT_NODES_PLACE = Place(field="--out-nodes")
 """Place of diagnostics about the text."""

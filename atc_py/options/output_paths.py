@@ -1,24 +1,15 @@
 """Names of files and folders to write, held to sense before any work begins."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
 from atc_py.system.input_files import read_as_well, refuse_read
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag import AtcError
-
-__all__ = ["default_output", "file_output", "output_folder", "report_output", "rewritten_output"]
 
 _SUFFIX = ".om"
 _NO_NAMES = {"", ".", ".."}

@@ -1,12 +1,8 @@
 """The text of `--size`: height and width of a network's input."""
 
-from __future__ import annotations
-
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.text import Text
-
-__all__ = ["parse_size"]
 
 _MOST = 4096 + 2 * 32
 """Rows or columns that AIPP makes at most: a picture and its borders."""

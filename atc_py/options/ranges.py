@@ -1,31 +1,13 @@
 """Ranges of dims: `x:1~8,3,-1` in --input-shape, dims that each run decides."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
-
-from atc_py.diag import AtcFault
+from atc_py.diag import AtcError, AtcFault
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
 from atc_py.system.structs import Result
+from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.diag import AtcError
-    from atc_py.tensor.shapes import Dims, Shape
-
-__all__ = [
-    "DimRange",
-    "Ranges",
-    "format_ranges",
-    "has_ranges",
-    "open_dims",
-    "outside",
-    "parse_ranges",
-    "refuse_ranges",
-]
 
 _LARGEST = 2**31 - 1
 _SAMPLE = '"input_name1:n1~n2,c1,h1,w1"'

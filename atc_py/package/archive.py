@@ -1,21 +1,14 @@
 """Writing a zip archive of stored, aligned members in one pass, with digests on the way."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import BinaryIO
 
 from atc_py.package.names import is_safe_member
 from atc_py.package.records import Entry, directory, local_header
 from atc_py.package.schema import OmMember
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import BinaryIO
-
-__all__ = ["ArchiveWriter"]
 
 _AT_ONCE = 1 << 16
 """Bytes up to which a member is put together before its header: going back takes two calls."""

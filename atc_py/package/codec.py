@@ -1,9 +1,8 @@
 """Between descriptions and the bytes of `model.json`; also the other JSON in a package."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -11,24 +10,17 @@ from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_VERSION
 from atc_py.package.gears_schema import GEARS_VERSION, OmIndex
 from atc_py.package.names import MODEL, REPORT
-from atc_py.package.schema import FORMAT, FORMAT_VERSION, READ_VERSIONS, OmModel
+from atc_py.package.schema import (
+    FORMAT,
+    FORMAT_VERSION,
+    READ_VERSIONS,
+    OmAttribute,
+    OmModel,
+    OmNode,
+)
 from atc_py.system.json_text import MAX_DEPTH, is_deep
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.text import Text, plain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.package.schema import OmAttribute, OmNode
-
-__all__ = [
-    "decode_description",
-    "decode_gear",
-    "decode_report",
-    "encode_index",
-    "encode_model",
-    "encode_report",
-]
 
 _T = TypeVar("_T")
 

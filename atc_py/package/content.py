@@ -1,31 +1,21 @@
 """Whether a description agrees with itself and with the archive that it describes."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.ir import Engine
 from atc_py.options.ranges import parse_ranges
+from atc_py.package.gears_schema import OmIndex
 from atc_py.package.names import MODEL, REPORT, WEIGHTS, is_safe_member
-from atc_py.package.schema import INPUT_RANGES
+from atc_py.package.records import Entry
+from atc_py.package.schema import INPUT_RANGES, OmModel, OmNode, OmPort, OmTensor
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag import Sink
-    from atc_py.package.gears_schema import OmIndex
-    from atc_py.package.records import Entry
-    from atc_py.package.schema import OmModel, OmNode, OmPort, OmTensor
-
-__all__ = ["check_description", "check_members", "check_names"]
 
 _MOST_BYTES = 2**62
 """Beyond this numpy cannot make an array, not even an empty one."""

@@ -1,15 +1,8 @@
 """Contents of a package beside the graph."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["PackageContents"]
 
 
 class PackageContents(msgspec.Struct, frozen=True):

@@ -1,13 +1,14 @@
 """From graph to description: tensors by number, dtypes by name, tuples as lists."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
-
+from atc_py.ir import AttrValue, Graph, Node, Value
+from atc_py.package.contents import PackageContents
 from atc_py.package.memory_check import describe_memory
 from atc_py.package.schema import (
     FORMAT,
     FORMAT_VERSION,
+    OmAttribute,
     OmModel,
     OmNode,
     OmOrigin,
@@ -16,16 +17,7 @@ from atc_py.package.schema import (
     OmTensor,
 )
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.ir import AttrValue, Graph, Node, Value
-    from atc_py.package.contents import PackageContents
-    from atc_py.package.schema import OmAttribute
-    from atc_py.tensor.storage import Storage
-
-__all__ = ["describe"]
+from atc_py.tensor.storage import Storage
 
 
 def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, str]) -> OmModel:

@@ -1,13 +1,6 @@
 """Signs in the first bytes of files that are not offline models."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mmap import mmap
-
-__all__ = ["is_onnx"]
+from mmap import mmap
 
 _VARINT, _BYTES = 0, 2
 _FIELDS = {1: _VARINT, 5: _VARINT, **dict.fromkeys((2, 3, 4, 6, 7, 8, 14, 20, 25, 26), _BYTES)}

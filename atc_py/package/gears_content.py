@@ -1,25 +1,14 @@
 """Whether the description of a model with gears agrees with itself and with its graphs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
-from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, format_gear
-from atc_py.package.gears_schema import record_of_gears, shape_data_of
+from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, Gears, format_gear
+from atc_py.package.gears_schema import OmGear, OmIndex, record_of_gears, shape_data_of
 from atc_py.package.names import GEARS, KERNELS, MODEL, REPORT, is_safe_member
-from atc_py.tensor.shapes import MAX_RANK, closed_shape, format_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.options.gears import Gears
-    from atc_py.package.gears_schema import OmGear, OmIndex
-    from atc_py.package.schema import OmModel, OmPort
-    from atc_py.tensor.shapes import Dims, Shape
-
-__all__ = ["check_agreement", "checked_gears", "fed_shapes", "names_of_gear"]
+from atc_py.package.schema import OmModel, OmPort
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, closed_shape, format_shape
 
 _LARGEST = 2**31 - 1
 _TO_NHWC = (0, 2, 3, 1)

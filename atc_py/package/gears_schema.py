@@ -4,23 +4,10 @@ The graphs are documents of their own, each with what an offline model of one sh
 `model.json`, but for the list of members; that is here. They share the archive's members.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from atc_py.options.gears import SHAPE_DATA, GearKind, Gears
-from atc_py.package.schema import OmMember  # noqa: TC001  (msgspec reads it)
-
-__all__ = [
-    "GEARS_VERSION",
-    "OmGear",
-    "OmGearInput",
-    "OmGears",
-    "OmIndex",
-    "OmShapeData",
-    "record_of_gears",
-    "shape_data_of",
-]
+from atc_py.package.schema import OmMember
 
 GEARS_VERSION = 4
 """Version of a description with gears; readers of version 3 and less refuse it."""

@@ -1,14 +1,15 @@
 """Writing offline models with gears: a graph for each, weights and kernels once each content."""
 
-from __future__ import annotations
-
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from atc_py.ir import CastConst
+from atc_py.ir import CastConst, ConstData, Graph, Value
+from atc_py.options.gears import Gears
 from atc_py.package.archive import ArchiveWriter
 from atc_py.package.codec import encode_index, encode_model, encode_report
+from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
 from atc_py.package.gears_schema import (
     GEARS_VERSION,
@@ -21,19 +22,8 @@ from atc_py.package.gears_schema import (
 from atc_py.package.names import MODEL, REPORT, gear_member, kernel_member, weight_member
 from atc_py.package.npy import npy_header
 from atc_py.package.read_ahead import ReadAhead
-from atc_py.package.schema import FORMAT
+from atc_py.package.schema import FORMAT, OmModel
 from atc_py.system.atomic_files import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.ir import ConstData, Graph, Value
-    from atc_py.options.gears import Gears
-    from atc_py.package.contents import PackageContents
-    from atc_py.package.schema import OmModel
-
-__all__ = ["CompiledGear", "WrittenGears", "write_gears"]
 
 
 @dataclass(frozen=True, slots=True)

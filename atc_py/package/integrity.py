@@ -5,16 +5,15 @@ other header byte for byte, the comment's first digest covers `model.json`, and 
 digests of all other members. No byte is outside the chain.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shlex
 import struct
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from mmap import mmap
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import NOT_OM, OM_MEMBER
 from atc_py.package.foreign import is_onnx
 from atc_py.package.npy import release_range
@@ -28,14 +27,6 @@ from atc_py.package.records import (
     parse_directory,
 )
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from mmap import mmap
-
-    from atc_py.diag import AtcError, Diagnostic
-
-__all__ = ["damaged_headers", "damaged_members", "read_directory"]
 
 _TAIL = 1024
 """Bytes at the end that surely hold the end records."""

@@ -1,33 +1,20 @@
 """The memory plan of a description: whether it is sound, and its peak need."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from atc_py.diag import Place
+from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_PLAN
-from atc_py.ir import Engine
-from atc_py.ir.memory_plan import Home
-from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
+from atc_py.ir import Engine, Graph, Value
+from atc_py.ir.memory_plan import Home, Spot
+from atc_py.ir.placement import Moment, PlacedNode, PlacedTensor, Placement, Proof
 from atc_py.ir.placement_proof import peak, prove
-from atc_py.package.schema import OmMemory
+from atc_py.package.schema import OmMemory, OmModel, OmNode
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Sink
-    from atc_py.ir import Graph, Value
-    from atc_py.ir.memory_plan import Spot
-    from atc_py.ir.placement import Moment, Proof
-    from atc_py.package.schema import OmModel, OmNode
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["check_memory", "describe_memory", "peak_of", "proof_of"]
 
 _SPOTS: dict[str, Home] = {home.value: home for home in Home}
 _SINCE = 2

@@ -1,20 +1,6 @@
 """Names of archive members: what they are called, and which names are harmless."""
 
-from __future__ import annotations
-
 import re
-
-__all__ = [
-    "GEARS",
-    "KERNELS",
-    "MODEL",
-    "REPORT",
-    "WEIGHTS",
-    "gear_member",
-    "is_safe_member",
-    "kernel_member",
-    "weight_member",
-]
 
 MODEL = "model.json"
 REPORT = "report.json"

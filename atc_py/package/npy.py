@@ -5,33 +5,15 @@ numpy.save itself writes it. Nor has int4, whose numbers stand as int8. The dtyp
 description says what they mean.
 """
 
-from __future__ import annotations
-
 import mmap
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    from atc_py.tensor.shapes import Shape
-
-__all__ = [
-    "CHUNK",
-    "array_chunks",
-    "little_endian",
-    "npy_header",
-    "release_pages",
-    "release_range",
-    "view_array",
-]
+from atc_py.tensor.shapes import Shape, element_count
 
 CHUNK = 1 << 21
 """Bytes in a piece: large enough for system calls, small enough for a core's cache."""

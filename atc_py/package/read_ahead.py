@@ -8,30 +8,22 @@ takes no more memory than a few pieces.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self
 
-from atc_py.ir import CastConst, DeferredConst, RowwiseConst, SplatConst
+from atc_py.ir import CastConst, ConstData, DeferredConst, RowwiseConst, SplatConst, Value
 from atc_py.package.npy import CHUNK, array_chunks
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import element_count
+from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    import numpy.typing as npt
-    from typing_extensions import Self
-
-    from atc_py.ir import ConstData, Value
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["ReadAhead"]
 
 _THREADS = 2
 """Threads that compute; one more writes."""

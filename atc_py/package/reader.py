@@ -5,11 +5,16 @@ from __future__ import annotations
 import mmap
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import TracebackType
 
-from atc_py.diag import Place
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self
+
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_OM, OM_CONTENT
-from atc_py.options.ranges import parse_ranges
+from atc_py.options.ranges import Ranges, parse_ranges
 from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.npy import npy_header, view_array
 from atc_py.package.schema import INPUT_RANGES
@@ -18,19 +23,6 @@ from atc_py.system.input_files import check_name, check_regular, note_read, read
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
-
-    import numpy as np
-    import numpy.typing as npt
-    from typing_extensions import Self
-
-    from atc_py.diag import AtcError
-    from atc_py.options.ranges import Ranges
-
-__all__ = ["OfflineModel", "open_model"]
 
 
 class OfflineModel:

@@ -6,28 +6,12 @@ compares the file with what they give, so that a changed byte shows wherever it 
 positions beyond 32 bits take zip64 records, as in any zip (APPNOTE 4.3 to 4.5).
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from mmap import mmap
 
 import msgspec
-
-if TYPE_CHECKING:
-    from mmap import mmap
-
-__all__ = [
-    "ALIGNMENT",
-    "Entry",
-    "directory",
-    "directory_offset",
-    "document_digest",
-    "is_directory_end",
-    "local_header",
-    "parse_directory",
-]
 
 ALIGNMENT = 64
 """Data of each member starts at a multiple of this many bytes."""

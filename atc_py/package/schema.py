@@ -4,29 +4,9 @@ The structs are what the writer encodes and the reader decodes; msgspec holds ev
 against them, so nothing past the reader meets a missing key or a wrong type.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import msgspec
-
-__all__ = [
-    "ATC_CMDLINE",
-    "FIXED",
-    "FORMAT",
-    "FORMAT_VERSION",
-    "INPUT_RANGES",
-    "READ_VERSIONS",
-    "OmAttribute",
-    "OmMember",
-    "OmMemory",
-    "OmModel",
-    "OmNode",
-    "OmOrigin",
-    "OmPort",
-    "OmStorage",
-    "OmTensor",
-]
 
 ATC_CMDLINE = "atc_cmdline"
 """Option that has the command line of the `atc` that wrote the model, arguments joined by spaces."""

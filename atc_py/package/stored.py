@@ -1,20 +1,11 @@
 """Storage of the tensors of a description: shape and bytes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.package.schema import OmTensor
 from atc_py.package.stored_types import storage_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import element_count
+from atc_py.tensor.shapes import Dims, element_count
 from atc_py.tensor.storage import stored_shape
-
-if TYPE_CHECKING:
-    from atc_py.package.schema import OmTensor
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["stored_dims", "stored_nbytes"]
 
 
 def stored_dims(tensor: OmTensor) -> Dims:

@@ -1,11 +1,10 @@
 """Storage in a description: read from it, and compared with the tensors and nodes that have it."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from atc_py.diag import Place
+from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.package.schema import OmModel, OmNode, OmStorage, OmTensor
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
@@ -18,14 +17,6 @@ from atc_py.tensor.storage import (
     why_impossible,
 )
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Sink
-    from atc_py.package.schema import OmModel, OmNode, OmStorage, OmTensor
-
-__all__ = ["TRANS_DATA", "check_storage", "storage_of"]
 
 _SINCE = 3
 """Version of the format that brought storage."""

@@ -1,14 +1,13 @@
 """All checks on an offline model, in the order in which one rests on the other."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from mmap import mmap
 
 import msgspec
 from msgspec.structs import replace
 
-from atc_py.diag import Place, Sink
+from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.options.gears import Gears
 from atc_py.package.codec import decode_description, decode_gear, decode_report
@@ -19,26 +18,17 @@ from atc_py.package.gears_content import (
     fed_shapes,
     names_of_gear,
 )
+from atc_py.package.gears_schema import OmIndex
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
 from atc_py.package.memory_check import check_memory
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.npy import npy_header
-from atc_py.package.schema import OmModel
+from atc_py.package.records import Entry
+from atc_py.package.schema import OmModel, OmTensor
 from atc_py.package.stored_types import check_storage
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count, format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from mmap import mmap
-
-    from atc_py.diag import Diagnostic
-    from atc_py.package.gears_schema import OmIndex
-    from atc_py.package.records import Entry
-    from atc_py.package.schema import OmTensor
-
-__all__ = ["Verified", "VerifiedFile", "verify"]
 
 
 @dataclass(frozen=True, slots=True)

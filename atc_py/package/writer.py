@@ -1,13 +1,12 @@
 """Writing offline models: weights one at a time, texts, the description last."""
 
-from __future__ import annotations
-
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
+from atc_py.ir import Graph
 from atc_py.package.archive import ArchiveWriter
 from atc_py.package.codec import encode_model, encode_report
 from atc_py.package.contents import PackageContents
@@ -15,15 +14,8 @@ from atc_py.package.describe import describe
 from atc_py.package.names import MODEL, REPORT, kernel_member, weight_member
 from atc_py.package.npy import npy_header
 from atc_py.package.read_ahead import ReadAhead
+from atc_py.package.schema import OmModel
 from atc_py.system.atomic_files import atomic_write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.ir import Graph
-    from atc_py.package.schema import OmModel
-
-__all__ = ["PackageContents", "WrittenModel", "write_model"]
 
 
 class WrittenModel(msgspec.Struct, frozen=True):

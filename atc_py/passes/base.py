@@ -1,25 +1,17 @@
 """The base class of passes: a name, a contract on phases, and `run`."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import msgspec
 
 from atc_py.diag import Place, Sink
-from atc_py.ir import Phase
-from atc_py.options.compile_options import QuantBias
+from atc_py.ir import Graph, Node, Phase
+from atc_py.options.compile_options import PrecisionMode, QuantBias
 from atc_py.passes.fusion.record import Fusions
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.decisions import Decisions
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
-    from atc_py.options.compile_options import PrecisionMode
-    from atc_py.target import Soc
-
-__all__ = ["Pass", "PassContext"]
+from atc_py.target import Soc
 
 
 class PassContext(msgspec.Struct, frozen=True, eq=False):

@@ -1,14 +1,14 @@
 """The pass manager: the order of the passes, and what is checked around each."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from atc_py.diag.codes import BROKEN_INVARIANT, REQUIRED_PASS, UNKNOWN_PASS
+from atc_py.ir import Graph, Phase
 from atc_py.ir.verifier import verify_graph
+from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.align_batch_norm import AlignBatchNormPass
 from atc_py.passes.fusion.average_pools_to_conv import AveragePoolsToConvPass
 from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
@@ -60,14 +60,6 @@ from atc_py.passes.quant.roll_back_quant import RollBackQuantPass
 from atc_py.passes.quant.set_offset_x import SetOffsetXPass
 from atc_py.passes.quant.set_round_mode import SetRoundModePass
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from atc_py.ir import Graph, Phase
-    from atc_py.passes.base import Pass, PassContext
-
-__all__ = ["PIPELINE", "PassRun", "check_names", "find_passes", "run_passes"]
 
 PIPELINE: tuple[type[Pass], ...] = (
     EliminateDeadCodePass,

@@ -1,39 +1,27 @@
 """Compilation of a graph that no ONNX model is the source of: passes, kernels, package."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from msgspec import structs
 
 from atc_py import __version__
-from atc_py.emit.kernels import emit_kernels
-from atc_py.ir import Engine
+from atc_py.emit.kernels import KernelSet, emit_kernels
+from atc_py.ir import Engine, Graph
+from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
 from atc_py.package.contents import PackageContents
 from atc_py.package.schema import ATC_CMDLINE, INPUT_RANGES
-from atc_py.package.writer import write_model
+from atc_py.package.writer import WrittenModel, write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.layout.reasons import layout_record
-from atc_py.passes.manager import run_passes
+from atc_py.passes.manager import PassRun, run_passes
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.conversion import Facts, PassEffect
 from atc_py.target import find_soc, operators
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from atc_py.emit.kernels import KernelSet
-    from atc_py.ir import Graph
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.package.writer import WrittenModel
-    from atc_py.passes.manager import PassRun
-
-__all__ = ["compile_graph"]
 
 
 def compile_graph(graph: Graph, file: str, output: Path, options: CompileOptions) -> WrittenModel:

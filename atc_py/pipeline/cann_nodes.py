@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from atc_py.results.cann_nodes import CannDeviation, CannNode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from atc_py.fix.as_cann import WrittenOut
-
-__all__ = ["cann_nodes"]
 
 
 def cann_nodes(written: Iterable[WrittenOut]) -> tuple[CannNode, ...]:

@@ -1,51 +1,39 @@
 """Checking model files: each is read, surveyed, checked against the specifications and tried."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from atc_py.check.added_findings import amended
-from atc_py.check.findings import CheckReport, ModelCheck, Standing
+from atc_py.check.findings import CheckReport, Finding, ModelCheck, Standing
 from atc_py.check.kept import with_kept
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_INPUT_SHAPE
-from atc_py.frontend.folding.survey import surveyed
+from atc_py.frontend.folding.survey import Survey, surveyed
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.outline import outline_of
 from atc_py.frontend.reading.read import read_model
+from atc_py.options.compile_options import CheckOptions
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
+from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.check_pool import FileCheck, checked_files
 from atc_py.pipeline.fixable import with_fixes
 from atc_py.pipeline.other_lists import with_other_lists
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
-from atc_py.pipeline.proposal.judging import judge_of
+from atc_py.pipeline.proposal.judging import Judge, Judgment, judge_of
 from atc_py.pipeline.proposal.misfit import find_misfit
 from atc_py.pipeline.trial import TrialCompilation
+from atc_py.source import SourceModel
+from atc_py.source.outline import ModelOutline
 from atc_py.spec import specifications
 from atc_py.system.structs import replace
 from atc_py.target import find_soc
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.check.findings import Finding
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.survey import Survey
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.compile_options import CheckOptions
-    from atc_py.passes.precision.controls import Controls
-    from atc_py.pipeline.proposal.judging import Judge, Judgment
-    from atc_py.source import SourceModel
-    from atc_py.source.outline import ModelOutline
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["LoneCheck", "check_files", "checked_file", "judged"]
 
 
 def check_files(

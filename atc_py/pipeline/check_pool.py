@@ -5,29 +5,24 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
+from atc_py.check.findings import ModelCheck
+from atc_py.diag import Diagnostic
+from atc_py.options.compile_options import CheckOptions
+from atc_py.source.outline import ModelOutline
 from atc_py.system.memory_limit import limited_memory, memory_limit
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from typing import Protocol
 
-    from atc_py.check.findings import ModelCheck
-    from atc_py.diag import Diagnostic
-    from atc_py.options.compile_options import CheckOptions
-    from atc_py.source.outline import ModelOutline
+class CheckOfFile(Protocol):
+    """The check of one file, a function of a module."""
 
-    class CheckOfFile(Protocol):
-        """The check of one file, a function of a module."""
+    def __call__(self, path: Path, options: CheckOptions, *, alone: bool) -> FileCheck:
+        """Check the file at `path`."""
+        ...
 
-        def __call__(self, path: Path, options: CheckOptions, *, alone: bool) -> FileCheck:
-            """Check the file at `path`."""
-            ...
-
-
-__all__ = ["FileCheck", "checked_files"]
 
 _WORTH = 10.0
 """Seconds of work from which processes pay for their start, which takes each of them about two."""

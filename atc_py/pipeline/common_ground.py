@@ -6,23 +6,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.emit.kernels import SourceMemo
+from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.fusion.switch_file import Switches, read_switches
 from atc_py.passes.manager import PIPELINE, check_names
 from atc_py.passes.precision.model_names import check_soc
 from atc_py.pipeline.proposal.judging import Judge, judge_of
-from atc_py.spec import specifications
+from atc_py.spec import Library, specifications
 from atc_py.system.structs import replace
-from atc_py.target import find_soc
+from atc_py.target import Soc, find_soc
 
 if TYPE_CHECKING:
-    from atc_py.emit.kernels import SourceMemo
     from atc_py.frontend.folding.fold_memo import FoldMemo
-    from atc_py.options.compile_options import CompileOptions
     from atc_py.pipeline.preprocessing import PictureConfigs
-    from atc_py.spec import Library
-    from atc_py.target import Soc
-
-__all__ = ["CommonGround", "common_ground"]
 
 
 class CommonGround(msgspec.Struct, frozen=True):

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
+from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import network_time
-from atc_py.emit.kernels import emit_kernels
+from atc_py.diag import Diagnostic
+from atc_py.emit.kernels import KernelSet, SourceMemo, emit_kernels
 from atc_py.emit.writing import write_kernels
 from atc_py.frontend.reading.chosen_ends import with_user_ends
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.read import read_model
+from atc_py.ir import Graph
+from atc_py.options.compile_options import CompileOptions
+from atc_py.package.contents import PackageContents
 from atc_py.package.writer import write_model
-from atc_py.pipeline.common_ground import common_ground
+from atc_py.pipeline.common_ground import CommonGround, common_ground
 from atc_py.pipeline.conversion_facts import contents_of, facts_of
 from atc_py.pipeline.lowering import lowered_file
 from atc_py.pipeline.pass_stage import pass_context, run_pipeline
@@ -23,22 +30,7 @@ from atc_py.results.memory_facts import memory_facts
 from atc_py.system.collector import few_collections
 from atc_py.system.freed_memory import MANY_NODES, give_back
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.check.findings import ModelCheck
-    from atc_py.diag import Diagnostic
-    from atc_py.emit.kernels import KernelSet, SourceMemo
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.ir import Graph
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.package.contents import PackageContents
-    from atc_py.pipeline.common_ground import CommonGround
-    from atc_py.target import Soc
-
-__all__ = ["CompiledGraph", "compile_graph", "compile_model"]
+from atc_py.target import Soc
 
 
 @few_collections()

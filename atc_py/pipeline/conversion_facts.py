@@ -1,29 +1,19 @@
 """What compilation made of a model: the facts that reports show, and what is written beside the graph."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py import __version__
+from atc_py.emit.kernels import KernelSet
+from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
 from atc_py.package.contents import PackageContents
 from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES
 from atc_py.passes.fusion.record import PassFusions
 from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.manager import PIPELINE
-from atc_py.pipeline.lowering import counts_by_name
-from atc_py.pipeline.pass_stage import launch_count
+from atc_py.pipeline.lowering import Lowered, counts_by_name
+from atc_py.pipeline.pass_stage import Passed, launch_count
 from atc_py.results.conversion import Facts, PassEffect
 from atc_py.results.fusions import FusionEffect
 from atc_py.target import find_soc
-
-if TYPE_CHECKING:
-    from atc_py.emit.kernels import KernelSet
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.pipeline.lowering import Lowered
-    from atc_py.pipeline.pass_stage import Passed
-
-__all__ = ["contents_of", "facts_of"]
 
 
 def facts_of(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from typing_extensions import Unpack
 
 from atc_py.options.choices import (
     ConvertChoice,
@@ -23,14 +27,7 @@ from atc_py.system.input_files import guarded_run
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping, Sequence
-
-    from typing_extensions import Unpack
-
     from atc_py.results.conversion import Conversion
-
-__all__ = ["compile_options", "convert"]
 
 
 @guarded_run()

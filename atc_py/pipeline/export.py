@@ -1,29 +1,22 @@
 """`export`: a compiled graph as an ONNX model that computes what the device computes."""
 
-from __future__ import annotations
-
+import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.export.functions import OPSET
 from atc_py.export.metadata import annotate
 from atc_py.export.model import emulate
 from atc_py.export.writing import write_model
 from atc_py.options.output_paths import rewritten_output
+from atc_py.package.reader import OfflineModel
+from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.export import Export
 from atc_py.system.input_files import guarded_run
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from atc_py.package.reader import OfflineModel
-    from atc_py.package.schema import OmModel
-
-__all__ = ["export_model"]
 
 _FORM = "emulated"
 """What is appended to the model's name by default."""

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.check.findings import FixAdvice, Standing
+from atc_py.check.findings import Finding, FixAdvice, ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.fix.deciding_inputs import deciding_values
 from atc_py.fix.start import Start
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.options.bound_values import bind_options
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.input_shapes import format_input_shapes
+from atc_py.pipeline.proposal.judging import Judge, Judgment
 from atc_py.system.structs import replace
+from atc_py.tensor.shapes import Shape
 
+_Node = tuple[int | None, str]
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.check.findings import Finding, ModelCheck
     from atc_py.fix.fixed import Fixed
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.pipeline.proposal.judging import Judge, Judgment
-    from atc_py.tensor.shapes import Shape
-
-    _Node = tuple[int | None, str]
-
-__all__ = ["with_fixes"]
 
 
 def with_fixes(

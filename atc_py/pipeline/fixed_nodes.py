@@ -1,17 +1,9 @@
 """The nodes of a file that rules rewrote, as records of later stages name them."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
+from atc_py.fix.fixed import Applied
 from atc_py.results.fixed_nodes import FixedNode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.fix.fixed import Applied
-
-__all__ = ["fixed_nodes"]
 
 
 def fixed_nodes(applied: Iterable[Applied]) -> tuple[FixedNode, ...]:

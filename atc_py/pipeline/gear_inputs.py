@@ -1,25 +1,15 @@
 """The inputs of a file as gears need them: listed completely, with open dims where gears decide."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from atc_py.diag import AtcFault, Sink
+from atc_py.diag import AtcFault, Diagnostic, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.declared import DeclaredInput
+from atc_py.frontend.reading.onnx_file import OnnxFile
+from atc_py.options.gears import Gears
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
 from atc_py.system.structs import replace
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor.shapes import Dims, format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.gears import Gears
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["with_open_inputs"]
 
 
 def with_open_inputs(file: OnnxFile, gears: Gears) -> OnnxFile:

@@ -1,22 +1,24 @@
 """Compilation with gears: one graph for each list of shapes, in one offline model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.cost.network import network_cost
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import GEAR_NOT_COMPILED
 from atc_py.emit.kernels import SourceMemo
 from atc_py.frontend.folding.fold_memo import FoldMemo
 from atc_py.frontend.reading.chosen_ends import with_user_ends
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.read import read_model
-from atc_py.options.gears import format_gear
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.package.gears_writer import CompiledGear, write_gears
-from atc_py.pipeline.common_ground import common_ground
-from atc_py.pipeline.compile import compile_graph
+from atc_py.package.schema import OmModel
+from atc_py.pipeline.common_ground import CommonGround, common_ground
+from atc_py.pipeline.compile import CompiledGraph, compile_graph
 from atc_py.pipeline.gear_inputs import with_open_inputs
 from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.conversion import Conversion, GearFacts
@@ -24,20 +26,6 @@ from atc_py.results.memory_facts import memory_facts
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.options.gears import Gears
-    from atc_py.package.schema import OmModel
-    from atc_py.pipeline.common_ground import CommonGround
-    from atc_py.pipeline.compile import CompiledGraph
-
-__all__ = ["compile_gears", "not_compiled"]
 
 
 def compile_gears(

@@ -1,30 +1,22 @@
 """A model as far as lowering takes it: its target operators before any pass, with shapes."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
+from atc_py.ir import Graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
+from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import judge_of
 from atc_py.spec import specifications
 from atc_py.target import find_soc
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.ir import Graph
-    from atc_py.options.compile_options import CompileOptions
-
-__all__ = ["lowered_graph"]
 
 
 def lowered_graph(model: Path, options: CompileOptions) -> Graph:

@@ -1,47 +1,36 @@
 """From a file that was read to its lowered graph: fix, semantics, fold, check, lower."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.check.evaluate import check_view
-from atc_py.check.findings import Standing
+from atc_py.check.evaluate import Checked, check_view
+from atc_py.check.findings import ModelCheck, Standing
 from atc_py.check.refusal import RulesBrokenError
+from atc_py.diag import Diagnostic
 from atc_py.frontend.reading.history import history
+from atc_py.frontend.reading.onnx_file import OnnxFile
+from atc_py.ir import Graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
-from atc_py.options.compile_options import Semantics
+from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.options.ranges import open_dims
 from atc_py.passes.precision.control_files import read_controls
+from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.model_names import ModelNames
 from atc_py.pipeline.cann_nodes import cann_nodes
+from atc_py.pipeline.common_ground import CommonGround
 from atc_py.pipeline.proposal.advice import advise
+from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.misfit import misfits_explained
+from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.fixed_nodes import FixedNode
+from atc_py.source import SourceModel
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.check.evaluate import Checked
-    from atc_py.check.findings import ModelCheck
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.ir import Graph
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.passes.precision.controls import Controls
-    from atc_py.pipeline.common_ground import CommonGround
-    from atc_py.pipeline.proposal.judging import Judge
-    from atc_py.pipeline.stage_clock import StageClock
-    from atc_py.results.fixed_nodes import FixedNode
-    from atc_py.source import SourceModel
-
-__all__ = ["Lowered", "counts_by_name", "lowered_file"]
 
 
 class Lowered(msgspec.Struct, frozen=True):

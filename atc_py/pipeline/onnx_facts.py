@@ -1,9 +1,8 @@
 """The content of an ONNX file, for `info`."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from atc_py.frontend.reading.declared import DeclaredInput
 from atc_py.frontend.reading.file_facts import (
     dtype_name,
     external_tensors,
@@ -11,17 +10,10 @@ from atc_py.frontend.reading.file_facts import (
     output_types,
     parameter_count,
 )
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.read import read_model
 from atc_py.package.foreign import is_onnx
 from atc_py.results.onnx_facts import ExternalFile, OnnxFacts, OnnxOperator, OnnxPort
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.frontend.reading.declared import DeclaredInput
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-
-__all__ = ["is_onnx_file", "onnx_facts"]
 
 _HEAD = 4096
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag.codes import NO_SUCH_GEAR
 from atc_py.package.foreign import is_onnx
+from atc_py.package.reader import OfflineModel
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from atc_py.options.gear_choice import GearChoice
-    from atc_py.package.reader import OfflineModel
 
-__all__ = ["is_offline", "opened_model"]
 
 _HEAD = 1 << 16
 """Bytes at the start of a file that identify its kind."""

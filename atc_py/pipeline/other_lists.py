@@ -1,28 +1,18 @@
 """Verdicts of the other operator lists on a model that the chosen one refuses."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from atc_py.check.added_findings import amended
+from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
-from atc_py.check.findings import OtherVerdict, Standing
+from atc_py.check.findings import Finding, ModelCheck, OtherVerdict, Standing
+from atc_py.frontend.folding.survey import Survey
 from atc_py.frontend.reading.history import history
-from atc_py.options.compile_options import ANY_LIST
+from atc_py.options.compile_options import ANY_LIST, CheckOptions
+from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
 from atc_py.spec.lists import operator_lists
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.check.bound_node import Conditions
-    from atc_py.check.findings import Finding, ModelCheck
-    from atc_py.frontend.folding.survey import Survey
-    from atc_py.options.compile_options import CheckOptions
-    from atc_py.pipeline.trial import TrialCompilation
-
-__all__ = ["with_other_lists"]
 
 
 def with_other_lists(

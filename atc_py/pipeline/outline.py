@@ -1,19 +1,11 @@
 """The outline of an ONNX file that was compiled, for a report about it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.frontend.reading.outline import read_outline
 from atc_py.pipeline.opened import is_offline
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.source.outline import ModelOutline
-
-__all__ = ["outline_for"]
+from atc_py.results.compiled_model import CompiledModel
+from atc_py.source.outline import ModelOutline
 
 
 def outline_for(model: Path, compiled: CompiledModel) -> ModelOutline | None:

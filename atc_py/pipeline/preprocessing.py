@@ -1,12 +1,14 @@
 """AIPP in a graph: inputs become pictures of bytes, which a node turns into what the network takes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from pathlib import Path
 
 import msgspec
 
 from atc_py.aipp import (
+    AippConfig,
+    AippFile,
+    AippSettings,
     NetworkInput,
     assigned_configs,
     checked,
@@ -18,29 +20,14 @@ from atc_py.aipp import (
     source_shape,
 )
 from atc_py.aipp.parameters import BATCH_BYTES, HEADER_BYTES
-from atc_py.ir import TensorType
+from atc_py.diag import Diagnostic
+from atc_py.ir import Graph, Node, TensorType, Value
+from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import GearKind
+from atc_py.target import Soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
-
-    from atc_py.aipp import AippConfig, AippFile, AippSettings
-    from atc_py.diag import Diagnostic
-    from atc_py.ir import Graph, Node, Value
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.target import Soc
-
-__all__ = [
-    "PARAMETERS",
-    "PictureConfigs",
-    "add_preprocessing",
-    "insert_preprocessing",
-    "read_preprocessing",
-]
 
 PARAMETERS = "ascend_dynamic_aipp_data"
 """Name of the input with the settings of a run; further ones have their node's name after it."""

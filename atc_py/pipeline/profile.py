@@ -1,35 +1,26 @@
 """Profiles: what a model, compiled for one SoC or several, costs there."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.cost.calibration import calibrate, load_fit
+from atc_py.cost.calibration import Calibration, calibrate, load_fit
+from atc_py.cost.estimate import Fit
 from atc_py.cost.measurements import read_measurements
 from atc_py.cost.network import network_cost
 from atc_py.device.registry import find_backend
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.gear_choice import GearChoice
+from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.cann_nodes import read_semantics
-from atc_py.results.compiled_model import compiled_model
+from atc_py.results.compiled_model import CompiledModel, compiled_model
 from atc_py.results.profile import GearCost, Profile, SocProfile
 from atc_py.system.input_files import guarded_run
 from atc_py.target import find_soc
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from atc_py.cost.calibration import Calibration
-    from atc_py.cost.estimate import Fit
-    from atc_py.options.gear_choice import GearChoice
-    from atc_py.package.reader import OfflineModel
-    from atc_py.results.compiled_model import CompiledModel
-
-__all__ = ["calibration_of", "fit_of", "profile_model"]
 
 _DEFAULT = "sim"
 

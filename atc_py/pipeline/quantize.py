@@ -1,39 +1,30 @@
 """Quantized models from one form into another: read, rewritten, written."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import OtherVerdict, Standing
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.fix.engine import Fixer
+from atc_py.fix.fixed import Applied
 from atc_py.fix.listed_opset import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
 from atc_py.frontend.folding.survey import surveyed
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.rewriting import FORMS, FixedGraph, rewrite_file
 from atc_py.options.compile_options import AUTO, DEFAULT_LIST, CheckOptions, QuantBias
+from atc_py.options.fix_rules import FixRules
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.results.quantization import Quantization
-from atc_py.spec import specifications
+from atc_py.spec import Library, specifications
 from atc_py.target import find_soc
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.fix.fixed import Applied
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.fix_rules import FixRules
-    from atc_py.spec import Library
-
-__all__ = ["Rewriting", "list_verdict", "rewrite_quantized"]
 
 
 @dataclass(frozen=True, slots=True)

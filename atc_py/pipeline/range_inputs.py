@@ -1,30 +1,20 @@
 """Inputs with dims that each run decides: as the file must have them, and why they do not compile."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from atc_py.check.refusal import RulesBrokenError
-from atc_py.diag import AtcError, AtcFault, Sink
+from atc_py.diag import AtcError, AtcFault, Diagnostic, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE, OPEN_DIMS_NOT_COMPILED
+from atc_py.frontend.reading.declared import DeclaredInput
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
-from atc_py.options.ranges import format_ranges
+from atc_py.options.ranges import DimRange, format_ranges
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.reading.declared import DeclaredInput
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.ranges import DimRange
-
-    Given = Mapping[str, tuple[DimRange, ...]]
-
-__all__ = ["gears_advised", "with_open_ranges"]
+Given = Mapping[str, tuple[DimRange, ...]]
 
 
 def with_open_ranges(file: OnnxFile, ranges: Given) -> OnnxFile:

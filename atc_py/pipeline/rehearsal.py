@@ -5,31 +5,22 @@ lowering or passes. A model that it would refuse to load is refused here, before
 is written, and in terms of the source model.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.loading import check_model
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import BAD_NODE
+from atc_py.ir import Graph, Value
+from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
 from atc_py.package.names import weight_member
+from atc_py.package.schema import OmModel
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Diagnostic
-    from atc_py.ir import Graph, Value
-    from atc_py.package.contents import PackageContents
-    from atc_py.package.schema import OmModel
-
-__all__ = ["rehearse"]
 
 _READ = 1024
 """Constants of up to this many bytes are read: shapes and axes, on which types depend."""

@@ -1,17 +1,10 @@
 """The time that each stage of a command takes."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from atc_py.results.conversion import Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-__all__ = ["StageClock"]
 
 
 class StageClock:

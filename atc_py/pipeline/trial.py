@@ -9,17 +9,19 @@ the whole model only where the kernels of a node depend on its neighbors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from atc_py.check.condition_words import joined, mode_words, soc_words
+from atc_py.check.evaluate import Checked
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import compiled_nodes
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import INFINITY_CLIPPED, NO_KERNEL
 from atc_py.frontend.folding.sample import sample
-from atc_py.ir import Phase
+from atc_py.frontend.folding.survey import Survey
+from atc_py.ir import Graph, Phase
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
@@ -27,27 +29,19 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.contents import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
+from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
-from atc_py.passes.precision.weight_clip import clipped_infinities, count_infinities
+from atc_py.passes.precision.refusals import Refusal
+from atc_py.passes.precision.weight_clip import (
+    ClippedInfinities,
+    clipped_infinities,
+    count_infinities,
+)
 from atc_py.pipeline.rehearsal import rehearse
-from atc_py.source import form_of
+from atc_py.source import SourceModel, SourceNode, form_of
+from atc_py.spec import Library
+from atc_py.target import Soc
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from atc_py.check.evaluate import Checked
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.survey import Survey
-    from atc_py.ir import Graph
-    from atc_py.passes.precision.controls import Controls
-    from atc_py.passes.precision.refusals import Refusal
-    from atc_py.passes.precision.weight_clip import ClippedInfinities
-    from atc_py.source import SourceModel, SourceNode
-    from atc_py.spec import Library
-    from atc_py.target import Soc
-
-__all__ = ["TrialCompilation"]
 
 _OF_CUBE = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 """Operators of ONNX whose weights are too large to be looked at for infinities."""

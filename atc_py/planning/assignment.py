@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from atc_py.compare.candidates import TYPE_LINE, line_of
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.package.schema import OmModel, OmNode
-
-__all__ = ["ALL_NARROW", "BRAIN", "BROAD", "NARROW", "PORTS", "Assignment", "custom_lines"]
 
 NARROW, BROAD, BRAIN = DType.FLOAT16.value, DType.FLOAT32.value, DType.BFLOAT16.value
 """The dtypes that a node may compute in."""

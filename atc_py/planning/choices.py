@@ -1,29 +1,21 @@
 """The dtypes that each line can have on a SoC, found by compiling all lines in each of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from atc_py.compare.candidates import (
     ITS_OWN_DTYPES,
+    Candidate,
     find_candidates,
     has_float32_kernel,
     line_of,
     stay_narrow,
 )
+from atc_py.compare.reference import ReferenceModel
+from atc_py.package.schema import OmModel
 from atc_py.planning.assignment import ALL_NARROW, BRAIN, BROAD, NARROW, Assignment, custom_lines
 from atc_py.planning.error_model import nodes_by_line
+from atc_py.planning.trial_runs import TrialRuns, TriedAssignment
 from atc_py.target import find_soc
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from atc_py.compare.candidates import Candidate
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.package.schema import OmModel
-    from atc_py.planning.trial_runs import TrialRuns, TriedAssignment
-
-__all__ = ["Choices"]
 
 _ROUNDS = 12
 """Compilations that look for lines without a kernel."""

@@ -5,29 +5,21 @@ in a narrow dtype: its operands, weights among them, and its results are rounded
 the file's dtypes, and the outputs are compared with those of an exact run. No trial compiles anything.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.compare.candidates import line_of
 from atc_py.compare.measure import Measure
+from atc_py.compare.reference import ReferenceModel
+from atc_py.package.schema import OmModel
 from atc_py.planning.error_share import error_share
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.package.schema import OmModel
-
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = ["ErrorModel", "nodes_by_line"]
+Feeds = Mapping[str, NDArray[Any]]
 
 
 class ErrorModel:

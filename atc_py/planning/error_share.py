@@ -1,18 +1,10 @@
 """Errors as a share of what a target allows: they add up, and 1 or less reaches the target."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.compare.targets import reaches
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = ["error_share", "share_of_comparison"]
+from atc_py.results.layer_comparison import LayerComparison
 
 _LEAST = 1e-30
 

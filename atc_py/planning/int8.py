@@ -1,19 +1,11 @@
 """The search of a plan for layers on int8, beside the best dtypes of floats."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterable
 
-from typing import TYPE_CHECKING
-
+from atc_py.compare.paired_run import Feeds
 from atc_py.planning.assignment import Assignment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from atc_py.compare.paired_run import Feeds
-    from atc_py.planning.int8_models import Int8Models
-    from atc_py.planning.trial_runs import TrialRuns
-
-__all__ = ["try_int8"]
+from atc_py.planning.int8_models import Int8Models
+from atc_py.planning.trial_runs import TrialRuns
 
 _ALL = 1
 """Trials with all layers on int8 before the search."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atc_py.compare.compilation import Compilation
 from atc_py.compare.original import open_original
+from atc_py.compare.paired_run import Feeds
+from atc_py.compare.reference import ReferenceModel
 from atc_py.options.compile_options import AUTO
+from atc_py.package.schema import OmModel
 from atc_py.planning.time_model import seconds_by_line
 from atc_py.quantizing.fall_back import cost_order
 from atc_py.quantizing.trial_model import TrialModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from pathlib import Path
-
-    from atc_py.compare.compilation import Compilation
-    from atc_py.compare.paired_run import Feeds
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.package.schema import OmModel
     from atc_py.quantizing.calibrated import Calibrated
-
-__all__ = ["Int8Models"]
 
 
 class Int8Models:

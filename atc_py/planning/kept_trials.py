@@ -1,19 +1,10 @@
 """Trials of nodes in float32 as the search of `compare --suggest` makes them, shared with the plan."""
 
-from __future__ import annotations
+from collections.abc import Collection, Iterable
 
-from typing import TYPE_CHECKING
-
-from atc_py.compare.trials import Trial
+from atc_py.compare.trials import Trial, Trials
 from atc_py.planning.assignment import Assignment
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from atc_py.compare.trials import Trials
-    from atc_py.planning.trial_runs import TrialRuns
-
-__all__ = ["KeptTrials"]
+from atc_py.planning.trial_runs import TrialRuns
 
 
 class KeptTrials:

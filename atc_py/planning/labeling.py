@@ -4,15 +4,8 @@ With two labels a minimal cut gives the optimum; with more, each label in turn t
 that are cheaper with it (alpha-expansion), until none gains any more.
 """
 
-from __future__ import annotations
-
 from collections import deque
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-__all__ = ["cheapest_labels", "price_of"]
+from collections.abc import Hashable, Mapping, Sequence
 
 _TINY = 1e-12
 

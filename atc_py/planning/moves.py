@@ -1,19 +1,10 @@
 """Moves from one assignment to others that the models expect to be quicker and exact enough."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-from atc_py.planning.assignment import NARROW
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.planning.assignment import Assignment
-    from atc_py.planning.time_model import TimeModel
-
-__all__ = ["DOUBT", "moves_of"]
+from atc_py.planning.assignment import NARROW, Assignment
+from atc_py.planning.time_model import TimeModel
 
 DOUBT = 2.0
 """Factor by which the error model may be wrong: moves that would miss by less are tried."""

@@ -1,19 +1,21 @@
 """`plan_model`: the cheapest dtypes of a model's nodes with which its outputs reach a target."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from atc_py.compare.comparison_session import ComparisonSession
+from typing_extensions import Unpack
+
+from atc_py.compare.comparison_session import ComparisonSession, GivenChoice
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.model import open_compiled
 from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Trial
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import optional_path, reject_unknown, shapes_and_ranges
+from atc_py.options.choices import ConvertChoice, optional_path, reject_unknown, shapes_and_ranges
 from atc_py.options.compare_choices import COMPILING, PlanChoice
 from atc_py.options.ranges import refuse_ranges
 from atc_py.planning.assignment import ALL_NARROW
@@ -24,21 +26,10 @@ from atc_py.planning.int8_models import Int8Models
 from atc_py.planning.record import plan_record, verify
 from atc_py.planning.search import PlanSearch
 from atc_py.planning.trial_runs import TrialRuns, rank
+from atc_py.results.plan import DtypePlan
 from atc_py.system.input_files import guarded_run
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from typing_extensions import Unpack
-
-    from atc_py.compare.comparison_session import GivenChoice
-    from atc_py.options.choices import ConvertChoice
-    from atc_py.results.plan import DtypePlan
-
-__all__ = ["TRIALS", "plan_model"]
 
 TRIALS = 120
 """Most compilations, unless another number is given."""

@@ -1,22 +1,12 @@
 """The record of a search: what was chosen, verified on all samples, and what it is compared with."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from atc_py.planning.assignment import ALL_NARROW, BROAD, NARROW
-from atc_py.planning.trial_runs import rank
-from atc_py.results.plan import DtypePlan, PlannedNode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.planning.choices import Choices
-    from atc_py.planning.search import PlanSearch
-    from atc_py.planning.trial_runs import TrialRuns, TriedAssignment
-    from atc_py.results.plan import PlanPoint
-
-__all__ = ["plan_record", "verify"]
+from atc_py.planning.choices import Choices
+from atc_py.planning.search import PlanSearch
+from atc_py.planning.trial_runs import TrialRuns, TriedAssignment, rank
+from atc_py.results.plan import DtypePlan, PlannedNode, PlanPoint
 
 _VERIFIED = 12
 """Most assignments that are measured on all samples, the quickest first."""

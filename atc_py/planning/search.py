@@ -10,31 +10,22 @@ is tried in the end. Every assignment is judged by its compiled model: by the es
 and by a run over the samples.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING
 
 from atc_py.compare.suggest import LEAST_TRIALS, search
+from atc_py.compare.trials import Trial, Trials
 from atc_py.planning.assignment import ALL_NARROW, BROAD, NARROW, PORTS, Assignment
+from atc_py.planning.choices import Choices
+from atc_py.planning.error_model import ErrorModel
 from atc_py.planning.kept_trials import KeptTrials
 from atc_py.planning.labeling import cheapest_labels
 from atc_py.planning.moves import DOUBT, moves_of
 from atc_py.planning.time_model import TimeModel
-from atc_py.planning.trial_runs import rank
+from atc_py.planning.trial_runs import TrialRuns, TriedAssignment, rank
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from atc_py.compare.trials import Trial, Trials
-    from atc_py.planning.choices import Choices
-    from atc_py.planning.error_model import ErrorModel
-    from atc_py.planning.trial_runs import TrialRuns, TriedAssignment
-
-__all__ = ["PlanSearch"]
 
 _PRICES = 48
 """Prices of error for which the cheapest labels are computed."""

@@ -5,25 +5,17 @@ counted for each tensor that passes between lines of different dtypes; how nodes
 or another is what these models show. The time of the compiled assignment, which decides, is exact.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.compare.candidates import line_of
 from atc_py.cost.estimate import estimate
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.cost.reading import launches_of
+from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.planning.assignment import PORTS
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.package.schema import OmModel
-
-__all__ = ["TimeModel", "cast_count", "seconds_by_line"]
 
 _CAST = "Cast"
 

@@ -1,37 +1,28 @@
 """Assignments compiled, timed and run; each is compiled once."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
+from atc_py.compare.compilation import Compilation, Lines
+from atc_py.compare.output_recording import TrialSamples
 from atc_py.compare.paired_run import Pair
+from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.trials import Trial
+from atc_py.compare.trials_ahead import TrialAnswer, TrialsAhead
 from atc_py.cost.network import network_time
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_CONTROL_FILE, NO_KERNEL
 from atc_py.package.reader import open_model
+from atc_py.package.schema import OmModel
+from atc_py.planning.assignment import Assignment
 from atc_py.planning.error_share import share_of_comparison
+from atc_py.planning.int8_models import Int8Models
 from atc_py.planning.time_model import cast_count
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.plan import OutputFigures, PlanPoint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from atc_py.compare.compilation import Compilation, Lines
-    from atc_py.compare.output_recording import TrialSamples
-    from atc_py.compare.reference import ReferenceModel
-    from atc_py.compare.trials import Trial
-    from atc_py.compare.trials_ahead import TrialAnswer, TrialsAhead
-    from atc_py.package.schema import OmModel
-    from atc_py.planning.assignment import Assignment
-    from atc_py.planning.int8_models import Int8Models
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = ["TrialRuns", "TriedAssignment", "rank"]
-
 
 _REFUSALS = frozenset({NO_KERNEL, BAD_CONTROL_FILE})
 """Codes of assignments that do not compile, although the model does."""

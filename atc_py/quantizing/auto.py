@@ -8,27 +8,23 @@ the least sum of relative errors of their results is taken.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from atc_py.calibration.ranges import CALIBRATORS
+from numpy.typing import NDArray
+
+from atc_py.calibration.histogram import Histogram
+from atc_py.calibration.ranges import CALIBRATORS, Range
 from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.value_range import RangeSettings
+from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.numbers import LayerNumbers
 from atc_py.quantizing.trial_model import form_errors
+from atc_py.results.output_error import ErrorSums
 from atc_py.results.step_gain import RangeTrial
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+Feeds = Mapping[str, NDArray[Any]]
 
-    from numpy.typing import NDArray
-
-    from atc_py.calibration.histogram import Histogram
-    from atc_py.calibration.ranges import Range, RangeSettings
-    from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
-    from atc_py.quantizing.numbers import LayerNumbers
-    from atc_py.results.output_error import ErrorSums
-
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = ["AUTO", "AUTO_SAMPLES", "with_best_ranges"]
 
 AUTO = "auto"
 """Its name among the calibrators."""

@@ -10,27 +10,18 @@ strength that gives the least noise, over all layers that read the tensor; none 
 small.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.smoothing import smoothing_factors
-from atc_py.frontend.quantizing.balance_sites import input_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.quantizing.balance_sites import BalanceSite
-    from atc_py.frontend.quantizing.layer_constants import LayerConstants
-    from atc_py.frontend.quantizing.layers import FloatLayer
-
-__all__ = ["Balance", "ChannelStatistics", "balance_of_strength", "chosen_balance"]
+from atc_py.frontend.quantizing.balance_sites import BalanceSite, input_weights
+from atc_py.frontend.quantizing.layer_constants import LayerConstants
+from atc_py.frontend.quantizing.layers import FloatLayer
 
 _STRENGTHS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _LEAST_GAIN = 0.5

@@ -1,32 +1,21 @@
 """Biases that make up for the mean error of each output channel."""
 
-from __future__ import annotations
+from collections.abc import Callable, Collection, Sequence
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.frontend.quantizing.mean_errors import FormBeside
-from atc_py.frontend.quantizing.qdq_nodes import takes_bias
+from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, takes_bias
 from atc_py.frontend.quantizing.switched import SwitchedForm
-from atc_py.quantizing.channel_errors import channel_errors, corrected_bias
-from atc_py.quantizing.judging import JUDGED, StepJudge, StepSamples, judged_outputs
+from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.channel_errors import ChannelErrors, channel_errors, corrected_bias
+from atc_py.quantizing.judging import JUDGED, KeptParts, StepJudge, StepSamples, judged_outputs
 from atc_py.quantizing.prepare import FirstSamples
 from atc_py.quantizing.sample_choice import first_feeds
 from atc_py.results.step_gain import StepGain
+from atc_py.running.samples import Samples
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
-    from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
-    from atc_py.quantizing.channel_errors import ChannelErrors
-    from atc_py.quantizing.judging import KeptParts
-    from atc_py.running.samples import Samples
-
-__all__ = ["CORRECT_BIAS", "with_corrected_biases"]
 
 CORRECT_BIAS = "correct_bias"
 """Name of the step."""

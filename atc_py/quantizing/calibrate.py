@@ -1,10 +1,9 @@
 """Calibration: a float model is run over samples, and its layers get the numbers of int8."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.diag.codes import BAD_OPTION
@@ -14,23 +13,15 @@ from atc_py.quantizing.bias_correction import with_corrected_biases
 from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
 from atc_py.quantizing.numbers import LayerNumbers
-from atc_py.quantizing.observe import observe
+from atc_py.quantizing.observe import Observed, observe
 from atc_py.quantizing.original_places import in_original, original_places
 from atc_py.quantizing.prepare import prepare
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.selection import skipped_layers
+from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.running.samples import Samples
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from pathlib import Path
-
-    from atc_py.quantizing.observe import Observed
-    from atc_py.quantizing.settings import QuantizeSettings
-    from atc_py.running.samples import Samples
-
-__all__ = ["calibrate"]
 
 
 def calibrate(

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.calibration.histogram import Histogram
+from atc_py.calibration.ranges import Range
+from atc_py.calibration.scales import ActivationScale
+from atc_py.diag import Diagnostic
+from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
 from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale
+from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
+from atc_py.quantizing.observe import Observed
+from atc_py.quantizing.prepare import Prepared
+from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.results.step_gain import RangeTrial, StepGain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
-    from types import TracebackType
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.calibration.histogram import Histogram
-    from atc_py.calibration.ranges import Range
-    from atc_py.calibration.scales import ActivationScale
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
-    from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
-    from atc_py.quantizing.observe import Observed
-    from atc_py.quantizing.prepare import Prepared
-    from atc_py.quantizing.settings import QuantizeSettings
-    from atc_py.results.step_gain import RangeTrial, StepGain
     from atc_py.text import Text
-
-__all__ = ["Calibrated", "CalibratedLayer"]
 
 
 class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):

@@ -4,33 +4,24 @@ The mean of n errors with variance v is itself off by v / n, so that only the sh
 of a mean m is taken off: of few errors that vary much nothing.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.frontend.quantizing.mean_errors import write_mean_errors
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.frontend.quantizing.layers import FloatLayer
+from atc_py.frontend.quantizing.mean_errors import FormBeside, write_mean_errors
 from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.quantizing.judging import StepSamples
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.weights import layer_bias
+from atc_py.running.samples import Samples
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.frontend.quantizing.layers import FloatLayer
-    from atc_py.frontend.quantizing.mean_errors import FormBeside
-    from atc_py.quantizing.judging import StepSamples
-    from atc_py.running.samples import Samples
-
-__all__ = ["ChannelErrors", "channel_errors", "corrected_bias"]
 
 
 class ChannelErrors:

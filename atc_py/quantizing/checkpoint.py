@@ -1,10 +1,9 @@
 """The file of `--resume`: histograms of a calibration that was interrupted, or that gets more samples."""
 
-from __future__ import annotations
-
 import hashlib
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -15,12 +14,6 @@ from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_bytes
 from atc_py.system.path_facts import exists
 from atc_py.text import Text, plain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-__all__ = ["Checkpoint", "digest_of"]
 
 _FORMAT = "atc-py histograms 1"
 _MOST_BYTES = 1 << 30

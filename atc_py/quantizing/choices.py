@@ -1,12 +1,13 @@
 """Options of `quantize` as keywords, and their normal form."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import Any, TypedDict
 
+from atc_py.calibration.amct_choices import AmctConfig
 from atc_py.calibration.amct_config import read_amct_config
-from atc_py.calibration.ranges import RangeSettings
+from atc_py.calibration.value_range import RangeSettings
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import chosen_list, input_shapes, optional_path
 from atc_py.quantizing.prove import ProofSettings
@@ -16,15 +17,6 @@ from atc_py.quantizing.targets import checked_target
 from atc_py.system.input_files import read_text
 from atc_py.target import find_soc
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from atc_py.calibration.amct_choices import AmctConfig
-
-__all__ = ["QuantizeChoice", "float_request", "proof_settings", "quantize_settings"]
 
 _MOST_BYTES = 64 << 20
 

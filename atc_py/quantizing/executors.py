@@ -1,30 +1,23 @@
 """Engines that run a float model and show its inner values: onnxruntime, and the simulator."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED
 from atc_py.frontend.quantizing.watched import write_watched
+from atc_py.running.model import Model
 from atc_py.system.one_thread import granted_threads
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+Arrays = Mapping[str, NDArray[Any]]
 
-    from numpy.typing import NDArray
-
-    from atc_py.running.model import Model
-
-    Arrays = Mapping[str, NDArray[Any]]
-
-__all__ = ["EXECUTORS", "Executor", "start_executor"]
 
 EXECUTORS = ("auto", "ort", "sim")
 """Names of engines; `auto` is onnxruntime where it is installed, else the simulator."""

@@ -13,20 +13,18 @@ ahead; it finds the same.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from atc_py.quantizing.targets import reaches_target
+from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.quantization_proof import FallBack, FallBackPoint
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from atc_py.jobs.task_executor import TaskExecutor
-    from atc_py.quantizing.trial_model import TrialModel
 
-__all__ = ["RANKING_SAMPLES", "cost_order", "fall_back"]
 
 RANKING_SAMPLES = 2
 """Samples on which single layers are tried, one run of the model for each."""

@@ -1,39 +1,29 @@
 """Balanced channels judged by the model's outputs, with ranges of the samples that chose them."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.scales import activation_scale
 from atc_py.calibration.value_range import ValueRange
 from atc_py.calibration.weights import quantized_weights, weight_scales
 from atc_py.diag import AtcError
 from atc_py.frontend.quantizing.balance_sites import over_inputs
+from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.frontend.quantizing.layers import FloatLayer
 from atc_py.frontend.quantizing.mean_errors import FormBeside
 from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale, takes_bias
 from atc_py.frontend.quantizing.switched import SwitchedForm
+from atc_py.quantizing.balancing import Balance, ChannelStatistics
 from atc_py.quantizing.channel_errors import channel_errors, corrected_bias
-from atc_py.quantizing.judging import StepJudge
+from atc_py.quantizing.judging import KeptParts, StepJudge, StepSamples
+from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.step_gain import StepGain
 from atc_py.running.samples import ArraySamples
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.frontend.quantizing.layers import FloatLayer
-    from atc_py.quantizing.balancing import Balance, ChannelStatistics
-    from atc_py.quantizing.judging import KeptParts, StepSamples
-    from atc_py.quantizing.settings import QuantizeSettings
-
-__all__ = ["EQUALIZE", "SMOOTH", "judged_balances"]
 
 EQUALIZE, SMOOTH = "equalize", "smooth"
 """Names of the two kinds of balancing: after a layer, and after a normalization."""

@@ -8,36 +8,23 @@ the least noise at the outputs is taken, which may be none.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.quantizing.measured import SWITCHES
-from atc_py.frontend.quantizing.switched import write_switched
+from atc_py.frontend.quantizing.switched import SwitchedForm, write_switched
 from atc_py.quantizing.executors import start_executor
 from atc_py.results.output_error import ErrorSums
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-    from types import TracebackType
+Feeds = Mapping[str, NDArray[Any]]
 
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.frontend.quantizing.switched import SwitchedForm
-
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = [
-    "JUDGED",
-    "KeptParts",
-    "StepJudge",
-    "StepSamples",
-    "chosen_parts",
-    "judged_outputs",
-]
 
 JUDGED = 4
 """Samples on which steps are judged."""

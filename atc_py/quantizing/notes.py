@@ -1,21 +1,13 @@
 """Notes on what was left out: steps that lose, and layers in the graphs of nodes."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Sequence
 
-from typing import TYPE_CHECKING
-
+from atc_py.diag import Diagnostic
 from atc_py.diag.codes import LAYERS_IN_BODIES, STEP_LEFT_OUT
+from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.frontend.quantizing.bodies import layers_in_bodies
+from atc_py.results.step_gain import StepGain
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.results.step_gain import StepGain
-
-__all__ = ["notes_on_bodies", "notes_on_steps"]
 
 _STEPS = {
     "equalize": "--no-equalize",

@@ -1,35 +1,26 @@
 """One run of a float model over all samples: what the tensors that layers read hold."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import msgspec
+from numpy.typing import NDArray
 
 from atc_py.calibration.histogram import Histogram
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_SAMPLE
 from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.reading.tensors import dtype_of_element, element_name
+from atc_py.quantizing.checkpoint import Checkpoint
 from atc_py.quantizing.executors import start_executor
 from atc_py.running.model import Port
-from atc_py.running.samples import checked
+from atc_py.running.samples import Samples, checked
 from atc_py.system.signal_guard import undisturbed
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.quantizing.checkpoint import Checkpoint
-    from atc_py.running.samples import Samples
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["Observed", "observe", "ports_of_model", "run_samples"]
 
 _LONG = 100
 """Seconds from which on time left is given in minutes."""

@@ -1,21 +1,12 @@
 """Places in files for the time of a calibration, as places in the model that the user gave."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from atc_py.diag import AtcError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Diagnostic, Place
-    from atc_py.frontend.quantizing.float_model import FloatModel
-
-__all__ = ["in_original", "original_places"]
+from atc_py.diag import AtcError, Diagnostic, Place
+from atc_py.frontend.quantizing.float_model import FloatModel
 
 
 @contextmanager

@@ -1,10 +1,11 @@
 """Samples that are pictures, with what AIPP makes of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.aipp import NetworkInput
 from atc_py.aipp.dynamic import read_picture_configs
@@ -13,21 +14,12 @@ from atc_py.aipp.pictures import picture_input
 from atc_py.compare.picture_formula import exact_features
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.running.model import Port
 from atc_py.running.sample_files import batches, entries
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.running.model import Port
-
-__all__ = ["PictureSamples"]
 
 _IMAGE = 4
 

@@ -1,14 +1,22 @@
 """Equivalent rewrites of a float model after which its layers lose less on int8."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.diag.codes import QUANT_FIELD_NOT_MODELED
-from atc_py.frontend.quantizing.balance_sites import apply_factors, balance_sites, scaled_values
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.quantizing.balance_sites import (
+    BalanceSite,
+    apply_factors,
+    balance_sites,
+    scaled_values,
+)
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.quantizing.fold_norms import fold_norms
 from atc_py.frontend.quantizing.layer_constants import LayerConstants
@@ -23,23 +31,11 @@ from atc_py.quantizing.judged_balances import judged_balances
 from atc_py.quantizing.judging import JUDGED, StepSamples, judged_outputs
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.sample_choice import first_feeds
+from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.results.step_gain import StepGain
+from atc_py.running.samples import Feeds, Samples
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.quantizing.balance_sites import BalanceSite
-    from atc_py.quantizing.settings import QuantizeSettings
-    from atc_py.results.step_gain import StepGain
-    from atc_py.running.samples import Feeds, Samples
-
-__all__ = ["FirstSamples", "Prepared", "prepare", "prepare_with_factors"]
 
 _LEAST, _MOST, _SHARE = 4, 32, 4
 """Least and largest number of samples for what needs a run of its own, and one of how many."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,28 +11,23 @@ import msgspec
 import numpy as np
 
 from atc_py.calibration.errors import decibels
+from atc_py.calibration.histogram import Histogram
 from atc_py.calibration.pieces import pieces_of
-from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.scales import ActivationScale, activation_scale
 from atc_py.calibration.value_range import ValueRange
+from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.speeds import estimated_speed, with_times
 from atc_py.quantizing.trial_model import TrialModel, form_errors
-from atc_py.results.output_error import ErrorFigures
+from atc_py.results.output_error import ErrorFigures, ErrorSums
 from atc_py.results.quantization_proof import LayerCost, QuantizationProof, ValueShares
+from atc_py.running.samples import Samples
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from atc_py.calibration.histogram import Histogram
-    from atc_py.calibration.scales import ActivationScale
     from atc_py.jobs.task_executor import TaskExecutor
-    from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
-    from atc_py.results.output_error import ErrorSums
-    from atc_py.running.samples import Samples
 
-__all__ = ["ProofSettings", "proved"]
 
 FALLEN_BACK = Text("it stays in floats so that the outputs reach the target")
 """Why a layer stays in floats after a search."""

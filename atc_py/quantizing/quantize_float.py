@@ -1,23 +1,24 @@
 """`quantize` of a float model: samples, calibration, files, and the record of all that."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
+from numpy.typing import NDArray
 
-from atc_py.diag import Place, Sink
+from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, BELOW_TARGET, RANDOM_SAMPLES
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.rewriting.onnx_writer import bytes_read
-from atc_py.frontend.rewriting.qdq.rewriting import FORMS
+from atc_py.frontend.rewriting.qdq.rewriting import FORMS, Rewritten
 from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.quantize import list_verdict
 from atc_py.quantizing.calibrate import calibrate
+from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.facts import balanced_tensors, layer_facts, node_outcomes
 from atc_py.quantizing.notes import notes_on_bodies, notes_on_steps
 from atc_py.quantizing.observe import ports_of_model
@@ -28,29 +29,15 @@ from atc_py.quantizing.recorded import calibrated_by_record, write_record
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.quantization import Quantization
-from atc_py.running.samples import ArraySamples, RandomSamples, open_samples
+from atc_py.results.quantization_proof import FallBack, QuantizationProof
+from atc_py.running.model import Port
+from atc_py.running.samples import ArraySamples, RandomSamples, Samples, open_samples
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor.shapes import Shape, format_shape
 from atc_py.text import SEMICOLON, Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import AtcError
-    from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
-    from atc_py.quantizing.calibrated import Calibrated
-    from atc_py.results.quantization_proof import FallBack, QuantizationProof
-    from atc_py.running.model import Port
-    from atc_py.running.samples import Samples
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["BOTH", "FloatRequest", "quantize_float"]
 
 BOTH = "both"
 """The form that stands for all of FORMS."""

@@ -1,12 +1,12 @@
 """A calibration as a record in AMCT's format, and one that is read in place of calibrating."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.ranges import Range
 from atc_py.calibration.record import (
@@ -21,26 +21,17 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.frontend.quantizing.balance_sites import input_channels
 from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.frontend.quantizing.layers import FloatLayer
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.prepare import prepare_with_factors
 from atc_py.quantizing.selection import skipped_layers
+from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.weights import layer_weights, weight_codes, weight_numbers
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.quantizing.layers import FloatLayer
-    from atc_py.quantizing.settings import QuantizeSettings
-
-__all__ = ["calibrated_by_record", "record_of", "write_record"]
 
 _MOST_BYTES = 64 << 20
 

@@ -1,24 +1,16 @@
 """Some of the samples, for what would take too long on all of them."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from numpy.typing import NDArray
+
+from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.quantizing.observe import ports_of_model
-from atc_py.running.samples import checked, evenly
+from atc_py.running.samples import Samples, checked, evenly
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.running.samples import Samples
-
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = ["ChosenSamples", "first_feeds"]
+Feeds = Mapping[str, NDArray[Any]]
 
 
 class ChosenSamples:

@@ -1,24 +1,16 @@
 """The choice of layers: those that options leave in floats, and why."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_FLOAT_LAYERS, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
+from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.frontend.quantizing.bodies import layers_in_bodies
+from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.frontend.quantizing.layers import FloatLayer
+from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.text import COLON, COMMA, Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.frontend.quantizing.layers import FloatLayer
-    from atc_py.quantizing.settings import QuantizeSettings
-
-__all__ = ["CONFIGURED", "FIRST", "LAST", "SKIPPED", "skipped_layers"]
 
 SKIPPED = Text("it is left out by --skip")
 FIRST = Text("it is among the first layers, which stay in floats")

@@ -1,16 +1,12 @@
 """Choices of how a float model is quantized."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec
 
 from atc_py.calibration.amct_choices import AmctConfig, LayerChoice
-from atc_py.calibration.ranges import RangeSettings
+from atc_py.calibration.value_range import RangeSettings
 from atc_py.system.structs import Result
-
-__all__ = ["QuantizeSettings"]
 
 
 class QuantizeSettings(Result, frozen=True, kw_only=True):

@@ -1,26 +1,18 @@
 """Estimated times of a float model in float16, and of its int8 forms, on one SoC."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from pathlib import Path
 
 from atc_py.cost.network import network_time
 from atc_py.package.reader import open_model
 from atc_py.pipeline.convert import convert
-from atc_py.results.quantization_proof import Speed
+from atc_py.quantizing.calibrated import Calibrated
+from atc_py.results.quantization_proof import FallBack, Speed
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
+Shapes = Mapping[str, tuple[int, ...]]
 
-    from atc_py.quantizing.calibrated import Calibrated
-    from atc_py.results.quantization_proof import FallBack
-
-    Shapes = Mapping[str, tuple[int, ...]]
-
-__all__ = ["estimated_speed", "with_times"]
 
 _MICRO = 1e6
 _MOST = 8

@@ -1,29 +1,20 @@
 """Trials of a switched model: which layers are on int8, on which samples; in any process."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.frontend.quantizing.measured import SWITCHES
-from atc_py.quantizing.executors import start_executor
+from atc_py.quantizing.executors import Executor, start_executor
+from atc_py.quantizing.trial_samples import TrialSample
 from atc_py.results.output_error import ErrorSums
 from atc_py.system.one_thread import limited_threads
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.quantizing.executors import Executor
-    from atc_py.quantizing.trial_samples import TrialSample
-
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = ["RunningModel", "SwitchedModel", "SwitchedTrial", "run_trial"]
+Feeds = Mapping[str, NDArray[Any]]
 
 
 class SwitchedModel(NamedTuple):

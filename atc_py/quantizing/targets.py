@@ -1,19 +1,11 @@
 """Targets of a quantization: least figures that every output of floats must have."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.results.output_error import ErrorFigures
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.results.output_error import ErrorFigures
-
-__all__ = ["FIGURES", "checked_target", "reaches_target", "read_target"]
 
 FIGURES = ("cosine", "snr", "top1")
 """Figures of an output of which more is better."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from atc_py.frontend.quantizing.measured import write_measured
 from atc_py.quantizing.executors import start_executor
@@ -16,21 +19,13 @@ from atc_py.quantizing.switched_trials import (
     run_trial,
 )
 from atc_py.quantizing.trial_samples import stored_sample
-from atc_py.results.output_error import ErrorSums
+from atc_py.results.output_error import ErrorFigures, ErrorSums
 
+Feeds = Mapping[str, NDArray[Any]]
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
     from atc_py.jobs.task_executor import TaskExecutor
     from atc_py.quantizing.calibrated import Calibrated
-    from atc_py.results.output_error import ErrorFigures
-
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = ["TrialModel", "form_errors"]
 
 
 class TrialModel:

@@ -1,22 +1,14 @@
 """Samples that judge trials, with the outputs in floats, in files: processes share them, memory has one."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from numpy.typing import NDArray
 
-from atc_py.running.stored_array import stored_array
+from atc_py.running.stored_array import StoredArray, stored_array
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.running.stored_array import StoredArray
-
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = ["TrialSample", "stored_sample"]
+Feeds = Mapping[str, NDArray[Any]]
 
 
 class TrialSample(NamedTuple):

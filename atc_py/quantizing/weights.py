@@ -1,22 +1,13 @@
 """Scales and codes of a layer's weights."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.biases import scales_that_hold_bias
 from atc_py.calibration.scales import EPSILON
 from atc_py.calibration.weights import quantized_weights, weight_scales
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.quantizing.layers import FloatLayer
-
-__all__ = ["layer_bias", "layer_weights", "weight_codes", "weight_numbers"]
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.quantizing.layers import FloatLayer
 
 _MOST_CODE = 127
 

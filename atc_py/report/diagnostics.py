@@ -1,19 +1,11 @@
 """Diagnostics as text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from atc_py.diag import Place, Severity
+from atc_py.diag import Diagnostic, Place, Severity
 from atc_py.report.escape import clipped
 from atc_py.text import COLON, COMMA, LANGUAGES, Text
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from atc_py.diag import Diagnostic
-
-__all__ = ["diagnostic_text", "help_text", "level_text", "place_text"]
 
 _LEVELS = {
     Severity.ERROR: Text("error", context="level"),

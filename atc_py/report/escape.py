@@ -1,9 +1,5 @@
 """Text from files, made harmless for terminals and lines: control characters become escapes."""
 
-from __future__ import annotations
-
-__all__ = ["clipped", "visible"]
-
 _MOST = 2000
 """Characters of one piece of a text report; names in models may have millions."""
 

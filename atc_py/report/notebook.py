@@ -1,21 +1,13 @@
 """Results as HTML for notebooks: the text reports, their tables as tables."""
 
-from __future__ import annotations
-
 import html
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from atc_py.check.findings import CheckReport
+from atc_py.report.tables import Table
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.plan import DtypePlan
 from atc_py.results.profile import Profile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from atc_py.report.tables import Table
-
-__all__ = ["result_html"]
 
 
 def result_html(result: object) -> str:

@@ -1,10 +1,10 @@
 """Self-contained HTML pages: the rendering of a report's template, and the limits on what it loads."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound
 from markupsafe import Markup
@@ -15,12 +15,6 @@ from atc_py.report.escape import visible
 from atc_py.system.resources import templates_dir
 from atc_py.text import Text
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-__all__ = ["embedded_json", "page_script", "render_page", "script_part"]
 
 
 def _said(text: object, **values: object) -> str:

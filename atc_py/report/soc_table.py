@@ -1,19 +1,10 @@
 """The SoCs as a table and as JSON values."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.report.tables import Table, format_bytes
-from atc_py.target import operators
+from atc_py.target import Soc, operators
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.target import Soc
-
-__all__ = ["cube_dtypes", "soc_table", "socs_json"]
 
 _CONVOLUTION = "Conv2D"
 """The operator whose kernels say what the cube multiplies."""

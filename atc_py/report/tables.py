@@ -8,15 +8,6 @@ from atc_py.system.structs import Result
 from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language, spoken
 
-__all__ = [
-    "Table",
-    "format_bytes",
-    "format_seconds",
-    "narrowed",
-    "plain_lines",
-    "share_text",
-]
-
 _MOST = 400
 """Characters of a cell: each row is as wide as the widest."""
 

@@ -1,11 +1,7 @@
 """Text cut into lines by the columns that a terminal gives it; Chinese characters take two."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
-
-__all__ = ["WIDTH", "columns", "cut", "wrap"]
 
 WIDTH = 100
 """Columns of a line of text."""

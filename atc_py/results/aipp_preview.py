@@ -1,19 +1,13 @@
 """The result of AIPP on one picture: the tensor, and what each step did to the channels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from numpy.typing import NDArray
 
-    from numpy.typing import NDArray
-
-    from atc_py.aipp import AippSettings
-    from atc_py.diag import Diagnostic
-
-__all__ = ["AippPreview", "AippStep", "ChannelRange"]
+from atc_py.aipp import AippSettings
+from atc_py.diag import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,6 @@ from atc_py.system.struct_types import ready_for_threads
 from atc_py.system.structs import Result
 from atc_py.text import Text, plain_text
 
-__all__ = ["CannDeviation", "CannNode", "CannSemantics", "read_semantics"]
-
 _KEY = "semantics"
 
 

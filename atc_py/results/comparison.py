@@ -1,31 +1,24 @@
 """Comparison of a run's outputs with expected data, and its tolerance."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.package.schema import OmModel
 from atc_py.target import find_operator
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.sameness import best_places, same_elements
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+Array = npt.NDArray[np.generic]
 
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.package.schema import OmModel
-    from atc_py.tensor.shapes import Shape
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = ["Comparison", "compare", "default_tolerance", "explained_share"]
 
 FLOAT32_TOLERANCE = 1e-4
 """Share of the expected range that float32 arithmetic in another order may move an output."""

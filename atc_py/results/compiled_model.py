@@ -1,17 +1,11 @@
 """A compiled model as reports show it: its graph, its record, and the sources of its kernels."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.package.reader import OfflineModel
-    from atc_py.package.schema import OmModel
-
-__all__ = ["CompiledModel", "compiled_model"]
+from atc_py.package.reader import OfflineModel
+from atc_py.package.schema import OmModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """Record of a conversion: files, stages, counts, sizes, memory and estimated time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,8 +14,6 @@ from atc_py.results.fusions import FusionEffect, fusions_json
 from atc_py.results.memory_facts import MemoryFacts
 from atc_py.source import BiasConvention, Outcome
 from atc_py.system.structs import Result
-
-__all__ = ["Conversion", "Facts", "GearFacts", "PassEffect", "Stage"]
 
 
 class Stage(Result, frozen=True):

@@ -1,15 +1,8 @@
 """Record of writing a compiled graph as an ONNX model."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-__all__ = ["Export"]
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)

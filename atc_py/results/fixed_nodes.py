@@ -1,10 +1,6 @@
 """Nodes of a file that rules rewrote before it was compiled or converted."""
 
-from __future__ import annotations
-
 from atc_py.system.structs import Result
-
-__all__ = ["FixedNode"]
 
 
 class FixedNode(Result, frozen=True):

@@ -1,29 +1,12 @@
 """Record of fixing a model: the rules that were applied, and how the result compares."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from atc_py.diag import Diagnostic
+from atc_py.results.graph_diff import NodeChange
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.results.graph_diff import NodeChange
-
-__all__ = [
-    "Difference",
-    "Fixing",
-    "Left",
-    "NewNodePlace",
-    "ProofData",
-    "Rewrite",
-    "TargetError",
-    "TargetProof",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.diag import Diagnostic
+from atc_py.results.quantization import Quantization
+from atc_py.results.quantization_proof import QuantizationProof
+from atc_py.results.step_gain import RangeTrial, StepGain
+
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.results.quantization import Quantization
-    from atc_py.results.quantization_proof import QuantizationProof
-    from atc_py.results.step_gain import RangeTrial, StepGain
     from atc_py.text import Text
-
-__all__ = ["BalancedTensor", "FloatQuantization", "QuantizedLayerFacts"]
 
 
 class QuantizedLayerFacts(msgspec.Struct, frozen=True):

@@ -1,15 +1,9 @@
 """Findings of fusion passes: the `fusion_result` of an offline model's report."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable
+from typing import Protocol
 
 from atc_py.system.structs import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["FusionEffect", "fusions_json"]
 
 
 class MissLike(Protocol):

@@ -1,17 +1,10 @@
 """Differences between a model and its fixed form, node by node."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["ChangeKind", "DiffNode", "DiffValue", "NodeChange"]
 
 
 class ChangeKind(Enum):

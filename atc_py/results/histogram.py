@@ -1,10 +1,6 @@
 """Histograms of a layer's magnitudes on both sides."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-
-__all__ = ["MagnitudeHistogram"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,7 @@
 """Values for judging a layer in addition to plain figures: floors, quantized grids, rankings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
-
-__all__ = ["ErrorsBeyondFloor", "Judged", "QuantizedGrid", "Ranking"]
 
 
 class Judged(NamedTuple):

@@ -1,31 +1,12 @@
 """One layer of a compiled model compared with its original: figures, faults, error origin."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from atc_py.results.judgment import Judged
+from atc_py.results.cann_nodes import CannNode
+from atc_py.results.judgment import ErrorsBeyondFloor, Judged, QuantizedGrid
 from atc_py.text import Text, plural
-
-if TYPE_CHECKING:
-    from atc_py.results.cann_nodes import CannNode
-    from atc_py.results.judgment import ErrorsBeyondFloor, QuantizedGrid
-
-__all__ = [
-    "FAILING_DISTANCE",
-    "FAILING_SHARE",
-    "INTRODUCED_FACTOR",
-    "NOISE",
-    "ErrorOrigin",
-    "Figures",
-    "Layer",
-    "Lost",
-    "OwnError",
-    "number_json",
-]
 
 FAILING_DISTANCE = 0.05
 """Largest relative Euclidean distance at which a layer of floats or quantized codes passes."""

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from atc_py.diag import Diagnostic
+from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.histogram import MagnitudeHistogram
+from atc_py.results.judgment import Ranking
+from atc_py.results.layer import Layer, OwnError
+from atc_py.results.sample_spread import SampleSpread
 from atc_py.system.notebook import notebook_html
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.results.cann_nodes import CannSemantics
-    from atc_py.results.histogram import MagnitudeHistogram
-    from atc_py.results.judgment import Ranking
-    from atc_py.results.layer import Layer, OwnError
-    from atc_py.results.sample_spread import SampleSpread
-
-__all__ = [
-    "Alone",
-    "Excluded",
-    "KeptNode",
-    "LayerComparison",
-    "Suggestion",
-    "TargetMiss",
-    "least_text",
-    "missed_figures",
-    "misses_of",
-    "passes",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,13 @@
 """A model's device memory: figures and the moment of peak use; sizes are bytes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from atc_py.package.memory_check import peak_of
+from atc_py.package.schema import OmMemory, OmModel, OmTensor
 from atc_py.package.stored import stored_nbytes
 from atc_py.package.stored_types import storage_of
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import format_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.package.schema import OmMemory, OmModel, OmTensor
-
-__all__ = ["ArenaTensor", "MemoryFacts", "memory_facts"]
 
 
 class ArenaTensor(Result, frozen=True):

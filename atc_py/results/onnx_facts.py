@@ -1,12 +1,8 @@
 """Content of an ONNX file as data: what `info` shows of one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from atc_py.system.structs import Result
-
-__all__ = ["ExternalFile", "OnnxFacts", "OnnxOperator", "OnnxPort"]
 
 
 class OnnxPort(Result, frozen=True):

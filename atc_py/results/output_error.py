@@ -1,18 +1,12 @@
 """Errors of results beside those in floats, as sums that grow sample by sample."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.system.structs import Result
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["ErrorFigures", "ErrorSums"]
 
 
 class ErrorFigures(Result, frozen=True):

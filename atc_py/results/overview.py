@@ -1,22 +1,15 @@
 """Everything that commands found out about one model; every part may be missing."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.check.findings import CheckReport
-    from atc_py.diag import Diagnostic
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.results.layer_comparison import LayerComparison
-    from atc_py.results.profile import Profile
-    from atc_py.source.outline import ModelOutline
-
-__all__ = ["Overview"]
+from atc_py.check.findings import CheckReport
+from atc_py.diag import Diagnostic
+from atc_py.results.compiled_model import CompiledModel
+from atc_py.results.layer_comparison import LayerComparison
+from atc_py.results.profile import Profile
+from atc_py.source.outline import ModelOutline
 
 
 @dataclass(frozen=True, slots=True)

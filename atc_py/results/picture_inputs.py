@@ -1,21 +1,15 @@
 """Inputs of an offline model that hold pictures: the settings of AIPP as its nodes have them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.aipp import AippSettings, NetworkInput
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.package.schema import OmModel, OmNode
-
-__all__ = ["AIPP", "PictureInput", "picture_inputs"]
 
 AIPP = "Aipp"
 """The operator that makes features of pictures."""

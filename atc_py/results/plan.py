@@ -1,19 +1,12 @@
 """The cheapest dtypes of a model's nodes that reach a target, and what was tried on the way."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
+from atc_py.diag import Diagnostic
 from atc_py.system.notebook import notebook_html
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-
-__all__ = ["DtypePlan", "OutputFigures", "PlanPoint", "PlannedNode"]
 
 
 class OutputFigures(NamedTuple):

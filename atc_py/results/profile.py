@@ -1,23 +1,15 @@
 """The record of a profile: what a model costs on one SoC or several."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from atc_py.cost.calibration import Calibration
+from atc_py.cost.network import NetworkCost
+from atc_py.diag import Diagnostic
+from atc_py.results.cann_nodes import CannSemantics
 from atc_py.system.notebook import notebook_html
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.cost.calibration import Calibration
-    from atc_py.cost.network import NetworkCost
-    from atc_py.diag import Diagnostic
-    from atc_py.results.cann_nodes import CannSemantics
-
-__all__ = ["GearCost", "Profile", "SocProfile"]
 
 
 @dataclass(frozen=True, slots=True)

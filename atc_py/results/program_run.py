@@ -1,20 +1,8 @@
 """The record of a program under `atc-py exec`: which models ran where, and what differed."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
-
-__all__ = [
-    "ProgramCompilation",
-    "ProgramFallback",
-    "ProgramModel",
-    "ProgramOutput",
-    "ProgramProcess",
-    "ProgramRun",
-    "ProgramUse",
-]
 
 VERSION = 1
 """Version of the JSON form; it changes where a reader of the old one would go wrong."""

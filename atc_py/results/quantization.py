@@ -1,22 +1,13 @@
 """Record of rewriting a quantized model into another form."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from atc_py.source import Outcome
+from atc_py.check.findings import OtherVerdict
+from atc_py.options.compile_options import QuantBias
+from atc_py.results.fixed_nodes import FixedNode
+from atc_py.source import BiasConvention, Outcome, QuantizedNode
 from atc_py.target import socs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.check.findings import OtherVerdict
-    from atc_py.options.compile_options import QuantBias
-    from atc_py.results.fixed_nodes import FixedNode
-    from atc_py.source import BiasConvention, QuantizedNode
-
-__all__ = ["Quantization"]
 
 
 @dataclass(frozen=True, slots=True)

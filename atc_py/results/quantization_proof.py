@@ -1,13 +1,9 @@
 """What int8 costs a model and what it gains: errors, the way to a target, sizes and times."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from atc_py.results.output_error import ErrorFigures
 from atc_py.system.structs import Result
-
-__all__ = ["FallBack", "FallBackPoint", "LayerCost", "QuantizationProof", "Speed", "ValueShares"]
 
 
 class ValueShares(Result, frozen=True):

@@ -1,22 +1,16 @@
 """Record of a run: outputs, files, comparisons and times."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+import numpy as np
+import numpy.typing as npt
 
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.diag import Diagnostic
-    from atc_py.results.cann_nodes import CannSemantics
-    from atc_py.results.comparison import Comparison
-
-__all__ = ["NodeTime", "Run"]
+from atc_py.diag import Diagnostic
+from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.comparison import Comparison
 
 
 class NodeTime(Protocol):

@@ -1,10 +1,6 @@
 """The figures of a layer sample by sample: mean, worst, quantiles, and the worst sample's name."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
-
-__all__ = ["QUANTILES", "FigureSpread", "SampleSpread"]
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5)
 """Shares of the samples that are as bad as a quantile says, or worse."""

@@ -1,10 +1,6 @@
 """What a step of quantization gained at a model's outputs, and how much of it was kept."""
 
-from __future__ import annotations
-
 from atc_py.system.structs import Result
-
-__all__ = ["RangeTrial", "StepGain"]
 
 
 class StepGain(Result, frozen=True):

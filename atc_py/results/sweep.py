@@ -1,14 +1,10 @@
 """Rows of a sweep: one combination of model, SoC, precision mode and operator list each."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 import msgspec
 
 from atc_py.system.structs import Result
-
-__all__ = ["FAILED", "Combination", "SweepOutput", "SweepRow", "SweepVerdict"]
 
 
 class SweepVerdict(Enum):

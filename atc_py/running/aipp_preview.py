@@ -4,14 +4,15 @@ The values after a step are those of the kernel with later steps switched off, s
 arithmetic is written twice.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.aipp import AippSettings, NetworkInput, config_doubts
+from atc_py.aipp import AippConfig, AippSettings, NetworkInput, config_doubts
 from atc_py.aipp.csc import completed_colors
 from atc_py.aipp.dynamic import read_picture_configs
 from atc_py.aipp.geometry import picture_settings
@@ -26,16 +27,6 @@ from atc_py.system.atomic_files import atomic_write
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.aipp import AippConfig
-
-__all__ = ["PreviewOptions", "on_device", "preview"]
 
 _NO_BORDERS: dict[str, Any] = {
     "padding": False,

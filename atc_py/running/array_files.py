@@ -1,14 +1,16 @@
 """Reading .npy and .npz files that may be damaged or hostile."""
 
-from __future__ import annotations
-
 import math
 import os
 import warnings
 import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
+import numpy as np
+import numpy.typing as npt
 from numpy.lib import format as npy_format
 
 from atc_py.diag import AtcError, Place
@@ -18,16 +20,8 @@ from atc_py.system.memory_limit import require_memory
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+Array = npt.NDArray[np.generic]
 
-    import numpy as np
-    import numpy.typing as npt
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = ["broken_file", "is_raw_pair", "read_header", "read_npy", "read_npz", "reporting_damage"]
 
 _LONGEST_HEADER = 10_000
 """Bytes; numpy reads no longer ones either, but only says so once it has them in memory."""

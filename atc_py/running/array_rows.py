@@ -1,26 +1,19 @@
 """Arrays in .npy and .npz files, read row by row along their first axis."""
 
-from __future__ import annotations
-
 import math
 import zipfile
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.running.array_files import is_raw_pair, read_header, reporting_damage
 from atc_py.system.input_files import opened
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-__all__ = ["ArrayHeader", "ArrayRows", "array_headers", "open_rows"]
 
 
 class ArrayHeader(msgspec.Struct, frozen=True):

@@ -1,26 +1,17 @@
 """Data of another dtype than their input's, converted where every value fits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.running.model import Port
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    import numpy.typing as npt
-
-    from atc_py.running.model import Port
-    from atc_py.tensor.dtypes import DType
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = ["cast_feeds"]
+Array = npt.NDArray[np.generic]
 
 
 def cast_feeds(feeds: Mapping[str, Array], ports: Iterable[Port]) -> dict[str, Array]:

@@ -1,44 +1,34 @@
 """Runs an offline model on given or random data, saves and compares its outputs."""
 
-from __future__ import annotations
-
 import math
 import time
 import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from atc_py.diag import Place, Sink
+import numpy as np
+import numpy.typing as npt
+
+from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_OPTION, NOT_FINITE, OUTPUT_MISMATCH
+from atc_py.options.gear_choice import GearChoice
 from atc_py.package.npy import array_chunks, npy_header
-from atc_py.results.comparison import compare, explained_share
+from atc_py.results.comparison import Comparison, compare, explained_share
 from atc_py.results.picture_inputs import AIPP
 from atc_py.results.run import Run
 from atc_py.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
 from atc_py.running.folders import file_stem
 from atc_py.running.gears import gear_of_feeds
+from atc_py.running.model import Model, Port
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.folders import make_folder
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.diag import Diagnostic
-    from atc_py.options.gear_choice import GearChoice
-    from atc_py.results.comparison import Comparison
-    from atc_py.running.model import Model, Port
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = ["RunOptions", "execute", "mismatches"]
+Array = npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,14 @@
 Over 400 lines: what is fed has one set of refusals.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from atc_py.diag import AtcError, Place, Sink
+from atc_py.diag import AtcError, Diagnostic, Place, Sink
 from atc_py.diag.codes import (
     ARRAY_OF_OTHER_NAME,
     BAD_RUN_INPUT,
@@ -20,32 +19,16 @@ from atc_py.diag.codes import (
 )
 from atc_py.running.array_files import broken_file, is_raw_pair, read_npy, read_npz
 from atc_py.running.folders import files_of_folder
+from atc_py.running.model import Port
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape, element_count, format_shape
+from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+Array = npt.NDArray[np.generic]
 
-    import numpy.typing as npt
-
-    from atc_py.diag import Diagnostic
-    from atc_py.running.model import Port
-    from atc_py.tensor.shapes import Dims, Shape
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = [
-    "count_odd_values",
-    "odd_feeds",
-    "random_array",
-    "random_feeds",
-    "read_feeds",
-    "require_feeds",
-]
 
 _WIDEST = 8
 """Bytes of an element that a file may have, of any input."""

@@ -1,20 +1,13 @@
 """Folders of data: a file for each input, named after it."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT, FILE_UNREADABLE
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-__all__ = ["file_stem", "files_of_folder"]
 
 _SUFFIXES = (".npy", ".pb", ".bin")
 

@@ -1,25 +1,17 @@
 """The gear of a run: chosen by an option, by numbers that are fed, or by the shapes of data."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
-from atc_py.options.gears import SHAPE_DATA, format_gear
+from atc_py.options.gears import SHAPE_DATA, Gears, format_gear
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Array = npt.NDArray[np.generic]
 
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.options.gears import Gears
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = ["gear_of_feeds"]
 
 _NUMBERS = ("int32", "uint32", "int64", "uint64")
 """Types of the numbers that choose a gear: programs for the device write 32 or 64 bits each."""

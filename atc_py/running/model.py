@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from threading import Lock
+from types import TracebackType
 from typing import TYPE_CHECKING, final
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
-from atc_py.options.gears import SHAPE_DATA
+from atc_py.options.gears import SHAPE_DATA, Gears
 from atc_py.options.ranges import DimRange, format_ranges, outside
-from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.cann_nodes import CannSemantics, read_semantics
 from atc_py.running.gears import gear_of_feeds
 from atc_py.system.input_files import guarded_run
 from atc_py.system.structs import Result, replace
@@ -19,20 +24,9 @@ from atc_py.tensor.shapes import Dims, format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-    from types import TracebackType
-
-    import numpy as np
-    import numpy.typing as npt
-
     from atc_py.device.backend import DeviceBackend, NodeProfile
-    from atc_py.options.gears import Gears
     from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel, OmPort
-    from atc_py.results.cann_nodes import CannSemantics
-
-__all__ = ["Model", "Port", "ports_of"]
 
 
 class Port(Result, frozen=True):

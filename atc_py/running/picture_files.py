@@ -1,33 +1,24 @@
 """Files for inputs that AIPP reads: pictures, their bytes, and the settings of dynamic AIPP."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.aipp import settings_of_bytes
 from atc_py.aipp.pictures import joined_pictures, picture_input
-from atc_py.diag import Place
+from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT
-from atc_py.results.picture_inputs import picture_inputs
+from atc_py.package.schema import OmModel
+from atc_py.results.picture_inputs import PictureInput, picture_inputs
 from atc_py.running.feeds import read_feeds
+from atc_py.running.model import Port
 from atc_py.running.pictures import SETTINGS_HELP, filled, settings_feeds
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+Array = npt.NDArray[np.generic]
 
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.diag import Sink
-    from atc_py.package.schema import OmModel
-    from atc_py.results.picture_inputs import PictureInput
-    from atc_py.running.model import Port
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = ["is_picture_file", "joined_input", "picture_feeds", "read_pictures"]
 
 _PICTURES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 """Suffixes of picture files."""

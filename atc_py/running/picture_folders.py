@@ -1,37 +1,30 @@
 """Samples in folders for a model with AIPP: pictures, and arrays or bytes of inputs."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.aipp import settings_of_bytes
 from atc_py.aipp.pictures import read_picture
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_RUN_INPUT
-from atc_py.results.picture_inputs import picture_inputs
+from atc_py.package.schema import OmModel
+from atc_py.results.picture_inputs import PictureInput, picture_inputs
 from atc_py.running.array_rows import array_headers
 from atc_py.running.feeds import read_feeds
+from atc_py.running.model import Port
 from atc_py.running.picture_files import is_picture_file, joined_input
 from atc_py.running.pictures import filled
 from atc_py.running.sample_files import batches, entries, files_of_sample, require_same_count
 from atc_py.tensor.shapes import closed_shape, element_count
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+Feeds = Mapping[str, NDArray[Any]]
+NamedFile = tuple[str | None, Path]
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.package.schema import OmModel
-    from atc_py.results.picture_inputs import PictureInput
-    from atc_py.running.model import Port
-
-    Feeds = Mapping[str, NDArray[Any]]
-    NamedFile = tuple[str | None, Path]
-
-__all__ = ["PictureFolders"]
 
 _AXES = (2, 3)
 """Axes of an array that is a picture: gray [H, W], or RGB [H, W, 3]."""

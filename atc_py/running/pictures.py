@@ -1,10 +1,10 @@
 """Pictures for dynamic AIPP: bytes that do not fill their input, and settings of a run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.aipp import (
     AippSettings,
@@ -16,28 +16,12 @@ from atc_py.aipp import (
 )
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_AIPP, BAD_RUN_INPUT, MISSING_RUN_INPUT
-from atc_py.results.picture_inputs import picture_inputs
+from atc_py.package.schema import OmModel
+from atc_py.results.picture_inputs import PictureInput, picture_inputs
 from atc_py.target import find_soc
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.package.schema import OmModel
-    from atc_py.results.picture_inputs import PictureInput
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = [
-    "SETTINGS_HELP",
-    "filled",
-    "require_settings",
-    "settings_feeds",
-    "whole_picture_settings",
-]
+Array = npt.NDArray[np.generic]
 
 
 SETTINGS_HELP = (

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
-from atc_py.diag import Place
+from numpy.typing import NDArray
+
+from atc_py.diag import Place, Sink
 from atc_py.diag.codes import NO_SAMPLES
 from atc_py.running.feeds import read_feeds
+from atc_py.running.model import Port
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Sink
-    from atc_py.running.model import Port
-
-__all__ = ["FileSamples", "batches", "entries", "files_of_sample", "require_same_count"]
 
 _ONNX_NAME = re.compile(r"input_(\d+)\.pb")
 """Names of inputs in ONNX's folders of test data."""

@@ -1,28 +1,19 @@
 """Samples along the first axis of arrays in one file, or in one file for each input."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
+from numpy.typing import NDArray
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_SAMPLE, NO_SAMPLES
-from atc_py.running.array_rows import array_headers, open_rows
+from atc_py.running.array_rows import ArrayHeader, ArrayRows, array_headers, open_rows
+from atc_py.running.model import Port
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.running.array_rows import ArrayHeader, ArrayRows
-    from atc_py.running.model import Port
-
-__all__ = ["RowSamples"]
 
 
 class _Stack(msgspec.Struct, frozen=True):

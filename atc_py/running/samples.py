@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE
 from atc_py.running.feeds import count_odd_values, random_feeds
+from atc_py.running.model import Port
 from atc_py.running.sample_files import FileSamples
 from atc_py.running.sample_rows import RowSamples
 from atc_py.system.path_facts import exists
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import AtcError, Sink
-    from atc_py.running.model import Port
-
-    Feeds = Mapping[str, NDArray[Any]]
-
-__all__ = [
-    "ArraySamples",
-    "RandomSamples",
-    "SampleFeeds",
-    "Samples",
-    "checked",
-    "evenly",
-    "has_rows",
-    "named_paths",
-    "open_samples",
-]
+Feeds = Mapping[str, NDArray[Any]]
 
 
 class SampleFeeds(NamedTuple):

@@ -1,22 +1,15 @@
 """Arrays in files, which processes can share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-__all__ = ["StoredArray", "stored_array"]
 
 
 @dataclass(frozen=True)

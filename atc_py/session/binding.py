@@ -1,29 +1,21 @@
 """Inputs and outputs bound to a run, with the surface of onnxruntime's IOBinding; all on the host."""
 
-from __future__ import annotations
-
 import ctypes
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_RUN_INPUT, NOT_IN_MODEL, SESSION_UNSUPPORTED
 from atc_py.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.session.values import ONNX_NUMBERS, value_of
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    from atc_py.diag import AtcError
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["SessionBinding"]
 
 _HOST = "cpu"
 _ONNX = {number: name for name, number in ONNX_NUMBERS.items()}

@@ -1,30 +1,22 @@
 """Choices of a program that opens a session: the model and the options, as values to pickle."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from atc_py.device.guarded import find_guarded
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, SESSION_UNSUPPORTED
 from atc_py.options.choices import ConvertChoice, optional_path, reject_unknown
+from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import refuse_ranges
 from atc_py.pipeline.convert import compile_options
 from atc_py.session.errors import load_error, session_error
-from atc_py.session.source import source_of
+from atc_py.session.source import SessionSource, source_of
 from atc_py.system.memory_limit import memory_limit, parse_size
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.session.source import SessionSource
-
-__all__ = ["SessionChoice", "SessionKeywords", "own_options"]
 
 
 class SessionKeywords(ConvertChoice, total=False):

@@ -5,33 +5,26 @@ a model that is dropped closes when its last run ends. In a forked process model
 when they are first used: threads and locks of a device do not survive a fork.
 """
 
-from __future__ import annotations
-
 import os
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import RLock
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from atc_py.diag import AtcError
+import numpy as np
+import numpy.typing as npt
+
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import DEVICE_FAILED
+from atc_py.running.model import Model
 from atc_py.session.errors import load_error
+from atc_py.tensor.shapes import Shape
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Array = npt.NDArray[Any]
 
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.diag import Diagnostic
-    from atc_py.running.model import Model
-    from atc_py.tensor.shapes import Shape
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["Built", "CompiledModels", "Key", "ShapeCompilation"]
 
 Key: TypeAlias = "tuple[Shape, ...]"
 """Shapes of the inputs whose dims the model leaves open, in their order."""

@@ -1,12 +1,11 @@
 """Errors of a session: coded, and of the class that programs written for onnxruntime catch."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.diag import AtcError, ExitCode
+from atc_py.diag import AtcError, Diagnostic, ExitCode
 from atc_py.diag.codes import (
     BAD_MODEL,
     FILE_NOT_FOUND,
@@ -14,20 +13,6 @@ from atc_py.diag.codes import (
     NOT_ONNX,
     SESSION_OPTION_WITHOUT_EFFECT,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag import Diagnostic
-
-__all__ = [
-    "INVALID_ARGUMENT",
-    "NOT_IMPLEMENTED",
-    "SessionWarning",
-    "load_error",
-    "session_error",
-    "session_warning",
-]
 
 INVALID_ARGUMENT, NOT_IMPLEMENTED = "InvalidArgument", "NotImplemented"
 """Classes of onnxruntime for data that do not fit, and for what it does not have."""

@@ -1,32 +1,23 @@
 """Data that programs feed to a session, as onnxruntime takes them: checked, and as arrays."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from atc_py.diag import Place
+from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT
+from atc_py.frontend.reading.interface import DeclaredValue, ModelInterface
+from atc_py.session.compiled import Key
 from atc_py.session.errors import INVALID_ARGUMENT, session_error
 from atc_py.session.values import is_value, type_text
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.reading.interface import DeclaredValue, ModelInterface
-    from atc_py.session.compiled import Key
-    from atc_py.tensor.shapes import Shape
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["Feeder", "dtype_of"]
 
 _DTYPES = {type_text(each): each for each in DType}
 

@@ -3,21 +3,7 @@
 docs/inference-session.md shows these tables, and a session takes its refused members from them.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
-
-__all__ = [
-    "ARGUMENTS",
-    "BINDING",
-    "IGNORED",
-    "MEMBERS",
-    "OPTIONS",
-    "REFUSED",
-    "SUPPORTED",
-    "WARNED",
-    "MemberRow",
-]
 
 SUPPORTED, IGNORED, REFUSED, WARNED = "supported", "ignored", "refused", "warned of"
 

@@ -10,22 +10,16 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from atc_py.diag import Diagnostic
 from atc_py.diag.codes import SESSION_UNSUPPORTED
-from atc_py.session.errors import NOT_IMPLEMENTED, session_error, session_warning
+from atc_py.frontend.reading.interface import DeclaredDims, DeclaredValue
+from atc_py.session.errors import NOT_IMPLEMENTED, SessionWarning, session_error, session_warning
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.reading.interface import DeclaredDims, DeclaredValue
-    from atc_py.session.errors import SessionWarning
-
-__all__ = ["chosen_dims", "recorded_options", "use_options", "weights_folder"]
 
 _BINDINGS = "onnxruntime.capi.onnxruntime_pybind11_state"
 

@@ -1,21 +1,13 @@
 """Execution providers that programs ask for; a session has one, and it is called like the CPU's."""
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.session.errors import session_error, session_warning
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import AtcError
-
-__all__ = ["PROVIDERS", "check_providers"]
 
 PROVIDERS = ("CPUExecutionProvider",)
 """Providers of every session: outputs are in the memory of the host, and programs expect this one."""

@@ -1,41 +1,32 @@
 """`InferenceSession`: onnxruntime's class for programs, computed on a device of atc-py."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self, Unpack
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, NOT_IN_MODEL
-from atc_py.session.choice import SessionChoice, own_options
-from atc_py.session.compiled import CompiledModels
+from atc_py.frontend.reading.interface import DeclaredDims, DeclaredValue
+from atc_py.session.choice import SessionChoice, SessionKeywords, own_options
+from atc_py.session.compiled import CompiledModels, ShapeCompilation
 from atc_py.session.errors import INVALID_ARGUMENT, load_error, session_error
 from atc_py.session.feeds import Feeder, dtype_of
 from atc_py.session.options import chosen_dims, use_options, weights_folder
 from atc_py.session.providers import check_providers
-from atc_py.session.source import OnnxSource, types_of, with_known_types
+from atc_py.session.source import KnownType, OnnxSource, types_of, with_known_types
 from atc_py.session.surface import SessionSurface
 from atc_py.session.values import ModelMetadata, NodeArg
 from atc_py.system.input_files import guarded_run
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+Array = npt.NDArray[Any]
 
-    import numpy as np
-    import numpy.typing as npt
-    from typing_extensions import Self, Unpack
-
-    from atc_py.frontend.reading.interface import DeclaredDims, DeclaredValue
-    from atc_py.session.choice import SessionKeywords
-    from atc_py.session.compiled import ShapeCompilation
-    from atc_py.session.source import KnownType
-    from atc_py.tensor.shapes import Shape
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["InferenceSession"]
 
 _KEEP = 4
 """Sets of shapes whose models are kept by default."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,37 +13,26 @@ from atc_py.diag import Place
 from atc_py.diag.codes import FILE_UNREADABLE, SESSION_UNSUPPORTED
 from atc_py.frontend.reading.interface import (
     UNDEFINED,
+    DeclaredDims,
     DeclaredValue,
     FileMetadata,
     ModelInterface,
 )
+from atc_py.options.compile_options import CompileOptions
 from atc_py.running.model import Model
 from atc_py.session.compiled import Built
 from atc_py.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.session.values import type_text
 from atc_py.system import structs
 from atc_py.system.temp_folders import work_folder
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from atc_py.frontend.reading.interface import DeclaredDims
     from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.compile_options import CompileOptions
     from atc_py.package.schema import OmModel
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.shapes import Dims, Shape
 
-__all__ = [
-    "OfflineSource",
-    "OnnxSource",
-    "SessionSource",
-    "source_of",
-    "types_of",
-    "with_known_types",
-]
 
 _BYTES = Text("model.onnx in memory")
 """Name of a model that came as bytes, in messages."""

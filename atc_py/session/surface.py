@@ -1,10 +1,9 @@
 """The surface of a session: members that onnxruntime's class has besides its constructor and `run`."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_RUN_INPUT, SESSION_UNSUPPORTED
@@ -12,15 +11,8 @@ from atc_py.session.binding import SessionBinding
 from atc_py.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.session.members import MEMBERS, REFUSED
 from atc_py.session.providers import PROVIDERS, check_providers
-from atc_py.session.values import value_of
+from atc_py.session.values import ModelMetadata, NodeArg, value_of
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from atc_py.session.values import ModelMetadata, NodeArg
-
-__all__ = ["SessionSurface"]
 
 _REFUSALS = {row.name: row.words for row in MEMBERS if row.standing == REFUSED}
 

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from atc_py.frontend.reading.interface import DeclaredValue, FileMetadata
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    from atc_py.frontend.reading.interface import DeclaredValue, FileMetadata
-
-    Array = npt.NDArray[Any]
-
-__all__ = [
-    "ONNX_NUMBERS",
-    "ModelMetadata",
-    "NodeArg",
-    "SessionValue",
-    "is_value",
-    "type_text",
-    "value_of",
-]
 
 _SHORT = {DType.FLOAT32: "float", DType.FLOAT64: "double"}
 ONNX_NUMBERS = {

@@ -1,14 +1,10 @@
 """The convention of the biases in a model whose layers are int8 already, and its source."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import Result
 from atc_py.text import Text, verbatim
-
-__all__ = ["BiasConvention", "BiasSource", "form_of"]
 
 
 class BiasSource(Enum):

@@ -6,31 +6,15 @@ operators of these names, as the notes of their specifications read them.
 Over 400 lines because each operator has a function of its own, and one table lists them all.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import msgspec
 
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import broadcast_dims, format_shape
+from atc_py.tensor.shapes import Dims, broadcast_dims, format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from atc_py.tensor.shapes import Dims
-
-__all__ = [
-    "CUSTOM_RESULTS",
-    "ROI_SCALES",
-    "ContradictionError",
-    "DeformableWindow",
-    "Given",
-    "custom_results",
-    "deformable_window",
-]
 
 Attributes: TypeAlias = "Mapping[str, object]"
 Result: TypeAlias = "tuple[DType, Dims]"

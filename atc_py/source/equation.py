@@ -12,8 +12,6 @@ from collections import Counter
 
 import msgspec
 
-__all__ = ["Equation", "read_equation"]
-
 _BLANKS = re.compile(r"\s+")
 _FORM = re.compile(r"[A-Za-z]*(?:,[A-Za-z]*)*(?:->[A-Za-z]*)?")
 """Equations without an ellipsis."""

@@ -7,35 +7,24 @@ and data may be absent; lowering reads the facts of a tensor with `required_dtyp
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from atc_py.diag import Diagnostic
 from atc_py.diag.codes import INTERNAL
+from atc_py.source.bias_convention import BiasConvention
 from atc_py.source.limits import MOST_BYTES
+from atc_py.source.quantized import QuantizedNode
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import MAX_RANK, closed_shape, element_count
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, closed_shape, element_count
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.source.bias_convention import BiasConvention
-    from atc_py.source.quantized import QuantizedNode
     from atc_py.tensor.const_data import ConstData
-    from atc_py.tensor.shapes import Dims, Shape
 
-__all__ = [
-    "INTERNAL_PREFIX",
-    "SourceAttr",
-    "SourceBranch",
-    "SourceModel",
-    "SourceNode",
-    "SourceTensor",
-    "scope_name",
-]
 
 INTERNAL_PREFIX = "__"
 """Prefix of the names of a tool's own attributes: ONNX's checker passes them over."""

@@ -1,10 +1,6 @@
 """A dim that a model leaves open."""
 
-from __future__ import annotations
-
 from atc_py.system.structs import Result
-
-__all__ = ["OpenDim"]
 
 
 class OpenDim(Result, frozen=True):

@@ -1,18 +1,11 @@
 """Outline of a model's file: every node as the file has it, and what is known of each value."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["ModelOutline", "OutlineNode", "OutlineValue"]
+from atc_py.tensor.shapes import Dims
 
 
 class OutlineValue(msgspec.Struct, frozen=True):

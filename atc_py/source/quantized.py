@@ -1,13 +1,9 @@
 """Outcomes for the nodes of a quantized model."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 from atc_py.system.structs import Result
 from atc_py.text import Text
-
-__all__ = ["Outcome", "QuantizedNode"]
 
 
 class Outcome(Enum):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import Protocol, TypeAlias
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["AttributeSchema", "FormalParameter", "OperatorSchema", "SchemaHistory"]
 
 Default: TypeAlias = "int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]"
 

@@ -1,19 +1,11 @@
 """Changes between two versions of an ONNX operator: operands, dtypes and attributes."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from atc_py.source import AttributeSchema, FormalParameter, OperatorSchema
 from atc_py.tensor.dtypes import DType
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from atc_py.source import AttributeSchema, FormalParameter, OperatorSchema
-
-__all__ = ["Change", "changes"]
 
 _INPUT = Text("input ")
 _OUTPUT = Text("output ")

@@ -1,22 +1,12 @@
 """Checks of a specification beyond its types: opsets, operands, attributes and their values."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.spec.document import Problem
+from atc_py.spec.document import DataPath, Problem
 from atc_py.spec.levels import check_rewrites
-from atc_py.spec.model import AttributeType
+from atc_py.spec.model import AttributeSpec, AttributeType, OperandSpec, OpSpec, Value
 from atc_py.spec.references import check_references
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from atc_py.spec.document import DataPath
-    from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, Value
-
-__all__ = ["find_problems"]
 
 _MAX_OPSET = 30
 """No opset of ONNX is near it yet; a larger number is a typing error."""

@@ -6,33 +6,6 @@ from typing import Literal, TypeAlias
 from atc_py.spec.rule import Number, Rule, Text
 from atc_py.spec.rules import Constraint
 
-__all__ = [
-    "AnyAttrGiven",
-    "AnyOperandGiven",
-    "AttrAbsent",
-    "AttrRepeats",
-    "AttrTruncatesToNonzero",
-    "DeviationRule",
-    "IndicesWithinDepth",
-    "LargeWindowUnpadded",
-    "LargeWindowValid",
-    "NoneBeforeSets",
-    "NormsNotZero",
-    "OneAxisFrom",
-    "OperandNotGiven",
-    "OuterDimsKept",
-    "OutputShapeFromPads",
-    "OutputShapePadsEvenly",
-    "PartsEven",
-    "ResizedByKernel",
-    "RowsWithinColumns",
-    "SamePaddingNone",
-    "SetsAsBefore",
-    "SmallWindowsBeginInside",
-    "ValuesWithin",
-    "WindowsBeginInside",
-]
-
 
 class AttrAbsent(Rule, frozen=True, kw_only=True):
     """The attribute is not set."""

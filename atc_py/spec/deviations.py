@@ -9,8 +9,6 @@ import msgspec
 from atc_py.spec.deviation_rules import DeviationRule
 from atc_py.spec.rule import Text
 
-__all__ = ["Certainty", "Deviation", "Effect", "Registered"]
-
 _Slug: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*\Z")]
 
 

@@ -4,26 +4,12 @@ The subset is small: mappings with names as keys, sequences, text, numbers and b
 aliases, tags, empty values and repeated keys are refused, so a file means what it appears to mean.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
-
-if TYPE_CHECKING:
-    from atc_py.diag import AtcError
-
-__all__ = [
-    "MAX_BYTES",
-    "DataPath",
-    "Document",
-    "Mark",
-    "Problem",
-    "spec_error",
-]
 
 MAX_BYTES = 65536
 """Limit on a file's size; a specification has a few thousand bytes."""

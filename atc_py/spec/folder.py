@@ -1,27 +1,17 @@
 """Folders of users' specifications: all their files, with every fault in them."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
-from atc_py.spec.document import Problem
+from atc_py.spec.document import Document, Problem
 from atc_py.spec.loader import problem_at, read_spec
+from atc_py.spec.model import OpSpec
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Diagnostic
-    from atc_py.spec.document import Document
-    from atc_py.spec.model import OpSpec
-
-__all__ = ["FolderContents", "SpecFile", "place_order", "read_folder", "spec_files"]
 
 _SUFFIXES = {".yaml", ".yml"}
 _MOST_FILES = 4096

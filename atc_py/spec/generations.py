@@ -6,14 +6,11 @@ from functools import cache
 import msgspec
 
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.spec.deviations import Certainty, Effect
 from atc_py.spec.kept_data import kept_document
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.text import Text
-
-__all__ = ["NEWEST_CANN", "Edition", "Generation", "editions", "find_generation", "generations"]
 
 
 class Edition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

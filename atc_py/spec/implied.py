@@ -8,31 +8,10 @@ both become rules, so that later code only reads rules.
 from collections.abc import Iterator
 
 from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, Value
-from atc_py.spec.rules import (
-    AttrEachInRange,
-    AttrOneOf,
-    DtypeExcluded,
-    Level,
-    Number,
-    RankInRange,
-    Rule,
-    Scalar,
-)
+from atc_py.spec.rule import Level, Number, Rule, Scalar
+from atc_py.spec.rules import AttrEachInRange, AttrOneOf, DtypeExcluded, RankInRange
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
-
-__all__ = [
-    "AttrAtDefault",
-    "AttrInRange",
-    "AttrPresent",
-    "DtypeListed",
-    "DtypeQuantized",
-    "DtypeSame",
-    "OperandAbsent",
-    "OperandPresent",
-    "RankIs",
-    "rules_of",
-]
 
 
 class DtypeListed(Rule, frozen=True, kw_only=True):

@@ -10,21 +10,13 @@ of the file replace inherited ones, with these exceptions:
 - `without: [keys]`, in the file or in an item, leaves out keys that would be inherited.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from atc_py.spec.document import Document, spec_error
+from atc_py.diag import AtcError
+from atc_py.spec.document import DataPath, Document, spec_error
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import AtcError
-    from atc_py.spec.document import DataPath
-
-__all__ = ["LIKE", "SECTIONS", "merged"]
 
 LIKE = "like"
 """The key that names the list whose file this one is like."""

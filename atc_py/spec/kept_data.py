@@ -4,13 +4,12 @@ What is kept has the texts that it was made from beside it. It counts as long as
 these texts and the modules that read them are the same; else the files are read anew.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -20,11 +19,6 @@ from atc_py.diag import AtcError
 from atc_py.system.cache_folders import cache_folder
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["kept_data", "kept_document"]
 
 
 class _Entry(msgspec.Struct, frozen=True):

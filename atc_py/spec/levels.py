@@ -1,21 +1,13 @@
 """Levels of rows and rules, and the rewrites named beside them."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from atc_py.spec.document import Problem
+from atc_py.spec.document import DataPath, Problem
+from atc_py.spec.model import OpSpec
 from atc_py.spec.rewrites import REWRITES
-from atc_py.spec.rules import Level
+from atc_py.spec.rule import Level
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.spec.document import DataPath
-    from atc_py.spec.model import OpSpec
-
-__all__ = ["check_levels", "check_rewrites"]
 
 _KNOWN = f"rewrites: {', '.join(REWRITES)}"
 

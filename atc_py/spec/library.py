@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.diag.suggestions import nearest
-from atc_py.spec.folder import read_folder
-from atc_py.spec.lists import ANY_LIST, DEFAULT_LIST, FIRST_LIST, find_list, operator_lists
+from atc_py.options.compile_options import ANY_LIST, DEFAULT_LIST, FIRST_LIST
+from atc_py.spec.folder import FolderContents, read_folder
+from atc_py.spec.lists import find_list, operator_lists
 from atc_py.spec.loader import load_spec
+from atc_py.spec.model import OpSpec
 from atc_py.spec.names import folded, stem_of
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from atc_py.spec.folder import FolderContents
-    from atc_py.spec.model import OpSpec
-
-__all__ = [
-    "ONNX_DOMAINS",
-    "USER_GROUP",
-    "IndexEntry",
-    "Library",
-    "all_specs",
-    "find_spec",
-    "library",
-    "spec_index",
-    "specifications",
-]
 
 ONNX_DOMAINS = frozenset({"", "ai.onnx"})
 """Both names of ONNX's own operator domain."""

@@ -1,28 +1,18 @@
 """Linting: errors and doubtful points in specifications that load."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
-from atc_py.diag import Severity
+from atc_py.diag import Diagnostic, Severity
 from atc_py.diag.codes import DOUBTFUL_SPEC
 from atc_py.spec.document import Problem
-from atc_py.spec.folder import place_order, read_folder
+from atc_py.spec.folder import SpecFile, place_order, read_folder
 from atc_py.spec.levels import check_levels
 from atc_py.spec.loader import problem_at
-from atc_py.spec.model import compressed
+from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, compressed
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.spec.folder import SpecFile
-    from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec
-
-__all__ = ["Definition", "Definitions", "LintResult", "lint"]
 
 
 class Named(Protocol):

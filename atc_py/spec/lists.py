@@ -1,32 +1,17 @@
 """Operator lists: the editions of the list that atc-py brings along, one folder each."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
-from atc_py.options.compile_options import ANY_LIST, DEFAULT_LIST, FIRST_LIST
+from atc_py.options.compile_options import ANY_LIST
 from atc_py.spec.kept_data import kept_document
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = [
-    "ANY_LIST",
-    "DEFAULT_LIST",
-    "FIRST_LIST",
-    "OperatorList",
-    "find_list",
-    "list_names",
-    "operator_lists",
-]
 
 
 class ListSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,14 +1,12 @@
 """Loading: one YAML file to an `OpSpec`, or a diagnostic with line and column for each fault."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Code, Diagnostic, Place
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
 from atc_py.spec.document import MAX_BYTES, Document, Mark, Problem, spec_error
 from atc_py.spec.inherit import LIKE, SECTIONS, merged
@@ -17,11 +15,6 @@ from atc_py.spec.model import OpSpec
 from atc_py.spec.names import stem_of
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from atc_py.diag import Code, Diagnostic
-
-__all__ = ["load_spec", "parse_spec", "problem_at", "read_spec"]
 
 ready_for_threads(OpSpec)
 

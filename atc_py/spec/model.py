@@ -12,22 +12,9 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from atc_py.spec.deviations import Deviation, Registered
-from atc_py.spec.rules import Constraint, CounterEvidence, Level, Number, RewriteName, Scalar
+from atc_py.spec.rule import CounterEvidence, Level, Number, RewriteName, Scalar
+from atc_py.spec.rules import Constraint
 from atc_py.tensor.dtypes import DType
-
-__all__ = [
-    "AttributeSpec",
-    "AttributeType",
-    "Example",
-    "Notes",
-    "OlderDefault",
-    "OpSpec",
-    "OperandSpec",
-    "Summary",
-    "Target",
-    "Value",
-    "compressed",
-]
 
 Value: TypeAlias = bool | int | float | str | tuple[Scalar, ...]
 """An attribute's value; tensors have no literal form."""

@@ -1,10 +1,6 @@
 """Names: from an operator's type to the stem of its file, and the form in which names compare."""
 
-from __future__ import annotations
-
 import re
-
-__all__ = ["folded", "stem_of"]
 
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

@@ -1,8 +1,6 @@
 """Checks of the names in rules and targets: operands, dimensions and attributes must exist."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.spec.deviation_rules import (
     AnyAttrGiven,
@@ -11,8 +9,9 @@ from atc_py.spec.deviation_rules import (
     NoneBeforeSets,
     SetsAsBefore,
 )
-from atc_py.spec.document import Problem
-from atc_py.spec.model import AttributeType
+from atc_py.spec.document import DataPath, Problem
+from atc_py.spec.model import AttributeType, OpSpec
+from atc_py.spec.rule import Rule, When
 from atc_py.spec.rules import (
     ATTRIBUTE_ARGUMENTS,
     OPERAND_ARGUMENTS,
@@ -27,15 +26,6 @@ from atc_py.spec.rules import (
     KnownSumIsDim,
 )
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.spec.document import DataPath
-    from atc_py.spec.model import OpSpec
-    from atc_py.spec.rules import Rule, When
-
-__all__ = ["check_references"]
 
 _LAID_OUT = ("tensor", "other")
 """Operands whose layouts have the dims that a rule names."""

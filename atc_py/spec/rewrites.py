@@ -6,16 +6,10 @@ To add one, add its words here, in both tables, name it in a rule, and put `@per
 that does it: tests hold the three together.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["EFFECTS", "REWRITES", "performers", "performs"]
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 

@@ -10,22 +10,6 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec.names import stem_of
 from atc_py.tensor.dtypes import DType
 
-__all__ = [
-    "AttrIs",
-    "CounterEvidence",
-    "DimIs",
-    "DimName",
-    "Level",
-    "Number",
-    "OfDtype",
-    "OfRank",
-    "RewriteName",
-    "Rule",
-    "Scalar",
-    "Text",
-    "When",
-]
-
 Number: TypeAlias = int | float
 Scalar: TypeAlias = bool | int | float | str
 Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]

@@ -14,38 +14,13 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from atc_py.spec.rule import (
-    AttrIs,
-    CounterEvidence,
-    DimIs,
     DimName,
-    Level,
     Number,
-    OfDtype,
-    OfRank,
-    RewriteName,
     Rule,
     Scalar,
     Text,
-    When,
 )
 from atc_py.tensor.dtypes import DType
-
-__all__ = [
-    "ATTRIBUTE_ARGUMENTS",
-    "OPERAND_ARGUMENTS",
-    "AttrIs",
-    "Constraint",
-    "CounterEvidence",
-    "DimIs",
-    "Level",
-    "Number",
-    "OfDtype",
-    "OfRank",
-    "RewriteName",
-    "Rule",
-    "Scalar",
-    "When",
-]
 
 OPERAND_ARGUMENTS = ("tensor", "other", "axes", "steps", "indices")
 """Arguments of rules that name an input or output."""

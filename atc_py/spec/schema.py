@@ -6,27 +6,18 @@ fault; the help line lists the keys or values that the struct allows there, read
 struct itself.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from collections.abc import Iterator
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 from msgspec import inspect
 
-from atc_py.diag import AtcError
-from atc_py.spec.document import spec_error
+from atc_py.diag import AtcError, Diagnostic
+from atc_py.spec.document import DataPath, Document, spec_error
 from atc_py.spec.model import OpSpec
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Diagnostic
-    from atc_py.spec.document import DataPath, Document
-
-__all__ = ["convert"]
 
 ready_for_threads(OpSpec)
 

@@ -1,23 +1,15 @@
 """YAML text to documents: the parser's events, of which a small subset is taken."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
-from atc_py.spec.document import MAX_BYTES, Document, Mark, spec_error
+from atc_py.diag import AtcError
+from atc_py.spec.document import MAX_BYTES, DataPath, Document, Mark, spec_error
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import AtcError
-    from atc_py.spec.document import DataPath
-
-__all__ = ["read_document"]
 
 _MAX_DEPTH = 12
 _MAX_DIGITS = 24

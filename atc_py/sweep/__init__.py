@@ -1,3 +1,1 @@
 """Sweeps: a grid of models, SoCs, precision modes and operator lists, one row a combination."""
-
-from __future__ import annotations

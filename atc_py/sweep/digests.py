@@ -1,22 +1,15 @@
 """Digests of what rows follow from: models with their weight files, options, the version."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import mmap
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from atc_py.diag import AtcError
 from atc_py.frontend.reading.file_facts import external_tensors
 from atc_py.frontend.reading.read import read_model
 from atc_py.system.path_facts import is_file, is_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-__all__ = ["digest_of_files", "digest_of_options", "files_of_model", "files_under"]
 
 _EXTERNAL = b"location"
 """Key that a model with weights in other files has."""

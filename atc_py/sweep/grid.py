@@ -1,10 +1,8 @@
 """The grid of a sweep: models by name, and all combinations with what they run on."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, DUPLICATE_MODEL
@@ -16,11 +14,6 @@ from atc_py.spec import specifications
 from atc_py.system.path_facts import is_folder, legible, same_path
 from atc_py.target import find_soc
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-__all__ = ["combinations_of", "named_models"]
 
 
 def named_models(given: Iterable[str]) -> dict[str, Path]:

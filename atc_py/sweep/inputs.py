@@ -1,12 +1,13 @@
 """What the rows of a sweep follow from: files with their digests, options, and tasks of them."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from atc_py import __version__
 from atc_py.jobs.sent_files import FileBundle
+from atc_py.results.sweep import Combination
 from atc_py.sweep.digests import (
     digest_of_files,
     digest_of_options,
@@ -15,14 +16,6 @@ from atc_py.sweep.digests import (
 )
 from atc_py.sweep.row import RowTask
 from atc_py.system.path_facts import legible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from atc_py.results.sweep import Combination
-
-__all__ = ["SweepInputs", "SweepOptions"]
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,15 @@
 """The folder of results: rows that are finished are kept there, and whole, whatever happens."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
-from atc_py.results.sweep import SweepRow
+from atc_py.results.sweep import Combination, SweepRow
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.folders import make_folder
 from atc_py.system.structs import Result
 from atc_py.text import plain_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.sweep import Combination
-
-__all__ = ["KeptRow", "KeptRows", "report_name"]
 
 _ROWS, _REPORTS = "rows", "reports"
 

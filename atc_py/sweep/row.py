@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag import AtcError, ExitCode
+from atc_py.diag import AtcError, Diagnostic, ExitCode
 from atc_py.diag.codes import DEVICE_MEMORY, MEMORY_LIMIT
 from atc_py.jobs.sent_files import sent_file
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
@@ -18,14 +19,10 @@ from atc_py.system.path_facts import legible
 from atc_py.text import Text, in_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from atc_py.compare.overview import OverviewOptions
-    from atc_py.diag import Diagnostic
     from atc_py.results.layer_comparison import LayerComparison
     from atc_py.results.overview import Overview
 
-__all__ = ["DoneRow", "RowTask", "run_row"]
 
 _MEMORY = {MEMORY_LIMIT.id, DEVICE_MEMORY.id}
 

@@ -1,31 +1,18 @@
 """Sweeps: rows that are not kept yet are made by an executor, and all of them written as tables."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from atc_py.jobs import TaskFailureKind
-from atc_py.results.sweep import FAILED, SweepRow, SweepVerdict
-from atc_py.sweep.inputs import SweepInputs
-from atc_py.sweep.kept import KeptRow, report_name
-from atc_py.sweep.row import run_row
+from atc_py.jobs import TaskExecutor, TaskFailure, TaskFailureKind, TaskOutcome
+from atc_py.results.sweep import FAILED, Combination, SweepRow, SweepVerdict
+from atc_py.sweep.inputs import SweepInputs, SweepOptions
+from atc_py.sweep.kept import KeptRow, KeptRows, report_name
+from atc_py.sweep.row import DoneRow, RowTask, run_row
 from atc_py.system.path_facts import legible
 from atc_py.system.structs import replace
 from atc_py.text import in_language
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.jobs import TaskExecutor, TaskFailure, TaskOutcome
-    from atc_py.results.sweep import Combination
-    from atc_py.sweep.inputs import SweepOptions
-    from atc_py.sweep.kept import KeptRows
-    from atc_py.sweep.row import DoneRow, RowTask
-
-__all__ = ["SweepRun", "progress_text", "run_sweep"]
 
 _VERDICTS = {
     TaskFailureKind.RAISED: SweepVerdict.BUG,

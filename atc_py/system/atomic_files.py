@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +19,8 @@ from atc_py.system.signal_guard import undisturbed
 from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from _typeshed import ReadableBuffer
 
-__all__ = ["atomic_write", "put_in_place"]
 
 _BUFFER = 1 << 18
 

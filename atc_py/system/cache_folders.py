@@ -1,13 +1,9 @@
 """Folders for what is kept between runs: the user's own, to which nobody else may write."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys
 from pathlib import Path
-
-__all__ = ["cache_folder"]
 
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 

@@ -1,15 +1,8 @@
 """Python's collector of cycles, held back while many objects are made that stay."""
 
-from __future__ import annotations
-
 import gc
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["few_collections"]
 
 _NEW_OBJECTS = 20_000_000
 """Objects that are made before the collector looks for cycles: none looks at 100,000 nodes.

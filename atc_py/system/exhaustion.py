@@ -1,18 +1,11 @@
 """Errors that mean that the system has no more memory or threads for this process."""
 
-from __future__ import annotations
-
 import errno
-from typing import TYPE_CHECKING
 
+from atc_py.diag import AtcError
 from atc_py.diag.codes import MEMORY_LIMIT
 from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
 from atc_py.text import Text, error_text
-
-if TYPE_CHECKING:
-    from atc_py.diag import AtcError
-
-__all__ = ["exhausted"]
 
 _MAPPED = ("failed to map segment", "cannot allocate memory", "cannot allocate tls")
 """Messages of the loader of shared libraries if it cannot get memory."""

@@ -5,17 +5,10 @@ A file that exists and is not locked is stale: its process was killed. It may be
 without such locks (Windows) cannot tell these files apart: there none is removed or reused.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["create_locked", "lock_stale", "remove_if_unlocked"]
+from pathlib import Path
 
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 _OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

@@ -1,18 +1,11 @@
 """Folders for what is written."""
 
-from __future__ import annotations
-
 import errno
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["make_folder"]
 
 _HELP = {errno.ENOSPC: "free space on that disk, or choose another place"}
 _HELP_ELSE = "choose a folder that can be written to and that no file stands in the way of"

@@ -1,10 +1,6 @@
 """Memory that has been freed and that the C library keeps."""
 
-from __future__ import annotations
-
 import sys
-
-__all__ = ["MANY_NODES", "give_back"]
 
 MANY_NODES = 5_000
 """Nodes of a graph from which on memory that a stage took and freed is given back."""

@@ -1,16 +1,15 @@
 """Files that users give: opened, read up to a bound, decoded; each fault with its own hint."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import (
@@ -23,24 +22,6 @@ from atc_py.diag.codes import (
 from atc_py.diag.suggestions import nearest
 from atc_py.system.exhaustion import exhausted
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-__all__ = [
-    "WORK",
-    "check_name",
-    "check_regular",
-    "guarded_run",
-    "note_read",
-    "opened",
-    "read_as_well",
-    "read_bytes",
-    "read_refusal",
-    "read_text",
-    "refuse_read",
-]
 
 WORK = "atc-py-work-"
 """How the names of folders of temporary files begin, which this program writes and reads."""

@@ -1,15 +1,11 @@
 """JSON as text that people may look at: no character in it commands a terminal or hides."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import math
 from typing import Any
 
 from atc_py.text import plain_text
-
-__all__ = ["MAX_DEPTH", "escaped", "finite", "format_json", "is_deep", "json_schema"]
 
 MAX_DEPTH = 64
 """Nesting of documents that are read and printed again; printing them takes one call per level."""

@@ -5,36 +5,18 @@ is bounded are data: constants, inputs, results, scratch. The interpreter and it
 top, which is why the default leaves a quarter of the machine to them and to others.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, MEMORY_LIMIT
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Place
-
-__all__ = [
-    "RAISE_IT",
-    "RAISE_SYSTEM_LIMITS",
-    "format_size",
-    "limited_memory",
-    "machine_memory",
-    "memory_limit",
-    "parse_size",
-    "require_memory",
-    "require_own_memory",
-]
 
 RAISE_IT = Text("raise --max-memory, or use a machine with more memory")
 """The hint of a refusal that this limit caused."""

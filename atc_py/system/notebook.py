@@ -1,13 +1,6 @@
 """Results in notebooks: their classes ask for HTML here, and what renders it is set from above."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["notebook_html", "set_renderer"]
+from collections.abc import Callable
 
 _renderers: list[Callable[[object], str]] = []
 

@@ -4,18 +4,11 @@ The number also decides how sums are cut, and so their last bits: work that must
 in any number of processes has one thread in each.
 """
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["granted_threads", "import_numpy", "limited_threads", "usable_cores"]
 
 _THREADS = "OPENBLAS_NUM_THREADS"
 

@@ -3,15 +3,8 @@
 Such names are too long, or have links that lead back to themselves.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["exists", "is_file", "is_folder", "legible", "same_path"]
+from pathlib import Path
 
 
 def exists(path: Path | str) -> bool:

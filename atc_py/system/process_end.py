@@ -1,10 +1,6 @@
 """How a process ended, in words."""
 
-from __future__ import annotations
-
 import signal
-
-__all__ = ["end_signal"]
 
 
 def end_signal(status: int) -> str:

@@ -1,10 +1,6 @@
 """Location of the data files: `op_specs/` and `templates/`, in a checkout or in a wheel."""
 
-from __future__ import annotations
-
 from pathlib import Path
-
-__all__ = ["op_specs_dir", "templates_dir"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -1,15 +1,8 @@
 """Moments in which a signal must not raise: something is made that no handler can clean up yet."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-__all__ = ["put_off", "undisturbed"]
 
 
 class _Moment:

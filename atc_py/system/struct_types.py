@@ -1,13 +1,9 @@
 """Types of msgspec made ready for threads."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 
 import msgspec
-
-__all__ = ["ready_for_threads"]
 
 
 def ready_for_threads(*types: Any) -> None:

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from dataclasses import replace as replace  # noqa: PLC0414
+    from dataclasses import replace as replace
 else:
-    from msgspec.structs import replace
-
-__all__ = ["Result", "replace"]
+    from msgspec.structs import replace as replace
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -1,29 +1,20 @@
 """Temporary folders for work that needs files, gone afterwards; also those of killed processes."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.file_locks import create_locked, lock_stale
 from atc_py.system.input_files import WORK
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Diagnostic
-
-__all__ = ["remove_left_folders", "work_folder"]
 
 _HOLD = ".held"
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})

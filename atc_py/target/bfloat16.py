@@ -6,19 +6,12 @@ float16 alone, such as a pool, gets none, nor does one whose attributes follow t
 quantizations.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.system.structs import replace
 from atc_py.target.row import Column, TargetOp
 from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["with_bfloat16"]
 
 
 def with_bfloat16(row: TargetOp) -> TargetOp:

@@ -1,15 +1,8 @@
 """HF32, a float32 of fewer digits that the cube of some SoCs multiplies: which nodes ask for it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.target.row import Attribute
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["FLOAT32_PRODUCTS", "HF32_PRODUCTS", "PRODUCTS", "rounds_to_hf32"]
 
 FLOAT32_PRODUCTS, HF32_PRODUCTS = "enable_float_32_execution", "enable_hi_float_32_execution"
 """CANN's names of the two implementations."""

@@ -6,21 +6,15 @@ own, and `f16|f32` in a form or column stands for each of them. `-` says that th
 `?` that its dtypes are decided only when it is compiled and are therefore not published.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from atc_py.target.soc import SocFamily
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-__all__ = ["FAMILY_WORDS", "Kernels", "Pair", "on"]
 
 Pair: TypeAlias = tuple[tuple[DType, ...], tuple[DType, ...]]
 """Dtypes of inputs and of outputs."""

@@ -1,10 +1,6 @@
 """The storage formats that an operator's kernels take: one rule for each class of operators."""
 
-from __future__ import annotations
-
 from enum import Enum
-
-__all__ = ["Layout", "layout_of_family"]
 
 
 class Layout(Enum):

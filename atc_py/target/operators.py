@@ -6,23 +6,15 @@ generic device), the AI CPU kernel list, and the ONNX operator list (limits beyo
 on the AI CPU).
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 from atc_py.target import rows
 from atc_py.target.bfloat16 import with_bfloat16
+from atc_py.target.row import TargetOp
 from atc_py.target.row_modules import MODULES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.target.row import TargetOp
-
-__all__ = ["find_operator", "is_view", "operators", "row_modules"]
 
 
 def operators() -> tuple[TargetOp, ...]:

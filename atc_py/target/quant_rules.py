@@ -1,14 +1,10 @@
 """How CANN's fusion engine treats the int8 layers of a SoC."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 import msgspec
 
 from atc_py.tensor.dtypes import DType
-
-__all__ = ["QuantRules", "Requant"]
 
 
 class Requant(Enum):

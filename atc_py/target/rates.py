@@ -4,16 +4,9 @@ Figures: `platform_config` of CANN as published, like those of the SoC rows; byt
 cube's clock and core. `sim` has the figures of Ascend310P3.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
 
-if TYPE_CHECKING:
-    from atc_py.target.soc import Soc
-
-__all__ = ["Rates", "rates_of"]
+from atc_py.target.soc import Soc
 
 
 class Rates(msgspec.Struct, frozen=True):

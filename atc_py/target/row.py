@@ -8,24 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from atc_py.target.kernels import Kernels, Pair
 from atc_py.target.layouts import Layout, layout_of_family
+from atc_py.target.soc import Resource, Soc
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from atc_py.target.kernels import Kernels, Pair
-    from atc_py.target.soc import Resource, Soc
     from atc_py.target.vector import VectorFunction
 
-__all__ = [
-    "Attribute",
-    "AttributeValue",
-    "Column",
-    "Limit",
-    "Operand",
-    "TargetOp",
-    "Unit",
-    "Values",
-]
 
 AttributeValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tuple[float, ...]
 

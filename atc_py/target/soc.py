@@ -1,15 +1,11 @@
 """The shape of a SoC's row: cores, buffers, rates and the units that its cores have."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 import msgspec
 
 from atc_py.target.quant_rules import QuantRules
 from atc_py.target.soc_storage import SocStorage
-
-__all__ = ["Isa", "Resource", "Soc", "SocFamily"]
 
 
 class SocFamily(Enum):

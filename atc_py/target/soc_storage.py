@@ -1,10 +1,6 @@
 """The facts of a SoC about storage: what its kernels take in blocks, and what memory adds."""
 
-from __future__ import annotations
-
 import msgspec
-
-__all__ = ["SocStorage"]
 
 
 class SocStorage(msgspec.Struct, frozen=True, kw_only=True):

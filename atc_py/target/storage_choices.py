@@ -3,16 +3,16 @@
 It has more than 400 lines: a function for each kind of operator, and one table that names them.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from atc_py.system.structs import replace
 from atc_py.target.layouts import Layout
 from atc_py.target.operators import find_operator
+from atc_py.target.soc import Soc
 from atc_py.target.stored_nodes import (
     DEPTHWISE,
     IMAGE_RANK,
@@ -21,6 +21,9 @@ from atc_py.target.stored_nodes import (
     MATRIX_RANK,
     VOLUMES,
     WEIGHTS,
+    StoredNode,
+    StoredType,
+    StoredValue,
     axes_along,
     filter_groups,
     is_image,
@@ -33,14 +36,6 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import FRACTAL_ROWS, SMALL_CHANNELS, Storage, c0_of, why_impossible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.target.soc import Soc
-    from atc_py.target.stored_nodes import StoredNode, StoredType, StoredValue
-
-__all__ = ["ROWS", "StorageChoice", "chosen_storages", "storage_choices"]
 
 _CHANNELS, _HEIGHT = 1, 2
 

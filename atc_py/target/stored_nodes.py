@@ -4,41 +4,14 @@ The target knows no graph. A node of the compiler's graph is one of these, and s
 has the same attributes.
 """
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from typing import TYPE_CHECKING, Protocol
-
+from atc_py.target.row import AttributeValue
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Dims, Shape
 from atc_py.tensor.storage import Storage, is_stored_like_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.target.row import AttributeValue
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.shapes import Dims, Shape
-
-__all__ = [
-    "DEPTHWISE",
-    "IMAGES",
-    "IMAGE_RANK",
-    "MATRICES",
-    "MATRIX_RANK",
-    "VOLUMES",
-    "VOLUME_RANK",
-    "WEIGHTS",
-    "StoredNode",
-    "StoredType",
-    "StoredValue",
-    "axes_along",
-    "filter_groups",
-    "in_blocks",
-    "is_image",
-    "is_matrix",
-    "is_stored_as",
-    "is_volume",
-    "numbers_of",
-]
 
 DEPTHWISE = "DepthwiseConv2D"
 """The convolution whose groups are its channels."""

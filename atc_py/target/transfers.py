@@ -8,18 +8,9 @@ FRACTAL_NZ to NC1HWC0 is in the table, but no graph uses it: that kernel reads t
 and C1 H W C0 columns, and images stored in FRACTAL_NZ are stacks of matrices of H rows.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from atc_py.target.soc import SocFamily
+from atc_py.target.soc import Soc, SocFamily
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-
-if TYPE_CHECKING:
-    from atc_py.target.soc import Soc
-
-__all__ = ["TRANSFERS", "converts", "converts_back", "transfers"]
 
 _F16, _F32, _BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 _I8, _I16, _I32 = DType.INT8, DType.INT16, DType.INT32

@@ -1,14 +1,10 @@
 """Vector functions: how the vector unit computes a function of each element."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 import msgspec
 
 from atc_py.tensor.dtypes import DType
-
-__all__ = ["LOW", "MASK", "Form", "Operands", "Temporary", "VectorFunction"]
 
 
 class Form(Enum):

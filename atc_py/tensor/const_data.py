@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["ConstData"]
 
 
 @runtime_checkable

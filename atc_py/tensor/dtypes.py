@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["DType", "UnknownDTypeError"]
-
 
 class UnknownDTypeError(ValueError):
     """A dtype name or number that no row of the table has."""

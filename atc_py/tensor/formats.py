@@ -1,10 +1,6 @@
 """Tensor formats: what the axes of a shape mean, and how hardware stores them."""
 
-from __future__ import annotations
-
 from enum import Enum
-
-__all__ = ["Format"]
 
 
 class Format(Enum):

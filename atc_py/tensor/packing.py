@@ -5,36 +5,28 @@ order is, element by element, stands in docs/layout.md; here they are reshapes, 
 copies of whole arrays.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor.shapes import Shape, closed_shape
 from atc_py.tensor.storage import (
     FRACTAL_ROWS,
     MATRIX_RANK,
     SMALL_CHANNELS,
+    Storage,
     blocks_of,
     depth_of,
     group_blocks,
     stored_shape,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    from atc_py.tensor.shapes import Shape
-    from atc_py.tensor.storage import Storage
-
-    Array = NDArray[Any]
-
-__all__ = ["pack", "unpack"]
 
 _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 

@@ -4,17 +4,11 @@ Coordinates are float32, in the order of the formulas, as onnxruntime and the ke
 rounding decides which element is the nearest.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["MOST_PLACES", "KernelAxis", "ResizedAxis"]
+from numpy.typing import NDArray
 
 MOST_PLACES = 1 << 20
 """Elements of a result along an axis whose places are worked out; longer axes have no use."""

@@ -1,14 +1,9 @@
 """What two arrays have in common: alone since every room that compares arrays asks here."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["best_places", "same_elements"]
+import numpy as np
+from numpy.typing import NDArray
 
 
 def same_elements(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:

@@ -18,30 +18,14 @@ Both have the factor in the same place, so a graph word without N and offset_w i
 Sources: the published layouts of CANN's quantization toolkit and of its operator TransQuantParamV2.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.tensor.shapes import Dims
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.tensor.shapes import Dims
-
-__all__ = [
-    "GraphWords",
-    "HardwareWords",
-    "WordRangeError",
-    "channel_axis",
-    "decode_graph",
-    "decode_hardware",
-    "encode_graph",
-    "encode_hardware",
-    "is_a_list",
-]
 
 Words: TypeAlias = NDArray[np.uint64]
 Integers: TypeAlias = NDArray[np.int64]

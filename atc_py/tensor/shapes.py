@@ -1,27 +1,7 @@
 """Arithmetic on shapes: element counts, broadcasting, and the text form of `--input-shape`."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = [
-    "MAX_RANK",
-    "Dims",
-    "OpenShapeError",
-    "Shape",
-    "broadcast_dims",
-    "broadcast_shapes",
-    "closed_shape",
-    "element_count",
-    "format_shape",
-    "is_addressable",
-    "normalize_axis",
-    "window_count",
-]
+from collections.abc import Iterable
 
 MAX_RANK = 32
 """Axes that an array of any numpy can have; no network comes near it."""

@@ -4,41 +4,16 @@ The rules are those of CANN's storage formats; docs/layout.md has them with thei
 dims of a tensor keep their meaning, storage says only where its elements are.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import format_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.tensor.shapes import Dims
-
-__all__ = [
-    "BLOCKED_FORMATS",
-    "FLOAT32_C0",
-    "FRACTAL_ROWS",
-    "MATRIX_RANK",
-    "SMALL_CHANNELS",
-    "GroupBlocks",
-    "ImpossibleStorageError",
-    "Storage",
-    "blocks_of",
-    "c0_of",
-    "depth_of",
-    "group_blocks",
-    "is_stored_like_rows",
-    "shows_same_bytes",
-    "stored_shape",
-    "why_impossible",
-]
+from atc_py.tensor.shapes import Dims, format_shape
 
 FRACTAL_ROWS = 16
 """Rows of a fractal, and output channels of a filter block, whatever the dtype."""

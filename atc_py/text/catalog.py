@@ -1,14 +1,10 @@
 """The catalogs: beside this file one `.po` of gettext for each language but English."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os
 import re
 from pathlib import Path
-
-__all__ = ["CONTEXT", "ENGLISH", "LANGUAGES", "catalog"]
 
 _FOLDER = Path(__file__).parent
 ENGLISH = "en"

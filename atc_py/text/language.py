@@ -1,26 +1,11 @@
 """The language of a command's text: --lang, else ATC_PY_LANG, else the locale; English else."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from atc_py.text.catalog import LANGUAGES
 from atc_py.text.text import in_language
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-__all__ = [
-    "VARIABLE",
-    "language",
-    "speak",
-    "speaking",
-    "spoken",
-    "wanted_language",
-    "without_language",
-]
 
 VARIABLE = "ATC_PY_LANG"
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")

@@ -1,12 +1,8 @@
 """Texts among JSON values, for another process that says them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from atc_py.text.text import Text, Words, joined_text, made_text
-
-__all__ = ["packed", "unpacked"]
 
 _MARK = "\x04"
 """Key of a text among JSON values, which no document has."""

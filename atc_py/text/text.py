@@ -9,33 +9,14 @@ another string it leaves that a plain one, in English.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from atc_py.text.catalog import CONTEXT, ENGLISH, LANGUAGES, catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from typing_extensions import Self
 
-__all__ = [
-    "COLON",
-    "COMMA",
-    "SEMICOLON",
-    "Text",
-    "Words",
-    "all_of",
-    "error_text",
-    "in_language",
-    "joined_text",
-    "made_text",
-    "one_of",
-    "os_reason",
-    "plain_text",
-    "plural",
-    "verbatim",
-    "written_text",
-]
 
 _PLACE = re.compile(r"\{( ?)([a-z]\w*)\}")
 """A place; `{ name}` sets a blank before what begins with a Latin letter, as Chinese does."""

@@ -1,18 +1,12 @@
 """Configurations that the tests of AIPP have in common."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from atc_py.aipp import AippSettings, NetworkInput, checked, read_aipp_file
-from atc_py.diag import AtcError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
+from atc_py.diag import AtcError, Diagnostic
 
 SAMPLE = """\
 # a network of 224 x 224 that takes RGB

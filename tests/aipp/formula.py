@@ -4,20 +4,13 @@ Nothing here is the device's: numbers are Python's integers and fractions, and f
 by `struct`.
 """
 
-from __future__ import annotations
-
 import struct
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.aipp import AippSettings
-
-__all__ = ["expected_tensor"]
+from atc_py.aipp import AippSettings
 
 YUV = {"YUV420SP_U8", "YUYV_U8", "YUV422SP_U8", "AYUV444_U8"}
 FOUR_BYTES = {"XRGB8888_U8", "ARGB8888_U8", "AYUV444_U8"}

@@ -1,13 +1,12 @@
 """Random configurations and buffers: the checks accept what the device computes, and nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from atc_py.aipp import (
     AippSettings,
@@ -26,9 +25,6 @@ from atc_py.diag import AtcError
 from tests.aipp.formula import expected_tensor
 from tests.aipp.test_formula import run_device, run_dynamic
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SIZE = st.sampled_from([6, 8, 8, 6, 8, 7, 0])
 START = st.sampled_from([0, 2, 0, 2, 1, 4])

@@ -1,9 +1,7 @@
 """docs/aipp.md: its tables are those of the code, its example and recipes are right."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +13,6 @@ from atc_py.aipp.fields import AIPP_FIELDS
 from atc_py.aipp.rules import AIPP_RULES
 from tests.aipp.configs import network, written
 from tests.derived_aipp import PAGE, PREPROCESSINGS, WAYS, aipp_page, errors
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = PAGE.read_text(encoding="utf-8")
 

@@ -1,8 +1,7 @@
 """Checks of a configuration: ranges, modes, geometry, families of SoCs, addresses, warnings."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +19,6 @@ from atc_py.aipp.rules import AIPP_RULES
 from atc_py.diag import AtcError
 from atc_py.target.soc import SocFamily
 from tests.aipp.configs import SAMPLE, network, refusal, settings_of, written
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RGB = "input_format: RGB888_U8\n"
 NV12 = "input_format: YUV420SP_U8\n"

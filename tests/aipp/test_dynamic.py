@@ -1,10 +1,9 @@
 """Dynamic AIPP: parameter buffers, files with settings of a run, and what a run checks."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +16,8 @@ from atc_py.aipp import (
     settings_of_bytes,
 )
 from atc_py.aipp.parameters import BATCH_BYTES, HEADER_BYTES
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from tests.aipp.configs import network
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
 
 FULL = AippSettings(
     aipp_mode="dynamic",

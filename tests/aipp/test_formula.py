@@ -1,23 +1,19 @@
 """The device's AIPP against the formula pixel by pixel: formats, swaps, colors, crops, borders."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.aipp import AippSettings, parameter_bytes, source_shape
 from atc_py.aipp.image_formats import IMAGE_FORMATS
 from atc_py.tensor.dtypes import DType
 from tests.aipp.formula import expected_tensor, half
 from tests.device.models import ModelBuilder, run_model, run_operator
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FORMATS = [row.name for row in IMAGE_FORMATS]
 SWITCHES = [False, True]

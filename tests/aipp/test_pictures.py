@@ -1,26 +1,19 @@
 """Picture files as the bytes of an input: each format, standards of color, sizes, faulty files."""
 
-from __future__ import annotations
-
 import io
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.aipp import AippSettings, pictures, source_shape
 from atc_py.aipp.color_standards import ColorStandard, standard_of, yuv_of_rgb
 from atc_py.aipp.image_formats import IMAGE_FORMATS
 from atc_py.aipp.pictures import encoded_picture, joined_pictures, picture_input, read_picture
-from atc_py.diag import AtcError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Diagnostic
+from atc_py.diag import AtcError, Diagnostic
 
 PICTURE = np.random.default_rng(5).integers(0, 256, (6, 8, 3), np.uint8)
 

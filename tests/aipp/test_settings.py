@@ -1,7 +1,5 @@
 """Settings of an `Aipp` node: shapes of inputs, windows, attributes and back."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.aipp import IMAGE_FORMATS, AippSettings, image_format, source_bytes, source_shape

@@ -1,8 +1,7 @@
 """The text of a configuration file: what it may be, and where faults are."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from google.protobuf import (  # type: ignore[import-untyped]
@@ -21,9 +20,6 @@ from atc_py.aipp.file import parse_aipp
 from atc_py.aipp.text_format import TextFormatError, TextPlace, read_fields
 from atc_py.diag import AtcError
 from tests.aipp.configs import SAMPLE, refusal, written
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_sample_is_read(tmp_path: Path) -> None:

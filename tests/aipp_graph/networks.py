@@ -1,22 +1,16 @@
 """Small networks whose inputs take pictures, configurations for them, and what AIPP gives, by formula."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__ = ["DYNAMIC", "NV12", "RGB", "config", "network", "nv12_features", "rgb_features"]
 
 NARROW = ((298, 0, 409), (298, -100, -208), (298, 516, 0))
 MEAN = (123.675, 116.28, 103.53)

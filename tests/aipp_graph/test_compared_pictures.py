@@ -1,30 +1,24 @@
 """Comparisons of networks that take pictures: the original gets what AIPP makes without rounding."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from onnx import TensorProto
 
 import atc_py
 from atc_py.aipp import AippSettings, parameter_bytes
 from atc_py.compare.picture_formula import exact_features
+from atc_py.results.layer_comparison import LayerComparison
 from tests.aipp.formula import expected_tensor
 from tests.aipp_graph.networks import DYNAMIC, NARROW, NV12, RGB, config, network
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.results.layer_comparison import LayerComparison
-    from tests.cli.conftest import Result
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 FORMATS = {
     "YUV420SP_U8": (6, 6, 1),

@@ -1,12 +1,12 @@
 """Networks that take pictures: what AIPP and the network compute is what both compute apart."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from onnx import TensorProto
 
 import atc_py
@@ -23,12 +23,7 @@ from tests.aipp_graph.networks import (
 )
 from tests.networks.test_shared_models import MODELS
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 SHAPE = (1, 3, 8, 12)
 

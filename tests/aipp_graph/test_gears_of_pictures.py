@@ -1,22 +1,17 @@
 """Networks with gears that take pictures: each gear is the network of its shape alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.diag import AtcError
 from tests.aipp_graph.networks import NV12, RGB, config, network, nv12_features
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 def pictures(*shape: int) -> Array:

@@ -1,8 +1,7 @@
 """Offline models whose AIPP settings are not what they should be: refused with the attribute."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,13 +10,9 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.package.reader import open_model
+from atc_py.package.schema import OmModel
 from atc_py.results.picture_inputs import picture_inputs
 from tests.aipp_graph.networks import NV12, config, network
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.package.schema import OmModel
 
 
 @pytest.fixture

@@ -1,26 +1,20 @@
 """Runs of networks with dynamic AIPP: pictures of any size that fits, settings as a file or as bytes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.aipp import AippSettings, parameter_bytes
 from atc_py.diag import AtcError
 from tests.aipp_graph.networks import DYNAMIC, NARROW, NV12, config, network, nv12_features
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from tests.cli.conftest import Result
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 RUN = NV12.replace("static", "dynamic")
 SIZE = "  src_image_size_w: 16\n  src_image_size_h: 10\n  crop: true\n"

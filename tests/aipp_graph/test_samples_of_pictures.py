@@ -1,11 +1,12 @@
 """Comparisons over samples that are pictures: files, bytes, batches, dynamic settings, bad ones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.aipp import AippSettings, parameter_bytes
@@ -18,20 +19,13 @@ from atc_py.diag.codes import (
     MISSING_RUN_INPUT,
     NO_SAMPLES,
 )
+from atc_py.diag.diagnostic import Code
+from atc_py.results.layer_comparison import LayerComparison
 from tests.aipp_graph.networks import DYNAMIC, NV12, RGB, config, network
+from tests.cli.conftest import Result
 from tests.compare.test_many_samples import peaks_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag.diagnostic import Code
-    from atc_py.results.layer_comparison import LayerComparison
-    from tests.cli.conftest import Result
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 def pixels(count: int, height: int = 8, width: int = 12) -> Array:

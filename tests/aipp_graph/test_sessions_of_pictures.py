@@ -1,8 +1,6 @@
 """Sessions: an offline model takes its pictures, an ONNX model has its own inputs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +9,6 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import SESSION_UNSUPPORTED
 from tests.aipp_graph.networks import DYNAMIC, RGB, config, network, rgb_features
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_offline_model_takes_pictures(tmp_path: Path) -> None:

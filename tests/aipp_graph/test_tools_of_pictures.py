@@ -1,28 +1,22 @@
 """Every tool on networks that take pictures: export, devices, storage, kernels, estimates."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.package.reader import open_model
 from tests.aipp_graph.networks import DYNAMIC, NV12, RGB, config, network
+from tests.cli.conftest import Result
 from tests.sampling import sampled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from tests.cli.conftest import Result
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 def result(om: Path, data: Array, **how: Any) -> Array:

@@ -1,10 +1,9 @@
 """Small offline models: of one shape, with two inputs, and with gears of each kind."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,9 +12,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.ais_bench import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WEIGHTS = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
 EXACT = "must_keep_origin_dtype"

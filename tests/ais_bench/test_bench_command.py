@@ -1,7 +1,5 @@
 """`python -m atc_py.ais_bench`: files, log, summary, exit status."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

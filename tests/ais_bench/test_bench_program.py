@@ -1,7 +1,5 @@
 """`python -m atc_py.ais_bench` as a process: its streams, signals and bugs."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Ranges of shapes: their grammar, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,17 +1,10 @@
 """Command lines of atc: each with its code, its output and what it does. More than 400 lines: a table."""
 
-from __future__ import annotations
-
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.atc.conftest import Ran
-
-__all__ = ["HOST", "LINES", "Line"]
+from tests.atc.conftest import Ran
 
 HOST = f"_{platform.system().lower()}_{platform.machine()}"
 """What stands in the name of a model with open dims."""

@@ -1,11 +1,10 @@
 """atc's command line in this process, in a folder with the models and files that lines name."""
 
-from __future__ import annotations
-
 import json
 import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -14,12 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.cli.main import main
 from atc_py.package.reader import open_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from atc_py.package.schema import OmModel
+from atc_py.package.schema import OmModel
 
 BASE = "--model=m.onnx --framework=5 --output=o --soc_version=Ascend310P3"
 """What stands before the arguments of most lines."""

@@ -1,7 +1,5 @@
 """atc's block of an error, its codes and texts."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

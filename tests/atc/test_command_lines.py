@@ -1,17 +1,11 @@
 """atc's command line: a table of lines, each with its code, exit status, output and effect."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from tests.atc.command_lines import LINES, Line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.atc.conftest import Ran
+from tests.atc.conftest import Ran
 
 START = "ATC start working now, please wait for a moment."
 SUCCESS = "ATC run success, welcome to the next use."

@@ -1,22 +1,16 @@
 """Exit status after bugs, missing memory and full disks: 255, as after every failure of atc."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from atc_py.diag.codes import MEMORY_LIMIT
+from tests.atc.conftest import Ran
 from tests.atc.test_command_lines import FAILURE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.atc.conftest import Ran
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """docs/from-atc.md: its pairs of lines, and what the table says of each option."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -17,15 +16,9 @@ from atc_py.atc.options import OPTIONS, AtcOption, Treatment
 from atc_py.cli.main import main
 from atc_py.options.choices import ConvertChoice
 from atc_py.package.reader import open_model
+from tests.atc.conftest import Ran
 from tests.derived_docs import DOCS
 from tests.derived_from_atc import GUIDE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.atc.conftest import Ran
-
 
 SAMPLES = {
     "input_hint_shape": "0:[1,3,224,224]",

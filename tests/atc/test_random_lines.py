@@ -1,21 +1,15 @@
 """Random lines of atc's options: each ends in a verdict with a code, and none in a bug."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from atc_py.atc.console import Console
 from atc_py.atc.options import OPTIONS
 from atc_py.atc.run import run_atc
+from atc_py.diag import Diagnostic
 from tests.atc.conftest import TEXTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
 
 VALUES = (
     "", "0", "1", "2", "-1", "true", "x:1,3,224,224", "x:-1,3,224,224", "x:1,3,-1,-1", "x:[1,3]",

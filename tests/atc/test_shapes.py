@@ -1,8 +1,6 @@
 """--input_shape and its relatives, names of offline models, and --raw_ge_options."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ from atc_py.atc.raw_options import check_raw_options
 from atc_py.atc.shapes import check_hint, has_open_dims, input_shape_text
 from atc_py.atc.tokens import Flags
 from atc_py.diag import AtcError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def code_of(error: AtcError) -> str:

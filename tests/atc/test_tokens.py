@@ -1,7 +1,5 @@
 """The words of a command line, as atc reads them."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.atc.options import OPTIONS, ValueKind

@@ -1,7 +1,5 @@
 """A small model and its offline model, in a folder of the test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The rules by which messages become JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,11 +1,9 @@
 """Mode 6: what an offline model was made by, and its sizes."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +12,6 @@ from atc_py.atc.modes.model_info import model_info
 from atc_py.atc.modes.om_json import om_to_json
 from atc_py.diag import AtcError, AtcFault
 from tests.atc_modes.conftest import COMMAND
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_lines_are_those_of_atc(om: Path) -> None:

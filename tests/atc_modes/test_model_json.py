@@ -1,7 +1,5 @@
 """Modes 1 and 5: models as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """Mode 3: the check before conversion and its report."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

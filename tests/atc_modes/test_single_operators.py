@@ -1,7 +1,5 @@
 """`--singleop`: operators compiled one by one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

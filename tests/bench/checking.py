@@ -1,16 +1,9 @@
 """`check` of a deep network beside onnx.checker with shape inference, whole processes."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.bench.measuring import MIB, ROUNDS, cheapest, measure, say, say_costs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["checking"]
 
 ONNX = """
 import sys, onnx

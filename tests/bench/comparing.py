@@ -1,20 +1,14 @@
 """Time of a comparison of each shared network beside the two runs that it is made of."""
 
-from __future__ import annotations
-
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tests.bench.measuring import BLOCKS, say
 from tests.bench.networks import MODELS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["comparing"]
 
 
 class _Times(NamedTuple):

@@ -6,22 +6,15 @@ Only networks whose name begins with one of the names are measured. The models a
 of their own: a child's peak memory counts that of its parent, so this process must stay small.
 """
 
-from __future__ import annotations
-
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.bench.measuring import MIB, Cost, measure, say
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["converting"]
 
 TURNS = 7
 LARGE = 100 * MIB

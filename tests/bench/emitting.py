@@ -3,8 +3,6 @@
 Twice: of the command as a user runs it, and of calls in a process that has all modules and templates.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import subprocess
@@ -19,8 +17,6 @@ import atc_py
 from atc_py.emit.kernels import emit_kernels
 from tests.bench.measuring import say
 from tests.bench.networks import MODELS
-
-__all__ = ["emitting"]
 
 _TIMES = 7
 _EMITS = "atc_py.pipeline.compile.emit_kernels"

@@ -1,7 +1,5 @@
 """Device `ort` beside onnxruntime: time of a run, of writing the export, and memory."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import sys
@@ -13,8 +11,6 @@ from typing import NamedTuple
 from tests.bench.measuring import BLOCKS, RUNS, median_time, say
 from tests.bench.networks import MODELS
 from tests.bench.peaks import peaks_of
-
-__all__ = ["exporting"]
 
 _THEIRS = """
 import sys, numpy, onnxruntime

@@ -1,19 +1,11 @@
 """How time and memory of a conversion, and of a check, grow with the number of nodes, for each shape of a graph."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tests.bench.measuring import ROUNDS, cheapest, measure, say
-
-if TYPE_CHECKING:
-    from tests.bench.measuring import Cost
-
-__all__ = ["growing"]
+from tests.bench.measuring import ROUNDS, Cost, cheapest, measure, say
 
 SIZES = (1_000, 10_000)
 LARGE = 100_000

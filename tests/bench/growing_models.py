@@ -1,8 +1,6 @@
 """Models of any number of nodes, one function for each way in which a graph can be large."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import onnx
@@ -10,11 +8,6 @@ from onnx import helper
 
 from tests.bench.model_builder import ModelBuilder
 from tests.bench.models import deep_network
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["SHAPES"]
 
 FUNCTIONS = ("Sigmoid", "Neg", "Tanh", "Abs")
 DIMS = (1, 8)

@@ -1,23 +1,16 @@
 """Layers of int8 beside the same in float16 on the simulator."""
 
-from __future__ import annotations
-
 import statistics
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tests.bench.measuring import BLOCKS, RUNS, median_time, say
+from tests.device.models import MemoryModel
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from tests.device.models import MemoryModel
-
-    Array = NDArray[Any]
-
-__all__ = ["integers"]
+Array = NDArray[Any]
 
 
 CONVOLUTIONS = ((64, 56, 3), (256, 14, 3), (512, 28, 1))

@@ -1,7 +1,5 @@
 """Memory and time of a comparison over many samples of an OCR line reader."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys
@@ -18,7 +16,6 @@ from tests.trained.wheels import extract, is_cached
 MOST_BYTES = 600_000_000
 """Bytes that the whole process may take."""
 
-__all__ = ["many_samples"]
 
 SAMPLES = 1000
 

@@ -1,30 +1,12 @@
 """What the benchmarks measure with: whole processes, their time and memory, and calls."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-__all__ = [
-    "BLOCKS",
-    "MIB",
-    "ROUNDS",
-    "RUNS",
-    "Cost",
-    "cheapest",
-    "measure",
-    "median_time",
-    "say",
-    "say_costs",
-]
 
 MIB = 1 << 20
 ROUNDS = 3

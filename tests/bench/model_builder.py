@@ -1,19 +1,13 @@
 """A model in the making: nodes one after the other, with constants as initializers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.bench.models import IR_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["ModelBuilder"]
 
 OPSET = 13
 

@@ -1,7 +1,5 @@
 """Models for the benchmarks, with random weights: light networks, a wide and a deep one."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-
-__all__ = ["deep_network", "randomised_light", "wide_network"]
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 IR_VERSION = 8

@@ -1,7 +1,5 @@
 """Time of one inference of each shared network beside onnxruntime and ONNX's reference."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import tempfile
@@ -10,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.measuring import BLOCKS, RUNS, median_time, say
-
-__all__ = ["networks"]
 
 MODELS = Path(__file__).resolve().parents[2] / ".." / "shared" / "models"
 

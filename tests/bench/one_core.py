@@ -4,23 +4,17 @@ What the clock on the wall says depends on what else the machine does, and on ho
 up. Processor time on one core says what the work itself takes, also on a busy machine.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.bench.measuring import say
 from tests.bench.networks import MODELS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["one_core"]
 
 TURNS, SECONDS = 6, 0.15
 """How often the two take turns, and for how long each time."""

@@ -5,15 +5,11 @@
 A child's peak counts what its parent had when it was started. Prints bytes, a line a command.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 
 from tests.bench.measuring import measure, say
-
-__all__ = ["peaks_of"]
 
 
 def peaks_of(*commands: list[str]) -> list[int]:

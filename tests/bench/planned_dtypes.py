@@ -6,24 +6,17 @@ Times are estimates, and errors are those of the kernels that `tests.blas_kernel
 OPENBLAS_CORETYPE=Haswell the table is the same on every x86-64 machine of today.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 import atc_py
+from atc_py.results.plan import DtypePlan, PlanPoint
 from tests.bench.measuring import say
 from tests.bench.networks import MODELS
-
-if TYPE_CHECKING:
-    from atc_py.results.plan import DtypePlan, PlanPoint
-
-__all__ = ["planned_dtypes"]
 
 SOC = "Ascend910B1"
 TRIALS = 24

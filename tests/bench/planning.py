@@ -1,10 +1,8 @@
 """How long memory plans of large graphs take, and how close they come to their lower bounds."""
 
-from __future__ import annotations
-
 import random
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.passes.memory.plan_memory import plan_memory
@@ -12,11 +10,6 @@ from atc_py.passes.memory.proof import unsound_places
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from tests.bench.measuring import ROUNDS, say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["deep", "planning", "tangled"]
 
 SIZES = (1_000, 10_000, 100_000)
 

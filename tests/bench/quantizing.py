@@ -4,8 +4,6 @@ Both sides choose ranges on one set of samples; errors are those of another set,
 outputs in onnxruntime, which runs all models. Weights have scales per channel on both sides.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from pathlib import Path
@@ -20,8 +18,6 @@ from tests.quantizing.peer import (
     quantized_here,
     results_of,
 )
-
-__all__ = ["quantizing"]
 
 
 class _Row(NamedTuple):

@@ -1,7 +1,5 @@
 """Processor time of `report` beside the commands that it stands for, in processes of their own."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path
@@ -11,8 +9,6 @@ import onnx
 from tests.bench.measuring import ROUNDS, Cost, cheapest, measure, say
 from tests.bench.models import randomised_light
 from tests.bench.sized_networks import SIZED_NETWORKS
-
-__all__ = ["reporting"]
 
 MOST = 1.15
 """What `report` may take of the time of the commands that it stands for."""

@@ -5,15 +5,13 @@ Models are made in a process of their own: a child's peak memory counts that of 
 time when it was started, so this process must stay small.
 """
 
-from __future__ import annotations
-
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.bench.checking import checking
 from tests.bench.comparing import comparing
@@ -32,9 +30,6 @@ from tests.bench.quantizing import quantizing
 from tests.bench.reporting import reporting
 from tests.bench.sweeping import sweeping
 from tests.bench.target_search import target_search
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RUNS = 10
 BLOCKS = 7

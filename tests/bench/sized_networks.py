@@ -4,22 +4,14 @@ Their nodes are those that exporters write: norms and GELU in single functions, 
 and Transpose. The Swin also computes the dims of its Reshapes, as a traced model does.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import onnx
 from onnx import TensorProto, numpy_helper
 
 from tests.bench.model_builder import ModelBuilder
 from tests.bench.models import wide_network
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import onnx
-
-__all__ = ["SIZED_NETWORKS"]
 
 WIDTH, HEADS, LAYERS = 768, 12, 12
 TOKENS = 128

@@ -1,26 +1,19 @@
 """Time of a sweep: one process, two processes, and a Dask cluster of two workers on this machine."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 
 from tests.bench.growing_models import SHAPES
 from tests.bench.measuring import measure, say
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["sweeping", "write_models"]
 
 MODELS = 60
 SOCS = ("Ascend310P3", "Ascend910B4")

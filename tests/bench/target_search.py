@@ -3,8 +3,6 @@
 python -m tests.bench.target_search [NETWORK ...]
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time
@@ -14,8 +12,6 @@ from typing import Any
 import atc_py
 from tests.bench.measuring import say
 from tests.quantizing.networks import NETWORKS, FloatNetwork
-
-__all__ = ["target_search"]
 
 NAMES = ("resnet_mini_opset9", "unet_opset13", "vit_mini_opset13")
 SAMPLES = range(1, 65)

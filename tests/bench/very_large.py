@@ -4,8 +4,6 @@ The weights are a hole in a sparse file; their copy and what is compiled take up
 for temporary files (TMPDIR).
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import sys
@@ -16,8 +14,6 @@ import onnx
 from onnx import TensorProto, helper
 
 from tests.bench.measuring import MIB, Cost, measure, say
-
-__all__ = ["make_sparse_model"]
 
 WIDTH = 8192
 PRODUCTS = {"6 GB of weights": 24, "10 GB of weights": 40}

@@ -1,20 +1,10 @@
 """Networks whose pages are opened: quantized, refused, and one with hostile names."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.bench.models import randomised_light
-
-__all__ = [
-    "HOSTILE",
-    "failing_network",
-    "hostile_network",
-    "quantized_network",
-    "refused_network",
-]
 
 HOSTILE = ("</script><script>alert(1)</script>", "\u202eevil\u2066<img src=x>", "x" * 10_000)
 """Names that must stay text."""

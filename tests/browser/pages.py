@@ -1,8 +1,7 @@
 """Pages to open: of one model, of the gears of one, of several models, and what a command wrote."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -14,6 +13,7 @@ from atc_py.pipeline.check import check_files
 from atc_py.report.check.json_document import check_document
 from atc_py.report.overview.html_page import overview_html, overviews_html
 from atc_py.report.overview.pages import check_html
+from atc_py.source.outline import ModelOutline
 from tests.bench.models import randomised_light
 from tests.bench.sized_networks import SIZED_NETWORKS
 from tests.browser.networks import (
@@ -23,14 +23,6 @@ from tests.browser.networks import (
     refused_network,
 )
 from tests.gears.models import image_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.source.outline import ModelOutline
-
-__all__ = ["NETWORKS", "PAGES"]
 
 NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {
     "resnet50": lambda: randomised_light("resnet50"),

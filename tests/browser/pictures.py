@@ -21,11 +21,9 @@ from atc_py.report.overview.html_page import overview_html
 from tests.bench.models import randomised_light
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.networks import refused_network
-from tests.explained_examples import ROOT
+from tests.example_shell import ROOT
 from tests.networks.quantized import Scheme, prepared, quantized
 from tests.networks.test_shared_models import MODELS
-
-__all__ = ["PICTURES", "Picture", "style_digest", "taken_with"]
 
 DOCS = ROOT / "docs"
 WIDTH, SHOWN = 1280, 1000

@@ -1,20 +1,15 @@
 """The page in Chinese: no word of its own stays English, whatever is open or selected."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from atc_py.target.operators import operators
+from tests.browser.conftest import Opened
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.browser.conftest import Opened
-
-    Show = Callable[..., Opened]
+Show = Callable[..., Opened]
 
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,}")
 

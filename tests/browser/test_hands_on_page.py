@@ -1,21 +1,16 @@
 """The page by wheel, fingers, keys and on paper."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.browser.conftest import Opened
 from tests.browser.networks import HOSTILE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.browser.conftest import Opened
-
-    Show = Callable[..., Opened]
+Show = Callable[..., Opened]
 
 CANVAS = ".view[data-side=c] canvas.main"
 

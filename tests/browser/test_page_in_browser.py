@@ -1,19 +1,14 @@
 """The page of `report` in a browser: what it shows, how it answers, and how fast."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.browser.conftest import Opened
 
-    from tests.browser.conftest import Opened
-
-    Show = Callable[..., Opened]
+Show = Callable[..., Opened]
 
 NETWORKS = (
     "resnet50", "swin_t", "quantized", "refused", "hostile", "failing", "gears", "samples",

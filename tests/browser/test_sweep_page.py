@@ -1,19 +1,15 @@
 """The table of a sweep in a browser: it opens without a word, sorts, filters and links reports."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from atc_py.report.sweep.html_page import sweep_html
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 AXE = os.environ.get("ATC_PY_AXE", "")
 """The file `axe.min.js` of axe-core, which `make test-browser` gets."""

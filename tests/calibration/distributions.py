@@ -1,16 +1,10 @@
 """Values as layers have them: the distributions on which calibrators are compared."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["NAMES", "f32", "values"]
+from numpy.typing import NDArray
 
 NAMES = (
     "gauss",

@@ -1,11 +1,13 @@
 """Ranges that onnxruntime's own calibraters choose for arrays."""
 
-from __future__ import annotations
-
 import contextlib
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from onnx import TensorProto, helper
 from onnxruntime.quantization.calibrate import (
     CalibrationDataReader,
@@ -14,15 +16,6 @@ from onnxruntime.quantization.calibrate import (
 )
 
 from atc_py.calibration.ranges import Range
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["collected_range", "min_max_range"]
 
 
 class _Reader(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types

@@ -1,26 +1,23 @@
 """Values at the edges of float32, through every calibrator: a scale, or a coded error."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.typing import NDArray
 
 from atc_py.calibration.errors import fake_quantized
 from atc_py.calibration.histogram import Histogram
-from atc_py.calibration.ranges import CALIBRATORS, RangeSettings
+from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.calibration.scales import EPSILON, ActivationScale, activation_scale
+from atc_py.calibration.value_range import RangeSettings
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_VALUES, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
 from tests.calibration.distributions import f32
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NAMES = list(CALIBRATORS)
 BOTH = pytest.mark.parametrize("symmetric", [False, True])

@@ -1,7 +1,5 @@
 """AMCT's two forms of a configuration: what they choose, and what is refused by name."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -9,7 +7,7 @@ import pytest
 
 from atc_py.calibration.amct_choices import AmctConfig, LayerChoice
 from atc_py.calibration.amct_config import read_amct_config
-from atc_py.calibration.ranges import RangeSettings
+from atc_py.calibration.value_range import RangeSettings
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
 

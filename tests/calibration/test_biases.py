@@ -1,7 +1,5 @@
 """Biases as int32, raised scales, and corrections by mean errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

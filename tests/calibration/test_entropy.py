@@ -1,7 +1,5 @@
 """The calibrator `entropy`: its divergence is onnxruntime's where both are defined alike."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from onnxruntime.quantization.calibrate import entropy
@@ -9,8 +7,9 @@ from onnxruntime.quantization.quant_utils import smooth_distribution
 
 from atc_py.calibration.calibrators.entropy import divergence
 from atc_py.calibration.errors import fake_quantized, sqnr
-from atc_py.calibration.ranges import CALIBRATORS, RangeSettings
+from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.value_range import RangeSettings
 from tests.calibration.distributions import NAMES, values
 from tests.calibration.onnxruntime_ranges import collected_range
 

@@ -1,12 +1,10 @@
 """Equalized layers compute the same from weights of equal ranges."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.calibration.equalization import (
     ChannelLayer,
@@ -18,9 +16,6 @@ from atc_py.calibration.equalization import (
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
 from tests.calibration.distributions import f32
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def relu(values: NDArray[np.float32]) -> NDArray[np.float32]:

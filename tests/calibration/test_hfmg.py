@@ -1,14 +1,13 @@
 """The calibrator `hfmg`: results of AMCT's published code."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from atc_py.calibration.calibrators.hfmg import candidate_ranges
 from atc_py.calibration.histogram import Histogram
-from atc_py.calibration.ranges import CALIBRATORS, Range, RangeSettings
+from atc_py.calibration.ranges import CALIBRATORS, Range
 from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.value_range import RangeSettings
 from tests.calibration.distributions import NAMES, values
 
 HFMG = CALIBRATORS["hfmg"]

@@ -1,10 +1,8 @@
 """Histograms: all values, in any order and any batches, and as bytes."""
 
-from __future__ import annotations
-
 import time
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -12,14 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.typing import NDArray
 
 from atc_py.calibration.histogram import BINS_A_SIDE, Histogram
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_HISTOGRAM, BAD_OPTION, VALUES_NOT_FINITE
 from tests.calibration.distributions import f32
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 ARRAYS = arrays(np.float32, array_shapes(max_side=12), elements=FLOATS)

@@ -1,20 +1,17 @@
 """The calibrator `ifmr`: results of AMCT's published code."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.calibration.errors import fake_quantized, sqnr
 from atc_py.calibration.histogram import Histogram
-from atc_py.calibration.ranges import CALIBRATORS, RangeSettings
+from atc_py.calibration.ranges import CALIBRATORS
 from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.value_range import RangeSettings
 from tests.calibration.distributions import NAMES, values
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 IFMR = CALIBRATORS["ifmr"]
 EVEN = np.arange(1001) * 0.001

@@ -1,21 +1,17 @@
 """The calibrator `min-max` beside onnxruntime's."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 from onnxruntime.quantization.quant_utils import compute_scale_zp
 
 from atc_py.calibration.histogram import Histogram
-from atc_py.calibration.ranges import CALIBRATORS, Range, RangeSettings
+from atc_py.calibration.ranges import CALIBRATORS, Range
 from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.value_range import RangeSettings
 from tests.calibration.distributions import f32
 from tests.calibration.onnxruntime_ranges import min_max_range
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MIN_MAX = CALIBRATORS["min-max"]
 DEFAULT = RangeSettings()

@@ -1,23 +1,18 @@
 """The calibrator `mse` errs least of all."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.calibration.calibrators.mse import range_error
 from atc_py.calibration.errors import fake_quantized, sqnr
 from atc_py.calibration.histogram import Histogram
 from atc_py.calibration.pieces import pieces_of
-from atc_py.calibration.ranges import CALIBRATORS, Range, RangeSettings
+from atc_py.calibration.ranges import CALIBRATORS, Range
 from atc_py.calibration.scales import activation_scale
+from atc_py.calibration.value_range import RangeSettings
 from tests.calibration.distributions import NAMES, f32, values
 from tests.calibration.onnxruntime_ranges import collected_range
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MSE = CALIBRATORS["mse"]
 

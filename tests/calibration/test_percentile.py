@@ -1,12 +1,11 @@
 """The calibrator `percentile` beside onnxruntime's, which has wider bins and takes their edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from atc_py.calibration.histogram import Histogram
-from atc_py.calibration.ranges import CALIBRATORS, Range, RangeSettings
+from atc_py.calibration.ranges import CALIBRATORS, Range
+from atc_py.calibration.value_range import RangeSettings
 from tests.calibration.distributions import NAMES, values
 from tests.calibration.onnxruntime_ranges import collected_range
 

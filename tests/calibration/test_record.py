@@ -1,7 +1,5 @@
 """Records in AMCT's text format: what is read and written again has the same bytes."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scales and offsets of ranges: AMCT's rule, as its published code computes it."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.calibration.ranges import Range

@@ -1,19 +1,15 @@
 """Smoothing factors: AMCT's DMQ balancer and SmoothQuant's example."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.calibration.smoothing import channel_peaks, smoothing_factors
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
 from tests.calibration.distributions import f32
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DATA, TAPS = f32([8, 0.5, 2, 0, 1]), f32([0.5, 0.5, 0, 0.4, 0.25])
 

@@ -1,11 +1,10 @@
 """Scales and codes of weights, per channel and per tensor."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from onnx import TensorProto
 from onnxruntime.quantization.quant_utils import quantize_data
 
@@ -20,9 +19,6 @@ from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
 from atc_py.tensor.scale_words import GraphWords, encode_graph
 from tests.calibration.distributions import f32
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 WEIGHTS = f32(
     [[0.5, -1, 0.25, 0.75], [0, 0, 0, 0], [2.54, -1.27, 0.02, 0.01], [-0.3, 0.1, 0.2, -0.15]]

@@ -1,30 +1,20 @@
 """Nodes bound to a small specification, and what predicates say of them."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from atc_py.check.answers import Answer
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.sentences import predicate_of
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.source import SourceNode, SourceTensor
-from atc_py.spec import parse_spec
+from atc_py.source import SourceAttr, SourceNode, SourceTensor
+from atc_py.spec import OpSpec, Rule, parse_spec
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy.typing as npt
-
-    from atc_py.check.answers import Answer
-    from atc_py.source import SourceAttr
-    from atc_py.spec import OpSpec, Rule
-
-__all__ = ["DEMO", "NO_RANK", "Data", "answer", "bound", "constant", "said", "tensor"]
 
 DEMO = parse_spec(
     """\

@@ -5,39 +5,20 @@ the operator's specification in one place, to the last value that the rule allow
 one that it does not.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import onnx
 import onnx.defs
 import onnx.shape_inference
 
+from atc_py.diag import Code
+from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule
 from tests.check.boundary_ground import NONE, Change, Ground
 from tests.check.boundary_settings import Setting, settings
 from tests.spec.one_node import OPEN_RANK
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from atc_py.diag import Code
-    from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule
-
-__all__ = [
-    "Boundary",
-    "Expect",
-    "Side",
-    "boundary",
-    "boundary_of",
-    "inside",
-    "kinds",
-    "opened",
-    "opsets_of",
-    "outside",
-    "sides",
-]
 
 
 class Expect(Enum):

@@ -1,10 +1,9 @@
 """Neighbors of the rules on attributes."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -28,16 +27,8 @@ from atc_py.spec.rules import (
     EquationWrittenOut,
     ProductAtMost,
 )
-from tests.check.boundaries import boundary, inside, outside
-from tests.check.boundary_ground import NONE, Change, with_item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.check.boundaries import Side
-    from tests.check.boundary_ground import Ground
-
-__all__: list[str] = []
+from tests.check.boundaries import Side, boundary, inside, outside
+from tests.check.boundary_ground import NONE, Change, Ground, with_item
 
 _FAR = 2**31
 """A number within every bound that is infinite."""

@@ -1,8 +1,6 @@
 """Neighbors of the rules on axes, and on parts along an axis."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 from atc_py.diag.codes import (
     ATTR_OUT_OF_RANGE,
@@ -21,14 +19,8 @@ from atc_py.spec.rules import (
     LastStepIsOne,
     ValuesSumIsExtent,
 )
-from tests.check.boundaries import boundary, inside, opened, outside
-from tests.check.boundary_ground import NONE, Change, with_item
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tests.check.boundaries import Side
-    from tests.check.boundary_ground import Ground
+from tests.check.boundaries import Side, boundary, inside, opened, outside
+from tests.check.boundary_ground import NONE, Change, Ground, with_item
 
 
 @boundary(AttrPermutation, ATTR_OUT_OF_RANGE, "tensor")

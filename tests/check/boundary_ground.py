@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import onnx.shape_inference
 
-from atc_py.spec import AttributeType
+from atc_py.spec import AttributeSpec, AttributeType, OperandSpec, OpSpec, Rule
 from atc_py.spec.implied import OperandAbsent
 from atc_py.spec.rules import CountPerAxis
+from atc_py.tensor.dtypes import DType
 from tests.spec.one_node import OPEN_RANK, build, is_stated
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["NONE", "Change", "Ground", "Shape", "reranked", "with_item"]
 
 Shape: TypeAlias = "tuple[int | str | None, ...]"
 

@@ -1,9 +1,7 @@
 """Neighbors of the rules on inputs and outputs: presence, ranks, dtypes and values."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.diag.codes import (
     DIM_OUT_OF_RANGE,
@@ -33,16 +31,8 @@ from atc_py.spec.rules import (
     ValuesKnown,
 )
 from atc_py.tensor.dtypes import DType
-from tests.check.boundaries import boundary, inside, outside
-from tests.check.boundary_ground import NONE, Change, reranked, with_item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.check.boundaries import Side
-    from tests.check.boundary_ground import Ground
-
-__all__ = ["unlisted_dtype"]
+from tests.check.boundaries import Side, boundary, inside, outside
+from tests.check.boundary_ground import NONE, Change, Ground, reranked, with_item
 
 
 @boundary(OperandPresent, OPERAND_MISSING)

@@ -1,8 +1,6 @@
 """Boundaries of quantized nodes: layers on int8, and the scales that go with them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,14 +8,8 @@ from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RA
 from atc_py.spec.implied import DtypeQuantized
 from atc_py.spec.rules import ScalesPerChannel, ScalesPositive
 from atc_py.tensor.dtypes import DType
-from tests.check.boundaries import boundary, inside, outside
-from tests.check.boundary_ground import Change, with_item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.check.boundaries import Side
-    from tests.check.boundary_ground import Ground
+from tests.check.boundaries import Side, boundary, inside, outside
+from tests.check.boundary_ground import Change, Ground, with_item
 
 _CHANNELS = 4
 """Axis 1 of the examples."""

@@ -1,25 +1,16 @@
 """What rules are conditional on: settings in which the conditions are met, and in which not."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec import AttributeType
+from atc_py.spec import AttributeSpec, AttributeType, When
+from atc_py.spec.rule import OfDtype
 from atc_py.target import socs
-from tests.check.boundary_ground import NONE, Change
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.spec import AttributeSpec, When
-    from atc_py.spec.rules import OfDtype
-    from atc_py.tensor.dtypes import DType
-    from tests.check.boundary_ground import Ground
-
-__all__ = ["Setting", "settings"]
+from atc_py.tensor.dtypes import DType
+from tests.check.boundary_ground import NONE, Change, Ground
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,7 @@
 """Neighbors of the rules on dims and numbers of elements."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.spec.rules import (
@@ -23,14 +21,8 @@ from atc_py.spec.rules import (
     SamePaddingEven,
     ShapesEqual,
 )
-from tests.check.boundaries import boundary, inside, opened, outside
-from tests.check.boundary_ground import NONE, Change, with_item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.check.boundaries import Side
-    from tests.check.boundary_ground import Ground
+from tests.check.boundaries import Side, boundary, inside, opened, outside
+from tests.check.boundary_ground import NONE, Change, Ground, with_item
 
 
 @boundary(DimInRange, DIM_OUT_OF_RANGE, "tensor")

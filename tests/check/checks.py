@@ -1,24 +1,16 @@
 """Checks of small models, for tests."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 from onnx import helper
 
 from atc_py import api
+from atc_py.check.findings import Finding, ModelCheck
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-    import onnx
-
-    from atc_py.check.findings import Finding, ModelCheck
-
-__all__ = ["checked", "only", "residual_network"]
 
 
 def checked(proto: onnx.ModelProto, folder: Path, **options: Any) -> ModelCheck:

@@ -1,7 +1,5 @@
 """Some tests of checking go over every operator of every list; `make test` tries half of those."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,32 +1,23 @@
 """Checks of one-node models, in which nothing is folded away."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 from unittest.mock import patch
+
+import onnx
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
+from atc_py.check.findings import Finding, ModelCheck
 from atc_py.frontend.folding import fold
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec import library
+from atc_py.source import SourceNode, SourceTensor
+from atc_py.spec import Library, library
 from atc_py.system.structs import replace
 from atc_py.target import find_soc
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    import onnx
-
-    from atc_py.check.findings import Finding, ModelCheck
-    from atc_py.source import SourceNode, SourceTensor
-    from atc_py.spec import Library
-
-__all__ = ["check_node", "opset_codes"]
 
 _OPSET_CODES = frozenset({"ATC3002", "ATC3007"})
 

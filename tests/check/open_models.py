@@ -1,20 +1,13 @@
 """Random models whose inputs leave dims open, with arithmetic on shapes and all that breaks rules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Sequence
-
-    import numpy.typing as npt
-
-__all__ = ["OpenModel", "random_open_model"]
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 NAMES = ("batch", "height", "width")

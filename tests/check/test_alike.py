@@ -1,8 +1,7 @@
 """What nodes have in common that are judged, or compiled, once for all of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from onnx import helper
 from atc_py.check import evaluate
 from atc_py.check.alike import likeness
 from atc_py.check.findings import Standing
-from atc_py.check.restating import place_node
+from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.specimens import compiled_nodes
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
@@ -22,11 +21,6 @@ from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import constant, tensor
 from tests.check.checks import checked
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.check.restating import OpsetPlacement
 
 
 def view(op_type: str = "Resize", *inputs: SourceTensor, **attributes: Any) -> SourceNode:

@@ -4,16 +4,18 @@ Two nodes side by side that differ in one property must have together the findin
 itself, in either order.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from onnx import TensorProto, helper
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
+from atc_py.check.findings import Finding
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
@@ -21,14 +23,6 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import library
 from atc_py.target import find_soc
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.check.findings import Finding
 
 
 class Case(NamedTuple):

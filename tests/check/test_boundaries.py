@@ -1,15 +1,14 @@
 """Every rule of every operator: what is just inside passes, what is just outside fails."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.source import SourceTensor
+from atc_py.spec import OpSpec, Rule
 from atc_py.spec.implied import RankIs, rules_of
 from atc_py.tensor.dtypes import DType
 from tests.check import (
@@ -19,19 +18,12 @@ from tests.check import (
     boundary_quantization,
     boundary_shapes,
 )
-from tests.check.boundaries import Expect, boundary_of, kinds, opsets_of, sides
+from tests.check.boundaries import Expect, Side, boundary_of, kinds, opsets_of, sides
 from tests.check.boundary_ground import Ground
 from tests.check.one_node_checks import check_node
 from tests.sampling import sampled
 from tests.spec.every_list import each_spec, library_of, list_of, name_of
 from tests.spec.one_node import OPEN_RANK, is_stated
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.check.findings import Finding, ModelCheck
-    from atc_py.spec import OpSpec, Rule
-    from tests.check.boundaries import Side
 
 SPECS = list(each_spec())
 REGISTERING = (

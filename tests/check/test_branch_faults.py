@@ -1,8 +1,6 @@
 """Contradictions inside of a branch that a run may leave out: findings there, no faults of the file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,9 +9,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.check.findings import ModelCheck, Standing
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 node = helper.make_node
 

@@ -1,8 +1,6 @@
 """`check` and `convert` say the same of a model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -12,9 +10,6 @@ from onnx import TensorProto, helper
 from atc_py import api
 from atc_py.check.refusal import RulesBrokenError
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -1,11 +1,11 @@
 """`check` and `convert` never contradict each other about precision: modes, SoCs, controls."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
@@ -24,11 +24,6 @@ from tests.check.checks import residual_network
 from tests.failures import Failures
 from tests.frontend import onnx_files
 from tests.sampling import alternating
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
 
 FLOAT = onnx_files.FLOAT
 SOCS = ("sim", "Ascend310P3", "Ascend910B3", "Ascend310B1", "Ascend910B")

@@ -1,10 +1,11 @@
 """What `convert` refuses of a node's geometry, `check` refuses with the same words and place."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper, shape_inference
@@ -15,12 +16,6 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_NODE
 from tests.check.checks import checked, only
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    import numpy.typing as npt
 
 FLOAT, DOUBLE, INT64 = onnx_files.FLOAT, TensorProto.DOUBLE, onnx_files.INT64
 MAP = {"x": (FLOAT, [1, 1, 4, 4])}

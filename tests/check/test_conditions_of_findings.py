@@ -1,23 +1,24 @@
 """Every finding says under which conditions it holds, in every form of the report."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
 from atc_py import api
 from atc_py.check.condition_words import when_words
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, Standing
 from atc_py.diag.codes import NO_KERNEL
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
+from atc_py.spec import OpSpec, Rule
 from atc_py.target import find_soc
 from tests.check import (
     boundary_attributes,
@@ -31,14 +32,6 @@ from tests.check.checks import checked
 from tests.check.one_node_checks import check_node
 from tests.frontend import onnx_files
 from tests.spec.every_list import each_spec, library_of, list_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
-
-    from atc_py.check.findings import Finding
-    from atc_py.spec import OpSpec, Rule
 
 REGISTERING = (
     boundary_attributes,

@@ -1,10 +1,10 @@
 """Findings that merely follow from another one are not reported."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -15,13 +15,7 @@ from atc_py.diag.codes import BAD_MODEL, UNKNOWN_OPERATOR
 from tests.check.checks import checked, only
 from tests.frontend import onnx_files
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-    import onnx
-
-    Weights = dict[str, npt.NDArray[np.generic]]
+Weights = dict[str, npt.NDArray[np.generic]]
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -1,22 +1,16 @@
 """Rules that boards contradict warn, and nodes are taken by any list; both can be switched off."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from onnx import parser
 
 from atc_py import api
-from atc_py.check.findings import Standing
+from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.report.check.json_document import check_document
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.check.findings import ModelCheck
 
 KEEP: dict[str, Any] = {"precision_mode": "must_keep_origin_dtype", "soc": "Ascend910B3"}
 BASE: dict[str, Any] = {"operator_list": "base"}

@@ -1,8 +1,7 @@
 """Checks of whole models: every node, every rule, every reason, each once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,10 +26,6 @@ from atc_py.diag.codes import (
 )
 from tests.check.checks import checked, only, residual_network
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -4,8 +4,6 @@ Source of the table: ATC's documented rule of each mode, and how its selection o
 lowers floats. Raising is to a wider float, never between float16 and bfloat16.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.check.legality import becomes, is_legal

@@ -1,16 +1,16 @@
 """Dtypes of every input: the listed ones are accepted in every mode, others are refused."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx.defs
 import pytest
 
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, Standing
 from atc_py.diag.codes import DTYPE_NOT_LISTED
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.spec import OpSpec
 from atc_py.spec.implied import DtypeListed, rules_of
 from atc_py.tensor.dtypes import DType
 from tests.check.boundary_ground import Change, Ground
@@ -18,13 +18,6 @@ from tests.check.boundary_operands import unlisted_dtype
 from tests.check.one_node_checks import check_node
 from tests.failures import Failures
 from tests.spec.every_list import each_spec, library_of, parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from atc_py.check.findings import Finding
-    from atc_py.spec import OpSpec
 
 SPECS = parameters(spec for spec in each_spec() if spec.inputs)
 FORCE_FP16, MUST_KEEP = PrecisionMode.FORCE_FP16, PrecisionMode.MUST_KEEP_ORIGIN_DTYPE

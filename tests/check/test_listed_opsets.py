@@ -1,8 +1,7 @@
 """Opsets of every operator: the listed ones are accepted, others restated or refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 from unittest.mock import patch
 
 import onnx
@@ -10,10 +9,11 @@ import onnx.defs
 import pytest
 from onnx import helper
 
-from atc_py.check.findings import Standing
+from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag.codes import OPERATOR_RESTATED, UNSUPPORTED_OPSET
 from atc_py.frontend.reading.history import OnnxHistory, history
-from atc_py.source import AttributeSchema
+from atc_py.source import AttributeSchema, OperatorSchema
+from atc_py.spec import OpSpec
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from tests.check import one_node_checks
@@ -21,14 +21,6 @@ from tests.check.one_node_checks import check_node, opset_codes
 from tests.failures import Failures
 from tests.spec.every_list import each_spec, library_of, list_of, parameters
 from tests.spec.one_node import CUSTOM_DOMAIN, build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from atc_py.check.findings import ModelCheck
-    from atc_py.source import OperatorSchema
-    from atc_py.spec import OpSpec
 
 SPECS = parameters(spec for spec in each_spec() if not spec.custom)
 CUSTOM = parameters(spec for spec in each_spec() if spec.custom)

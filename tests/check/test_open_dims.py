@@ -1,15 +1,16 @@
 """Models with open dims: findings that a choice of dims may change are not decided."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
 from atc_py import api
-from atc_py.check.findings import Standing
+from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag.codes import BAD_MODEL, NO_KERNEL, UNKNOWN_OPERATOR, UNSUPPORTED_OPSET
 from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
@@ -17,15 +18,7 @@ from tests.check.checks import checked
 from tests.frontend import onnx_files
 from tests.networks.builders.open_detector import build_open_detector
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-    import onnx
-
-    from atc_py.check.findings import ModelCheck
-
-    Weights = dict[str, npt.NDArray[np.generic]]
+Weights = dict[str, npt.NDArray[np.generic]]
 
 node = helper.make_node
 FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64

@@ -3,25 +3,18 @@
 OPEN_MODELS is the number of models, 16 unless the environment says otherwise.
 """
 
-from __future__ import annotations
-
 import os
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
 from atc_py import api
-from atc_py.check.findings import Standing
+from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.pipeline.proposal.judging import key_of
 from tests.check.open_models import random_open_model
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-    from pathlib import Path
-
-    from atc_py.check.findings import ModelCheck
 
 COUNT = int(os.environ.get("OPEN_MODELS", "16"))
 CHOICES = ((1, 16, 16), (2, 32, 32), (1, 64, 64), (2, 8, 8), (1, 9, 7), (3, 1, 1), (2, 16, 16))

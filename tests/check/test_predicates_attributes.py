@@ -1,14 +1,12 @@
 """Predicates on attributes: what they say of values, of nothing, and of values of a wrong type."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
-from atc_py.spec import find_spec
+from atc_py.spec import Rule, find_spec
 from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
     AttrDistinct,
@@ -26,9 +24,6 @@ from atc_py.spec.rules import (
     ProductAtMost,
 )
 from tests.check.bound_nodes import Data, answer, bound, said
-
-if TYPE_CHECKING:
-    from atc_py.spec import Rule
 
 MODE = AttrOneOf(attribute="mode", one_of=("fast", "slow"))
 STRIDES = AttrEachInRange(attribute="strides", range=(1, 63))

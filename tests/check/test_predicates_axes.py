@@ -1,12 +1,12 @@
 """Predicates on axes: of known and open ranks, by attribute and by input."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
+from atc_py.source import SourceTensor
+from atc_py.spec import Rule
 from atc_py.spec.rules import (
     AttrPermutation,
     AxesExtentIsOne,
@@ -17,10 +17,6 @@ from atc_py.spec.rules import (
     LastStepIsOne,
 )
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, said, tensor
-
-if TYPE_CHECKING:
-    from atc_py.source import SourceTensor
-    from atc_py.spec import Rule
 
 PERM = AttrPermutation(attribute="axes", tensor="X")
 AXIS = AxisInRank(attribute="axis", tensor="X")

@@ -1,12 +1,12 @@
 """Predicates on numbers of elements and sums that must fit a shape, known and open."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
+from atc_py.source import SourceTensor
+from atc_py.spec import Rule
 from atc_py.spec.rules import (
     AttrSumIsExtent,
     CountIsLength,
@@ -18,10 +18,6 @@ from atc_py.spec.rules import (
     ValuesSumIsExtent,
 )
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
-
-if TYPE_CHECKING:
-    from atc_py.source import SourceTensor
-    from atc_py.spec import Rule
 
 RANK = CountIsRank(tensor="J", other="I")
 PER_AXIS = CountPerAxis(tensor="J", other="I", count=2)

@@ -1,20 +1,16 @@
 """No rule of any operator stumbles over what a hostile model may carry."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from atc_py.source import SourceTensor
+from atc_py.spec import OpSpec
 from atc_py.spec.implied import rules_of
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, tensor
 from tests.spec.every_list import each_spec, parameters
-
-if TYPE_CHECKING:
-    from atc_py.spec import OpSpec
 
 VALUES: list[Any] = [
     0,

@@ -1,9 +1,6 @@
 """Predicates on operands and ranks, and on the element types of several tensors."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,24 +9,21 @@ from atc_py.check.conditions import ask
 from atc_py.check.sentences import predicate_of
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.source import SourceTensor
+from atc_py.spec import Rule
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
+from atc_py.spec.rule import OfDtype, When
 from atc_py.spec.rules import (
     DtypeExcluded,
     LastDimWithinRank,
-    OfDtype,
     OperandGiven,
     RankInRange,
     RankIsNot,
     RankOfUpdates,
     RanksEqual,
-    When,
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Words
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
-
-if TYPE_CHECKING:
-    from atc_py.spec import Rule
 
 FOUR = RankIs(tensor="X", rank=4)
 NOT_ONE = RankIsNot(tensor="X", rank=1)

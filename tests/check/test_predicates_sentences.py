@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import re
 from string import Formatter
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import pytest
 
+from atc_py.check.predicate import Predicate
 from atc_py.check.sentences import filled, predicate_of, predicates, sentence
 from atc_py.diag.codes import all_codes
-from atc_py.spec import all_specs
+from atc_py.spec import OpSpec, all_specs
 from atc_py.spec import implied as implied_rules
 from atc_py.spec.deviation_rules import DeviationRule
 from atc_py.spec.implied import rules_of
-from atc_py.spec.rules import Rule
+from atc_py.spec.rule import Rule
 from tests.spec.every_list import each_spec, list_of, parameters
-
-if TYPE_CHECKING:
-    from atc_py.check.predicate import Predicate
-    from atc_py.spec import OpSpec
 
 IMPLIED = {
     kind
-    for name in implied_rules.__all__
-    if isinstance(kind := getattr(implied_rules, name), type) and issubclass(kind, Rule)
+    for name in dir(implied_rules)
+    if isinstance(kind := getattr(implied_rules, name), type)
+    and issubclass(kind, Rule)
+    and kind.__module__ == implied_rules.__name__
 }
 KINDS = sorted({*get_args(DeviationRule), *IMPLIED}, key=lambda kind: str(kind.__name__))
 LONGEST = 160

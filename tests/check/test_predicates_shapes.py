@@ -1,12 +1,12 @@
 """Predicates on dims and on shapes that must agree or fit, known and open."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from atc_py.check.rules.shapes import is_prime
+from atc_py.source import SourceTensor
+from atc_py.spec import Rule
 from atc_py.spec.rules import (
     DimDivisible,
     DimInRange,
@@ -20,10 +20,6 @@ from atc_py.spec.rules import (
 )
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
 from tests.executed_lines import PACKAGE, executed
-
-if TYPE_CHECKING:
-    from atc_py.source import SourceTensor
-    from atc_py.spec import Rule
 
 WIDTH = DimInRange(tensor="X", dim="W", range=(1, 4096))
 TIMES = DimProductInRange(tensor="X", other="W", dim="W", range=(1, 12))

@@ -1,13 +1,11 @@
 """Predicates on values: constants, tensors that are not, and data of a wrong type."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import ml_dtypes
 import numpy as np
 import pytest
 
+from atc_py.source import SourceTensor
+from atc_py.spec import Rule
 from atc_py.spec.rules import (
     KnownValuesAre,
     KnownValuesAtLeast,
@@ -16,10 +14,6 @@ from atc_py.spec.rules import (
     ValuesKnown,
 )
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, said, tensor
-
-if TYPE_CHECKING:
-    from atc_py.source import SourceTensor
-    from atc_py.spec import Rule
 
 LEAST = ValuesAtLeast(tensor="I", least=1)
 KNOWN_LEAST = KnownValuesAtLeast(tensor="I", least=0)

@@ -1,27 +1,20 @@
 """Quantized models whose chain is broken: what check says, where, and what to do."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 import pytest
 from onnx import helper
 
 import atc_py
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, Standing
 from atc_py.diag.codes import LAYER_ROLLED_BACK, QUANT_ROOT_RESET, QUANT_ROUND_MODE
 from tests.frontend import onnx_files
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-    import onnx
-
-    from atc_py.check.findings import Finding
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 node = helper.make_node
 X: onnx_files.Ports = {"x": (onnx_files.FLOAT, [1, 3, 8, 8])}

@@ -1,8 +1,6 @@
 """What `check` and `convert` say of models that come quantized."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,13 +16,9 @@ from atc_py.diag.codes import (
     UNSUPPORTED_FORM,
 )
 from atc_py.report.model.conversion import conversion_tables
+from atc_py.results.conversion import Conversion
 from tests.check.checks import checked
 from tests.frontend.qdq.quantized_models import Sketch
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.conversion import Conversion
 
 I8, I16 = np.int8, np.int16
 

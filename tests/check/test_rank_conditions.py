@@ -1,9 +1,5 @@
 """Rules of tensors with several layouts: dims by the rank, and conditions on the rank."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.check.answers import State
@@ -11,14 +7,13 @@ from atc_py.check.condition_words import when_words
 from atc_py.check.conditions import ask
 from atc_py.check.sentences import predicate_of
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.source import SourceTensor
 from atc_py.spec.implied import rules_of
 from atc_py.spec.loader import parse_spec
-from atc_py.spec.rules import DimInRange, DimIs, DtypeAmong, OfRank, RankInRange, When
+from atc_py.spec.rule import DimIs, OfRank, When
+from atc_py.spec.rules import DimInRange, DtypeAmong, RankInRange
 from atc_py.tensor.dtypes import DType
 from tests.check.bound_nodes import NO_RANK, bound, said, tensor
-
-if TYPE_CHECKING:
-    from atc_py.source import SourceTensor
 
 SPEC = parse_spec(
     """\

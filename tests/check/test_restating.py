@@ -1,7 +1,5 @@
 """Opsets: nodes at listed opsets, nodes that can be restated at one, and those that cannot."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,9 +1,7 @@
 """Forms that will be rewritten are information: what becomes of them, not what they must be."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -15,9 +13,6 @@ from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import check_text
 from atc_py.spec.rewrites import EFFECTS, REWRITES
 from tests.cli.test_convert_amount import grouped_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_each_rewrite_has_an_effect_in_both_languages() -> None:

@@ -1,7 +1,5 @@
 """Every conformance case and every network checks, and every refusal is a line of the list."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py import api

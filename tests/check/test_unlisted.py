@@ -1,9 +1,6 @@
 """Ways out of operators that are not listed."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import onnx.defs
 import pytest
@@ -13,10 +10,8 @@ from atc_py.check.unlisted import NEWEST_LISTED, hint_for_unlisted
 from atc_py.frontend.reading.history import history
 from atc_py.source import OperatorSchema
 from atc_py.spec import all_specs, library
+from atc_py.text import Text
 from tests.failures import Failures
-
-if TYPE_CHECKING:
-    from atc_py.text import Text
 
 NOT_LISTED = sorted(
     {

@@ -1,11 +1,10 @@
 """The command line in this process, and small models to give it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,9 +13,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.cli.main import main
 from atc_py.text.language import speaking
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True)

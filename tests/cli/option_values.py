@@ -1,9 +1,8 @@
 """Command lines with a hostile text in each place that takes one, derived from the commands."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import numpy as np
@@ -12,12 +11,6 @@ import onnx
 from atc_py.atc.options import OPTIONS
 from atc_py.cli.main import cli
 from tests.cli.conftest import small_model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-__all__ = ["READ", "TEXTS", "command_lines", "overwriting_lines", "write_files"]
 
 MODEL, OFFLINE, SAMPLES = "small.onnx", "small.om", "samples"
 AIPP, PICTURE = "aipp.cfg", "picture.npy"

@@ -1,22 +1,16 @@
 """`atc-py aipp`: the steps of a configuration on a picture, the tensor, and refusals."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from atc_py.aipp import AippSettings
 from tests.aipp.formula import expected_tensor
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 PICTURE = np.random.default_rng(1).integers(0, 256, (8, 10, 3), np.uint8)
 

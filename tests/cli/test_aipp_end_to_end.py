@@ -1,22 +1,15 @@
 """A picture through a compiled network: as `aipp` shows it, so does `run` compute with it."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 import pytest
 
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 PICTURE = np.random.default_rng(4).integers(0, 256, (12, 10, 3), np.uint8)
 FIELDS = """

@@ -1,9 +1,9 @@
 """`check --cann`: generations, bad values, several models, and baselines between generations."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -13,16 +13,10 @@ import atc_py
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import CANN_GENERATIONS
 from atc_py.spec.generations import generations
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 from tests.cli.test_semantics import NAME, recurrent
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 RULE = NAME.replace("/", "/cann/")
 

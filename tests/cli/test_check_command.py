@@ -1,12 +1,12 @@
 """`atc-py check`: options, files, exit statuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import onnx
@@ -15,15 +15,9 @@ import pytest
 from atc_py.check.findings import Standing
 from atc_py.cli import check as command
 from atc_py.report.check.formats import FORMATS
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.fixture

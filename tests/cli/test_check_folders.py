@@ -1,10 +1,8 @@
 """`atc-py check` of folders and patterns: every model once, a summary, several processes."""
 
-from __future__ import annotations
-
 import pickle
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 import pytest
@@ -15,14 +13,9 @@ from atc_py.options.model_paths import model_paths
 from atc_py.pipeline import check_pool
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import check_text
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.fixture

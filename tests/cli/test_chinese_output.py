@@ -1,10 +1,9 @@
 """Every command with --lang zh: no sentence of ours is in English, in help, tables and messages."""
 
-from __future__ import annotations
-
 import html
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -15,10 +14,6 @@ from atc_py.cli.main import main
 from atc_py.text.language import speak
 from tests.failures import Failures
 from tests.shown_texts import commands
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 HEAD = '<ir_version: 8, opset_import: ["" : 14]>'
 MODELS = {

@@ -1,27 +1,21 @@
 """The command line as a whole: help, look-ups, and the last nets."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import pytest
 
 from atc_py.cli.main import _SUMMARIES, cli, main
 from atc_py.diag.codes import all_codes
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.mark.parametrize("command", [[], ["convert"], ["run"], ["info"], ["ops"], ["explain"]])

@@ -1,7 +1,5 @@
 """Terminals: severities in color, and progress of work of more than two seconds."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty
@@ -9,8 +7,8 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 import pytest
@@ -23,14 +21,9 @@ from atc_py.cli.progress import _STAGES, Progress, shown_progress
 from atc_py.diag import Severity
 from atc_py.report.check.words import LEVELS
 from atc_py.text.language import speaking
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {"NO_COLOR", "FORCE_COLOR", "TERM"}

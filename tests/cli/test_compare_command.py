@@ -1,12 +1,10 @@
 """`atc-py compare`: formats, targets, exit statuses, and data that do not fit."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -17,16 +15,12 @@ from atc_py.cli.compare import _FORMATS, compare
 from atc_py.compare.model import TRIALS
 from atc_py.report.layers.csv_rows import COLUMNS
 from atc_py.report.layers.formats import FORMATS
+from tests.cli.conftest import Result
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.networks.test_deploy_model import Network
 from tests.report.page_document import document_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.fixture

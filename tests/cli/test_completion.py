@@ -1,22 +1,17 @@
 """Completion in bash, zsh and fish: the scripts are printed, and bash's completes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.cli.conftest import Result
 
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,22 +1,15 @@
 """The configuration file: found upward, options by command, below the command line, faults coded."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 import pytest
 
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 OWN = """
 [convert]

@@ -1,15 +1,14 @@
 """`atc-py convert` and what it says of bad input."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -20,10 +19,7 @@ from atc_py.ir.parser import parse_graph
 from atc_py.passes.manager import PIPELINE
 from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 def test_convert_prints_stages_operators_and_result(atc: Atc, model: Path) -> None:

@@ -1,23 +1,17 @@
 """What `convert` says about fusion: switches, the result of each pass, and the nearest miss."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from tests.cli.conftest import Result
 from tests.cli.test_convert_command import refused
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.fixture

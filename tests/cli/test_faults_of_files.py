@@ -1,29 +1,23 @@
 """Every command that writes, where writing fails: the old files stay, nothing else is left."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper
 
 from atc_py.system import atomic_files as atomic
+from tests.cli.conftest import Result
 from tests.faults.models import model_of, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 CALIBRATION = "op,shape,dtype,time_us\n" + "".join(
     f'Add,"{n},1024;{n},1024",float16,{n / 100}\n' for n in (256, 512, 1024, 2048, 4096, 8192)

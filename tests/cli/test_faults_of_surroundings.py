@@ -1,26 +1,20 @@
 """The command without a home, a locale, memory, readers or a clock, and beside another of its kind."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.conftest import Result
 from tests.cli.test_streams import ROOT, shell
 from tests.faults.models import small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 ODD = "n\udce4me-\u5b50"
 """A name that is no UTF-8 text, and that narrow encodings lack."""

@@ -1,10 +1,9 @@
 """`atc-py fix`, `--fix` of other commands, and what they say of bad input."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,16 +14,12 @@ import atc_py
 from atc_py.diag.codes import BAD_OPTION, FIX_DIFFERS, FIX_NOT_SETTLED
 from atc_py.fix import registry
 from atc_py.fix.rule import Exactness, FixRule
+from atc_py.fix.site import Site
+from tests.cli.conftest import Result
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.fix.draws import all_draws
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.fix.site import Site
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

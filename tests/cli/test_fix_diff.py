@@ -1,23 +1,17 @@
 """`atc-py fix --dry-run`: the differences between both graphs, node by node."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.cli.conftest import Result
 from tests.cli.test_fixed_origins import model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

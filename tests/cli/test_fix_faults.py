@@ -1,10 +1,9 @@
 """`atc-py fix` on models that state wrong shapes or do not run, and where the output cannot be written."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,14 +12,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, REFERENCE_FAILED
+from tests.cli.conftest import Result
 from tests.end_to_end import run_with_onnxruntime
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 node = helper.make_node
 

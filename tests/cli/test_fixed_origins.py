@@ -1,9 +1,8 @@
 """Commands with --fix name the original's nodes for what rules rewrote, by names and positions."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,13 +10,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

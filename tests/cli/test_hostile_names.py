@@ -1,10 +1,9 @@
 """Names that would command a terminal, leave a comment or run a script come out as escapes."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import onnx
@@ -12,14 +11,9 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.report import tables
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 EVIL = (
     "\x1b[31mred\x1b]0;title\x07\x9b2J\u202eexe.txt\u2066\r\nnext\0\t*/ #error\\\n#error ??/\n"

@@ -1,10 +1,8 @@
 """`atc-py info model.onnx`: ports, opsets, operators, parameters, size, external data."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jsonschema
 import numpy as np
@@ -14,14 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.report.model.onnx_file import onnx_json_schema
 from tests.check_schema import INFO_SCHEMA
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 def branching_model() -> onnx.ModelProto:

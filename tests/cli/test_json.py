@@ -1,11 +1,10 @@
 """`--json` on every command: standard output is exactly one JSON document, whatever happens."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -13,16 +12,11 @@ import onnx
 import pytest
 
 from atc_py.cli.main import cli
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 from tests.cli.test_faults_of_files import CALIBRATION, quantized
 from tests.json_documents import DOCUMENTS, WITHOUT
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 Line = tuple[str, ...]
 

@@ -1,10 +1,9 @@
 """`atc-py kernels`: the list, the project on disk, and verification with its exit statuses."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -12,15 +11,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.system.resources import templates_dir
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
 """--lang, ATC_PY_LANG and the locale choose the language of every command."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -11,10 +10,6 @@ import pytest
 from atc_py.cli.main import cli, main
 from atc_py.text.language import speak, wanted_language
 from tests.failures import in_one_item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 VARIABLES = ("ATC_PY_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 ABSENT = "无法读取 absent"

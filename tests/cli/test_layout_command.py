@@ -1,22 +1,16 @@
 """What commands say of storage: `info --layout`, and conversions in the summary of `convert`."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.report.model.layout import layout_json
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 def test_info_lists_storage_and_the_reason_of_each_conversion(atc: Atc, om: Path) -> None:

@@ -1,24 +1,19 @@
 """`--max-memory`: what models and data ask for is refused before it is allocated."""
 
-from __future__ import annotations
-
 import resource
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from tests.cli.conftest import Result
 from tests.faults.models import model_of, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 HUGE = 10**11
 """Elements: less than a model may say a tensor has, more than any machine holds."""

@@ -1,18 +1,14 @@
 """What the commands say of memory, and `--disable-reuse-memory`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from tests.cli.conftest import Result
 
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 IMAGE = 1 * 1 * 8 * 8 * 16 * 2
 """Bytes of 3 or 4 channels of 8 x 8 in float16, stored as NC1HWC0."""

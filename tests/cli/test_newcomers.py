@@ -1,9 +1,8 @@
 """What a newcomer meets: misspelled names, -q and -v everywhere, and terminals that are narrow."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import onnx.parser
 import pytest
@@ -14,13 +13,8 @@ from atc_py.cli.drawn_tables import draw_table
 from atc_py.cli.main import _QUIETED
 from atc_py.report.tables import Table
 from atc_py.report.wrapping import columns
+from tests.cli.conftest import Result
 from tests.failures import in_one_item
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
 
 WIDE = Table(
     "Kernels",

@@ -1,21 +1,16 @@
 """What the commands print of models whose shapes only the run knows."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 import onnx.parser
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.cli.conftest import Result
 
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 TEXT = """<ir_version: 8, opset_import: ["" : 13]>
 g (float[6,4] x, bool c, int64[2] ends) => (y, places) <int64[2] zero = {0, 0}> {

@@ -1,18 +1,13 @@
 """`atc-py ops`: lists, pages, differences and validation, from the command line."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.cli.conftest import Result
 
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 SPEC = """\
 op: {op}

@@ -1,17 +1,16 @@
 """Whatever stands in an option or an argument, a command ends with a documented status."""
 
-from __future__ import annotations
-
 import os
 import resource
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import pytest
 
 from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
+from tests.cli.conftest import Result
 from tests.cli.option_values import (
     OFFLINE,
     READ,
@@ -21,11 +20,6 @@ from tests.cli.option_values import (
     write_files,
 )
 from tests.sampling import WHOLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.cli.conftest import Result
 
 ROOM = 6 << 30
 """Bytes of memory that a line may take: what reads a device to its end takes more."""

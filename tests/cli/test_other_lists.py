@@ -1,10 +1,9 @@
 """`check` names the other operator lists that take what the chosen one refuses."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import onnx
@@ -12,15 +11,10 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
+from tests.cli.conftest import Result
 from tests.report.page_document import document_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.fixture

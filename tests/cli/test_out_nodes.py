@@ -1,9 +1,7 @@
 """`convert --out-nodes` and `--input-format`, and the command `atc` beside the others."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -14,10 +12,7 @@ import atc_py
 from atc_py.package.reader import open_model
 from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 def outputs(path: Path) -> list[str]:

@@ -1,22 +1,16 @@
 """Names for outputs that name no file, or one that must not be lost."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import atc_py
+from tests.cli.conftest import Result
 from tests.cli.test_faults_of_files import CALIBRATION
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.mark.parametrize(

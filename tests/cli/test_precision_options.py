@@ -1,9 +1,7 @@
 """The options on precision of `convert`, and what `info --precision` shows."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 import pytest
@@ -14,10 +12,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.report.model.precision import precision_json
 from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.fixture

@@ -1,27 +1,22 @@
 """`atc-py profile`: every form, several SoCs, traces, refitted factors, and what it refuses."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
 
 from atc_py.cli import profile as command
 from atc_py.report.profile.formats import PROFILE_FORMATS
+from tests.cli.conftest import Result
 from tests.cost.small_networks import chain
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 TABLE = "op,shape,dtype,time_us\n" + "".join(
     f'MatMulV2,"{m},512;512,{m}",float16,{10 + m / 40}\n' for m in (64, 256, 512, 1024, 2048)

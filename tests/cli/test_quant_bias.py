@@ -5,11 +5,10 @@ The layer is one of AMCT's: x = [1, -0.5] of scale 0.02 and offset -20 by w = [0
 with the offset times the sum of the weights taken off to 4750, which is 0.3740.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,13 +17,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.diag.codes import BAD_OPTION
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 node = helper.make_node
 SCALE, OFFSET, WEIGHT_SCALE = np.float32(0.02), -20, np.float32(0.5 / 127)

@@ -1,11 +1,11 @@
 """`atc-py quantize` and what it says of bad input."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -15,12 +15,7 @@ from atc_py.cli.quantize import quantize
 from atc_py.diag.codes import BAD_OPTION
 from tests.cli.conftest import Result, small_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 node = helper.make_node
 

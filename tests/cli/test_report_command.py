@@ -1,24 +1,18 @@
 """`atc-py report`: the page that it writes, its exit statuses, and bad input."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
 
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 from tests.report.page_document import document_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 def model_of(page: str) -> Any:

@@ -1,9 +1,8 @@
 """The options of `report` beside those of `convert`, `compare` and `profile`, and what they do."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -13,18 +12,13 @@ from onnx import TensorProto, helper
 
 from atc_py.cli.main import cli
 from atc_py.report.overview import actions
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 from tests.cli.test_profile_command import TABLE
 from tests.cli.test_report_command import model_of
 from tests.gears.models import image_model
 from tests.report.page_document import document_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 EXCEPTIONS = {
     "--kernels": "writes a folder; the page has the text of each kernel",

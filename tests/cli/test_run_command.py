@@ -1,11 +1,9 @@
 """`atc-py run` and `atc-py info`."""
 
-from __future__ import annotations
-
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -14,13 +12,9 @@ from onnx import numpy_helper
 
 from atc_py.cli import run as run_command
 from atc_py.device.backend import STORAGE_MODES
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 SHAPE = (1, 3, 8, 8)
 

@@ -1,9 +1,7 @@
 """`run --cast`, data from a folder, and `run --save`."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -11,13 +9,9 @@ import pytest
 from onnx import helper
 
 from atc_py.running.folders import file_stem, files_of_folder
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 """Data for runs that are damaged, hostile, given twice, or of a type that numpy cannot name."""
 
-from __future__ import annotations
-
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -15,13 +14,9 @@ import atc_py
 from atc_py.running.feeds import odd_feeds, read_feeds
 from atc_py.running.model import Port
 from atc_py.tensor.dtypes import DType
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 SHAPE = (1, 3, 8, 8)
 

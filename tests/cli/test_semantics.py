@@ -1,11 +1,11 @@
 """`--semantics cann`: every record of a model says which nodes compute what CANN makes of them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -16,14 +16,9 @@ import atc_py
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.report.layers.formats import render_layers
 from atc_py.results.cann_nodes import read_semantics
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 HIDDEN, READ, STEPS = 12, 6, 5
 NAME = "GRU/reset-after-product"

@@ -1,10 +1,8 @@
 """Signals that end the command: exit status, message, and handlers that are put back."""
 
-from __future__ import annotations
-
 import signal
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import click
 import pytest
@@ -12,13 +10,9 @@ import pytest
 from atc_py.cli import start
 from atc_py.cli.main import cli
 from atc_py.cli.signals import SignalledError, signals_as_exceptions
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 

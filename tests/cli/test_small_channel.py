@@ -1,22 +1,16 @@
 """`convert --enable-small-channel`: what it stores, where it says that it has no effect, results."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import atc_py
+from tests.cli.conftest import Result
 from tests.device.stored_models import assert_same_bits
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 PLANES, SMALL = 9, 3
 """Planes of 16 x 16 of a 3 x 3 filter of at most 4 channels: one a tap, or 4 x 9 / 16."""

@@ -1,20 +1,14 @@
 """`atc-py socs`: every SoC with the facts that a user chooses by."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from atc_py.report.soc_table import cube_dtypes
 from atc_py.target import Soc, find_soc, socs
+from tests.cli.conftest import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 def test_table_has_a_row_for_each_soc(atc: Atc) -> None:

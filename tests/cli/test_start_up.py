@@ -1,17 +1,13 @@
 """Start-up: what the common commands load, and how often Python looks for cycles meanwhile."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from onnx import TensorProto, helper
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _COUNT = """
 import gc, json, sys

@@ -1,7 +1,5 @@
 """Standard output and standard error that are closed, full, or that nobody reads."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

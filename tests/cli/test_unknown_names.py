@@ -1,17 +1,12 @@
 """Hints for unknown options and for operators off the list: sensible ones, or none."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.cli.conftest import Result
 
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 
 @pytest.mark.parametrize(

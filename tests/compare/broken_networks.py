@@ -1,22 +1,16 @@
 """Small networks that go wrong in float16, each in one known node."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-    import onnx
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["BROKEN", "Broken", "built", "node", "slow_drift"]
 
 LOWEST = float(np.finfo(np.float32).min)
 

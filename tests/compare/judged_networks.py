@@ -1,21 +1,15 @@
 """Networks whose originals are inexact in float32, and quantized ones, for the comparison to judge."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 from onnx import helper
 
 from tests.compare.broken_networks import built, node
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import onnx
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["classifier", "detector", "image", "rounded_codes"]
+Array = npt.NDArray[Any]
 
 
 def image() -> Array:

@@ -1,8 +1,6 @@
 """Networks built to break: the comparison names the node that goes wrong in each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
@@ -10,9 +8,6 @@ import pytest
 import atc_py
 from atc_py.results.layer import ErrorOrigin
 from tests.compare.broken_networks import BROKEN
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEEP = "must_keep_origin_dtype"
 

@@ -1,8 +1,6 @@
 """Means and sums whose terms cancel: judged by what was added up, unless somebody needs them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -10,12 +8,8 @@ import pytest
 
 import atc_py
 from atc_py.results.layer import FAILING_DISTANCE
+from atc_py.results.layer_comparison import LayerComparison
 from tests.compare.broken_networks import built, node
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.layer_comparison import LayerComparison
 
 
 def balanced() -> np.ndarray:

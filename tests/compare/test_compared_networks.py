@@ -1,7 +1,5 @@
 """Exported networks through the comparison: it runs on all, and its cost is stated."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

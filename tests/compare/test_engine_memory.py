@@ -1,8 +1,6 @@
 """What an engine would take for a model's nodes is counted before it runs them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import onnx.parser
@@ -12,9 +10,6 @@ import atc_py
 from atc_py.compare.engine_memory import require_engine_memory
 from atc_py.diag import AtcError
 from atc_py.diag.codes import MEMORY_LIMIT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD = '<ir_version: 8, opset_import: ["": 13]> g '
 LOSS = (

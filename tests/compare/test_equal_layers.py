@@ -1,11 +1,10 @@
 """No layer fails where the device computes what the original does: matches are of equal values."""
 
-from __future__ import annotations
-
 import os
 import random
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -17,9 +16,6 @@ from tests.frontend import onnx_files
 from tests.frontend.qdq.test_quantized_round_trips import quantized_network
 from tests.fuzz.random_graphs import random_graph
 from tests.sampling import WHOLE, rounds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD = '<ir_version: 8, opset_import: ["" : 13]>'
 GATES = f"""{HEAD} g (float[1,256] x, float[1,256] t) => (float[1,256] y) <float[1] one = {{1.0}}> {{

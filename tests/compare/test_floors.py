@@ -1,10 +1,10 @@
 """Saturating operators are compared with an absolute floor; what needs less than that is not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 
@@ -12,17 +12,11 @@ import atc_py
 from atc_py.compare.floors import dtype_floor
 from atc_py.compare.measure import Measure
 from atc_py.results.layer import FAILING_DISTANCE
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.results.layer_comparison import LayerComparison
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 FLOOR = 4 * 2.0**-24
 

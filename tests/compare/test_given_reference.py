@@ -1,8 +1,6 @@
 """A model on int8 compared with the float model that it was quantized from."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
@@ -11,9 +9,6 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.frontend.quantizing.balance_marks import balanced_values
 from tests.quantizing.float_networks import conv_network, samples_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAMPLES = samples_of(4, 1, 3, 16, 16)
 SHAPE = "x:1,3,16,16"

@@ -1,8 +1,6 @@
 """Histograms of magnitudes: shares, zeros, lost values, and the limits of the dtype in sight."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -12,9 +10,6 @@ import atc_py
 from atc_py.compare.histograms import VALUES, Sampled
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import BROKEN
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_shares_of_both_sides_add_up_to_one() -> None:

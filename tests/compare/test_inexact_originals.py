@@ -1,11 +1,10 @@
 """Errors of the original's own: found by a float64 run, taken out, and reported in every format."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -17,14 +16,10 @@ from atc_py.compare.float64_nodes import ExactNodes
 from atc_py.compare.own_errors import ExactValues
 from atc_py.compare.reference import ReferenceRun, open_reference
 from atc_py.report.layers.formats import FORMATS, render_layers
+from atc_py.results.layer import Layer
+from atc_py.results.layer_comparison import LayerComparison
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.compare.judged_networks import detector, image
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.layer import Layer
-    from atc_py.results.layer_comparison import LayerComparison
 
 KEEP = "must_keep_origin_dtype"
 EXACT_DB = 110.0

@@ -1,9 +1,7 @@
 """Large arrays are drawn and compared in pieces: what that takes beside them is small."""
 
-from __future__ import annotations
-
 import tracemalloc
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,9 +9,6 @@ import pytest
 from atc_py.compare.result_gap import largest_gap, magnitude
 from atc_py.running.feeds import count_odd_values, random_array
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 COUNT = 2**22 + 3
 BESIDE = 24 * 2**20

@@ -1,12 +1,11 @@
 """Comparisons over many samples: figures sample by sample, in constant memory, and what they judge."""
 
-from __future__ import annotations
-
 import json
 import math
 import tracemalloc
+from collections.abc import Callable
 from itertools import permutations
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -18,19 +17,14 @@ from atc_py.compare.sketch import EXACT, QuantileSketch
 from atc_py.compare.spreads import Spread
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE
+from atc_py.diag.diagnostic import Code
 from atc_py.report.layers.formats import render_layers
 from atc_py.results.sample_spread import QUANTILES
 from atc_py.running.samples import evenly
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.diag.diagnostic import Code
-
-    Array = np.ndarray
+Array = np.ndarray
 
 WIDTH = 64
 

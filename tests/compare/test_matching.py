@@ -1,8 +1,6 @@
 """Which results of the device stand for which values of the original, through fusion and casts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,12 +9,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.results.layer import ErrorOrigin
+from atc_py.results.layer_comparison import LayerComparison
 from tests.compare.broken_networks import built, node
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.layer_comparison import LayerComparison
 
 
 def compared(model: onnx.ModelProto, tmp_path: Path, **options: str) -> LayerComparison:

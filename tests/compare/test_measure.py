@@ -1,18 +1,14 @@
 """Figures of a pair of arrays, compared with plain formulas."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from atc_py.compare.measure import Measure, dtype_limit
+from atc_py.results.layer import Figures
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.results.layer import Figures
 
 
 def figures(found: Any, wanted: Any, dtype: DType = DType.FLOAT16) -> Figures:

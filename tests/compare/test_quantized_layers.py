@@ -1,9 +1,8 @@
 """Quantized layers: codes that moved by steps, and the deploy form beside its own QDQ form."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,17 +13,13 @@ import atc_py
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.report.layers.formats import render_layers
+from atc_py.results.layer import Layer
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.tensor.dtypes import DType
 from tests.check.test_quantized_models import mixed
 from tests.compare.broken_networks import built, node
 from tests.compare.judged_networks import rounded_codes
 from tests.networks.test_deploy_model import Network
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.layer import Layer
-    from atc_py.results.layer_comparison import LayerComparison
 
 ZEROS = [np.array(0, np.int8), np.array(-3, np.int8), np.array(128, np.uint8)]
 

@@ -1,10 +1,10 @@
 """The engines of the reference: onnx's evaluator where it is right, onnxruntime where it does not crash."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -13,12 +13,7 @@ from atc_py.compare.reference_engines import start_onnx_reference, start_onnxrun
 from tests.end_to_end import one_node_model
 from tests.sampling import rounds
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 BFLOAT16 = helper.tensor_dtype_to_np_dtype(TensorProto.BFLOAT16)
 X = np.random.default_rng(1).normal(size=(2, 3, 6, 7)).astype(np.float32)

@@ -1,9 +1,7 @@
 """The original in pieces: the same values as in one run, few held, and what it needs of inputs."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -20,9 +18,6 @@ from atc_py.running.model import Port
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 from tests.end_to_end import run_with_onnxruntime
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LENGTH = 100
 

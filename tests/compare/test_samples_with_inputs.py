@@ -1,12 +1,12 @@
 """Samples in files beside inputs that are the same in all of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.diag import AtcError
@@ -14,12 +14,7 @@ from atc_py.diag.codes import BAD_DATA_FILE, BAD_OPTION, BAD_RUN_INPUT, BAD_SAMP
 from tests.compare.broken_networks import built, node
 from tests.compare.test_many_samples import WIDTH, drawn, peaks_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 SCALE = np.full((1, WIDTH), 3, np.float32)
 

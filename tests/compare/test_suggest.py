@@ -1,10 +1,8 @@
 """Nodes to keep in float32: the search repairs what is broken, and says what it cannot."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -16,15 +14,10 @@ from atc_py.compare.candidates import find_candidates
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
 from atc_py.report.layers.suggestion import suggestion_blocks
-from tests.compare.broken_networks import BROKEN, built, node, slow_drift, tiny_layer_norm
+from atc_py.results.layer_comparison import LayerComparison, Suggestion
+from tests.compare.broken_networks import BROKEN, Broken, built, node, slow_drift, tiny_layer_norm
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.results.layer_comparison import LayerComparison, Suggestion
-    from tests.compare.broken_networks import Broken
-
-    Array = np.ndarray
+Array = np.ndarray
 
 MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "models"
 

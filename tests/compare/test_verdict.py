@@ -1,11 +1,10 @@
 """Verdicts on outputs: targets, agreement on classes, and outputs that could not be compared."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -16,14 +15,10 @@ import atc_py
 from atc_py.compare.ranking import Ranks, holds_scores
 from atc_py.compare.targets import missed_targets, reaches
 from atc_py.report.layers.formats import FORMATS, render_layers
+from atc_py.results.layer_comparison import LayerComparison
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.compare.judged_networks import classifier
 from tests.report.page_document import document_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.layer_comparison import LayerComparison
 
 
 def compared(model: onnx.ModelProto, folder: Path, **options: Any) -> LayerComparison:

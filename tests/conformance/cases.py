@@ -1,56 +1,36 @@
 """ONNX's conformance cases through the whole compiler: right, refused, wrong, or not yet."""
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 import atc_py
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NOT_LOWERED, UNKNOWN_SHAPE, UNSUPPORTED_FORM
-from atc_py.spec.lists import ANY_LIST, FIRST_LIST
+from atc_py.options.compile_options import ANY_LIST, FIRST_LIST
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    import numpy.typing as npt
-
-    from atc_py.check.findings import Finding
-
-    Array = npt.NDArray[Any]
-
-    class Same(Protocol):
-        """A comparison such as `agrees`."""
-
-        def __call__(self, found: Array, expected: Array, *, narrow: bool) -> bool:
-            """Return True if a result is the expected one."""
+Array = npt.NDArray[Any]
 
 
-__all__ = [
-    "MODES",
-    "ORT_REFUSALS",
-    "SUITE",
-    "Outcome",
-    "Verdict",
-    "agrees",
-    "arrays_of",
-    "cases",
-    "compiled_outcome",
-    "outcome_of",
-    "recomputed",
-]
+class Same(Protocol):
+    """A comparison such as `agrees`."""
+
+    def __call__(self, found: Array, expected: Array, *, narrow: bool) -> bool:
+        """Return True if a result is the expected one."""
+
 
 SUITE = Path(__file__).resolve().parents[2] / ".." / "shared" / "onnx_suite"
 MODES = ("allow_fp32_to_fp16", "force_fp16")

@@ -4,14 +4,14 @@ Right: the fixed model gives the stored results in onnxruntime, or in ONNX's ref
 does not take it, and the compiled one gives them on the simulated device.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx.reference import ReferenceEvaluator
 
@@ -19,6 +19,7 @@ import atc_py
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.fix.registry import rules_of_operator
+from atc_py.results.fixing import Fixing
 from atc_py.spec import ONNX_DOMAINS
 from atc_py.spec.library import library
 from atc_py.spec.lists import operator_lists
@@ -34,17 +35,9 @@ from tests.conformance.cases import (
 from tests.conformance.node_cases import DRAWING, node_cases, nodes_of, store, with_constants
 from tests.end_to_end import run_with_onnxruntime
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+Array = npt.NDArray[Any]
+DataSets = list[tuple[list[Any], ...]]
 
-    import numpy.typing as npt
-
-    from atc_py.results.fixing import Fixing
-
-    Array = npt.NDArray[Any]
-    DataSets = list[tuple[list[Any], ...]]
-
-__all__ = ["covered_cases", "fixed_outcome"]
 
 _HALF = 2
 """Bytes of an element of float16 or bfloat16."""

@@ -3,26 +3,17 @@
 `python -m tests.conformance.fixed_page --write` makes it again; without `--write`, it is printed.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 
 from atc_py.spec.lists import operator_lists
-from tests.conformance.cases import Verdict
+from tests.conformance.cases import Outcome, Verdict
 from tests.conformance.fixed_cases import covered_cases, fixed_outcome
 from tests.conformance.page import reasons_of, row_of_counts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.conformance.cases import Outcome
-
-__all__ = ["MODE", "PAGE", "fixed_outcomes", "fixed_section"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fixed-cases.md"
 

@@ -1,23 +1,15 @@
 """Conformance cases whose shapes are hidden: every input passes a Reshape that the run tells."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper
 
-from tests.conformance.cases import compiled_outcome
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from tests.conformance.cases import Outcome
-
-__all__ = ["hidden", "hidden_outcome"]
+from tests.conformance.cases import Outcome, compiled_outcome
 
 _FIRST_OPSET = 5
 """From here on Reshape takes its shape as an input."""

@@ -6,39 +6,22 @@ tried as a constant as well: a case that only rules of that kind refuse has a se
 its small inputs of integers and its scalars are constants.
 """
 
-from __future__ import annotations
-
 import tempfile
 import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 from onnx.backend.test.case.node import collect_testcases
+from onnx.backend.test.case.test_case import TestCase
 
 from atc_py.spec import ONNX_DOMAINS
 from atc_py.spec.library import library
-from tests.conformance.cases import Verdict, outcome_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from onnx.backend.test.case.test_case import TestCase
-
-    from tests.conformance.cases import Outcome
-
-__all__ = [
-    "DRAWING",
-    "listed_cases",
-    "node_cases",
-    "node_outcome",
-    "nodes_of",
-    "store",
-    "with_constants",
-]
+from tests.conformance.cases import Outcome, Verdict, outcome_of
 
 _CONSTANTS_WANTED = ("values_", "count_per_axis")
 """Rules that look at the values of a constant, by the beginnings of their names."""

@@ -4,40 +4,20 @@
 `--list cann-9.0` prints the sections of one list.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 
-from atc_py.spec.lists import ANY_LIST, FIRST_LIST, operator_lists
-from tests.conformance.cases import MODES, Verdict, cases, outcome_of
+from atc_py.options.compile_options import ANY_LIST, FIRST_LIST
+from atc_py.spec.lists import operator_lists
+from tests.conformance.cases import MODES, Outcome, Verdict, cases, outcome_of
 from tests.conformance.hidden import hidden_outcome
 from tests.conformance.node_cases import listed_cases, node_outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from tests.conformance.cases import Outcome
-
-__all__ = [
-    "PAGE",
-    "WAYS",
-    "counts_section",
-    "hidden_outcomes",
-    "hidden_section",
-    "list_sections",
-    "node_outcomes",
-    "outcomes",
-    "reasons_of",
-    "row_of_counts",
-    "section",
-]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 

@@ -7,48 +7,30 @@ its two definitions agree in all that the node uses. onnx's checker has the last
 `python -m tests.conformance.restamped` prints what becomes of all of them.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
+import unittest
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx
 import onnx.checker
 import onnx.defs
 import onnx.shape_inference
+from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.runner import Runner
 
-from atc_py.backend import AtcBackend
+from atc_py.backend import AtcBackend, AtcBackendRep
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.spec import ONNX_DOMAINS, all_specs
 from tests.conformance.cases import Outcome, Verdict, outcome_of
 from tests.conformance.node_cases import node_cases, nodes_of, store
-
-if TYPE_CHECKING:
-    import unittest
-    from collections.abc import Iterable, Mapping
-
-    from onnx.backend.test.case.test_case import TestCase
-
-    from atc_py.backend import AtcBackendRep
-
-__all__ = [
-    "OPSET",
-    "RestampedBackend",
-    "Selection",
-    "outcome",
-    "restamped",
-    "runner_tests",
-    "select",
-    "selection",
-]
 
 OPSET = 13
 """The newest opset of the operator list."""

@@ -4,14 +4,14 @@
 arithmetic of the two explains, and every one that does not compile without those passes.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 
 import atc_py
@@ -21,14 +21,8 @@ from atc_py.results.comparison import compare, explained_share
 from atc_py.tensor.dtypes import DType
 from tests.conformance.cases import arrays_of, cases
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["MODES", "OPTIONAL", "changed_cases", "differences"]
 
 MODES = ("force_fp16", "must_keep_origin_dtype")
 """One in which cubes and vectors compute in float16, and one that keeps float32 where it can."""

@@ -1,7 +1,5 @@
 """ONNX's conformance cases: none is wrong, none crashes, and the page says what becomes of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

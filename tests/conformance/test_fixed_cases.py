@@ -1,7 +1,5 @@
 """Node cases of operators that only rules of `fix` cover: none is wrong, and the page is current."""
 
-from __future__ import annotations
-
 import os
 
 import onnx

@@ -1,17 +1,18 @@
 """ONNX's node cases by each operator list: right, refused by a rule, or of an operator to come."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 
 import atc_py
 from atc_py.lowering.lower import can_lower
+from atc_py.options.compile_options import ANY_LIST
 from atc_py.spec.library import library
-from atc_py.spec.lists import ANY_LIST, operator_lists
+from atc_py.spec.lists import operator_lists
 from tests.conformance.cases import MODES, Outcome, Verdict
 from tests.conformance.node_cases import (
     listed_cases,
@@ -23,13 +24,7 @@ from tests.conformance.node_cases import (
 from tests.conformance.page import PAGE, WAYS, list_sections
 from tests.sampling import WHOLE, sampled
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    import numpy.typing as npt
-
-    Array = npt.NDArray[np.generic]
+Array = npt.NDArray[np.generic]
 
 LISTS = [each.name for each in operator_lists()]
 SHARE = 10

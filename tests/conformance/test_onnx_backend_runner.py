@@ -1,14 +1,14 @@
 """ONNX's own test runner on its node cases, restamped to opset 13: right, or refused by a rule."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from atc_py.backend import AtcBackendRep
 from atc_py.spec import all_specs
 from tests.conformance.cases import Verdict
 from tests.conformance.restamped import (
@@ -21,11 +21,6 @@ from tests.conformance.restamped import (
     selection,
 )
 from tests.sampling import WHOLE
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from atc_py.backend import AtcBackendRep
 
 SETTLED = {Verdict.RIGHT, Verdict.REFUSED}
 """What a case may come to."""

@@ -1,9 +1,9 @@
 """ONNX's conformance cases give the same results with all passes and without the optional ones."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
-
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import atc_py
@@ -11,13 +11,7 @@ from tests.conformance.cases import SUITE, cases
 from tests.conformance.switched_off import MODES, changed_cases, differences
 from tests.sampling import sampled
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    import numpy.typing as npt
-
-    Array = npt.NDArray[np.generic]
+Array = npt.NDArray[np.generic]
 
 PARTS = 4
 """Parts of the suite, of which one is tried always."""

@@ -1,7 +1,5 @@
 """Kernels for tests of the cost model, and two networks whose speed has been published."""
 
-from __future__ import annotations
-
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.system.structs import replace
 from atc_py.target import find_operator

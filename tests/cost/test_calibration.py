@@ -1,28 +1,21 @@
 """Refitting factors: what was hidden in measurements is found again; bad files are refused."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from atc_py.cost.calibration import calibrate, load_fit, save_fit
 from atc_py.cost.estimate import case_seconds, estimate
-from atc_py.cost.factors import EXPECTED
+from atc_py.cost.factors import EXPECTED, Factors
 from atc_py.cost.measurements import Measurement, read_measurements
 from atc_py.cost.operation import Source
 from atc_py.diag import AtcError
 from atc_py.system import structs
 from atc_py.target import find_soc
 from tests.cost.launches import convolution, elementwise, matmul
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.cost.factors import Factors
 
 SOC = find_soc("Ascend310P3")
 HIDDEN = structs.replace(

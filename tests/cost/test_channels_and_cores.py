@@ -1,7 +1,5 @@
 """What the cost model takes from CANN's defaults: padded channels, and kernels on all cores."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.cost.cores import pipes_of

@@ -1,7 +1,5 @@
 """docs/cost-model.md states the factors and the estimates that the code has."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Parts of the cost model, each against numbers worked out by hand."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import pytest

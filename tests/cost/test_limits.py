@@ -1,7 +1,5 @@
 """Estimates against the physical limits, and against larger kernels."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

@@ -1,10 +1,9 @@
 """Whole models: launches, bytes that stay on the chip, memory over time, ranges."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
+import onnx
 import pytest
 
 import atc_py
@@ -12,14 +11,8 @@ from atc_py.cost.network import network_cost
 from atc_py.cost.operation import Source
 from atc_py.cost.reading import launches_of
 from atc_py.package.reader import open_model
+from atc_py.package.schema import OmModel
 from tests.cost.small_networks import chain, open_extents, views
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
-
-    from atc_py.package.schema import OmModel
 
 
 def compiled(tmp_path: Path, model: onnx.ModelProto, **options: object) -> OmModel:

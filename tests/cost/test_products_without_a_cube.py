@@ -1,8 +1,6 @@
 """A product of float32 on a SoC whose cube has none is work of the vector unit, an assumption."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,9 +9,6 @@ from onnx import helper, numpy_helper
 
 import atc_py
 from atc_py.cost.network import network_cost
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

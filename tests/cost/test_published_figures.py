@@ -5,20 +5,14 @@ Peak rates: the figures of Hot Chips 31 (2019) and those that follow from the pu
 benchmark page, as measured by their authors.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.cost.estimate import estimate
+from atc_py.cost.operation import LaunchGroup
 from atc_py.target import find_soc
 from atc_py.target.rates import rates_of
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import bert_base, elementwise, matmul, resnet50
-
-if TYPE_CHECKING:
-    from atc_py.cost.operation import LaunchGroup
 
 LARGE = 16384
 

@@ -1,28 +1,21 @@
 """A case: a node that meets a deviation, one that nearly does, and CANN's result as a formula."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import numpy.typing as npt
-    import onnx
-
-    Array = npt.NDArray[Any]
-    Formula = Callable[..., Array]
-
-__all__ = ["DeviatingNode", "DeviationCase", "all_cases", "deviation"]
+Array = npt.NDArray[Any]
+Formula = Callable[..., Array]
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,14 @@
 """A recurrent network as Keras makes it: GRU layers whose reset gate comes before the product."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import onnx
+Array = npt.NDArray[Any]
 
-    Array = npt.NDArray[Any]
-
-__all__ = ["keras_like_feeds", "keras_like_gru"]
 
 STEPS, READ, HIDDEN, CLASSES = 32, 16, 48, 6
 LAYERS = 2

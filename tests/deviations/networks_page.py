@@ -4,41 +4,32 @@
 downloads the wheels of trained models that are missing.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 
 import atc_py
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.options.choices import RuleChoice
 from atc_py.results.comparison import compare
 from tests.deviations.keras_like import keras_like_feeds, keras_like_gru
-from tests.trained.models import TRAINED
+from tests.trained.models import TRAINED, TrainedModel
 from tests.trained.wheels import extract, fetch, is_cached
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+Arrays = dict[str, npt.NDArray[Any]]
 
-    import numpy.typing as npt
-
-    from atc_py.check.findings import Finding
-    from tests.trained.models import TrainedModel
-
-    Arrays = dict[str, npt.NDArray[Any]]
-
-__all__ = ["GENERATIONS", "KERAS_LIKE", "PAGE", "SUBJECTS", "Row", "Subject", "row_of"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "deviations-in-networks.md"

@@ -1,27 +1,21 @@
 """Every deviation: reported of exactly the nodes that meet it, computed under `--semantics cann`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 
 import atc_py
+from atc_py.check.findings import Finding
 from atc_py.diag.codes import DEVIATES_ON_CANN, NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.fix.cann import FORMS
 from atc_py.spec import library
+from atc_py.spec.deviations import Deviation
 from atc_py.spec.lists import operator_lists
-from tests.deviations.case import all_cases
+from tests.deviations.case import DeviatingNode, DeviationCase, all_cases
 from tests.end_to_end import run_with_atc_py
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.check.findings import Finding
-    from atc_py.spec.deviations import Deviation
-    from tests.deviations.case import DeviatingNode, DeviationCase
 
 CASES = all_cases()
 MODE = "allow_fp32_to_fp16"

@@ -1,9 +1,8 @@
 """Rules that remove deviations: what they write means the same in ONNX and on CANN."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,15 +10,10 @@ import pytest
 
 import atc_py
 from atc_py.fix.registry import load_rules
-from tests.deviations.case import all_cases
+from tests.deviations.case import DeviationCase, all_cases
 from tests.deviations.test_deviations import MODE, ROWS, agree
 from tests.end_to_end import run_with_atc_py
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.deviations.case import DeviationCase
 
 _NO_OPERATOR_OF_ONNX = "the operator is not ONNX's own, so that no engine could prove another form"
 

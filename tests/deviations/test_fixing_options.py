@@ -1,8 +1,7 @@
 """`--for cann`: applied on request alone, named by the check, at opsets that the parser has."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,9 +13,6 @@ from atc_py.cli.main import cli
 from atc_py.diag import AtcError
 from atc_py.diag.codes import REFUSED_BY_PARSER
 from tests.end_to_end import one_node_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 X = np.random.default_rng(2).standard_normal((3, 4)).astype(np.float32)
 SELU = {"alpha": 1.5}

@@ -1,8 +1,8 @@
 """Flags that the parser of ConvTranspose never resets: one node concerns those after it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,13 +10,8 @@ import pytest
 from onnx import helper, numpy_helper
 
 import atc_py
+from atc_py.check.findings import Finding
 from atc_py.diag.codes import DEVIATES_ON_CANN, NO_CANN_ARITHMETIC
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.check.findings import Finding
 
 SHAPE: dict[str, Any] = {"output_shape": [4, 4]}
 PLAIN: dict[str, Any] = {}

@@ -1,7 +1,5 @@
 """docs/deviations-in-networks.md holds what deviations come to in whole networks."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

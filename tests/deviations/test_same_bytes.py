@@ -1,8 +1,6 @@
 """Both semantics compile a model to the same bytes unless `check` reports a deviation in it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
@@ -15,9 +13,6 @@ from tests.conformance.cases import cases
 from tests.deviations.keras_like import keras_like_gru
 from tests.deviations.networks_page import GENERATIONS, NAMES, SHARED
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GROUPS = 40
 """The conformance cases are tried in so many groups; a group has cases of all kinds."""

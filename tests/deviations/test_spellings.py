@@ -1,8 +1,6 @@
 """Types by which CANN's parser has an operator: taken like the list's, and asked for where it matters."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -10,15 +8,11 @@ import pytest
 from onnx import helper
 
 import atc_py
+from atc_py.check.findings import Finding
 from atc_py.diag.codes import REFUSED_BY_PARSER
 from atc_py.spec import library
 from atc_py.spec.lists import operator_lists
 from tests.lowering.custom_nodes import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.check.findings import Finding
 
 
 def findings(op: str, folder: Path, cann: int) -> list[Finding]:

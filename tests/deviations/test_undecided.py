@@ -1,8 +1,8 @@
 """Deviations that a node's open dims leave undecided, and those that they do not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -16,10 +16,6 @@ from tests.deviations.cases.pools import LARGE, OVERHANG, PADS, SAME
 from tests.deviations.cases.resizing import ROI, resize
 from tests.deviations.cases.sampling import GRID
 from tests.deviations.cases.sampling import IMAGE as SAMPLED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 HEIGHT, WIDTH = 2, 3
 

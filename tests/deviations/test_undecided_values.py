@@ -1,8 +1,6 @@
 """Deviations that depend on values of a run: reported as not decided, refused only where certain."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,9 +9,6 @@ import pytest
 import atc_py
 from tests.deviations.case import DeviatingNode
 from tests.end_to_end import run_with_atc_py
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DATA = np.arange(12, dtype=np.float32).reshape(3, 4)
 PICKED = np.array([[2], [0]])

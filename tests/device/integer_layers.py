@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atc_py.package.schema import OmAttribute
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, run_operator
-
-if TYPE_CHECKING:
-    from atc_py.package.schema import OmAttribute
-
-__all__ = ["Layer", "check", "check_transposed", "convolved", "int8_array", "offsets", "wrapped"]
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OM_CONTENT
-from tests.device.models import run_operator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.tensor.dtypes import DType
-    from tests.device.models import Array, Attributes
-
-__all__ = ["refusal"]
+from atc_py.tensor.dtypes import DType
+from tests.device.models import Array, Attributes, run_operator
 
 
 def refusal(

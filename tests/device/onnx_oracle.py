@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,10 +14,6 @@ from onnx import helper
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, Attributes, run_operator
 from tests.device.tolerances import assert_close
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 _OPTIONS = onnxruntime.SessionOptions()
 _OPTIONS.log_severity_level = 4

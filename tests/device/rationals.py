@@ -1,16 +1,9 @@
 """Arithmetic in float formats worked out with fractions: every step exact, then rounded once."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["HALF", "SINGLE", "FloatFormat", "held", "step"]
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,17 @@
 """Models with storage formats and memory plans, from graphs in text form."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from atc_py.device.sim.backend import SimBackend
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
 from atc_py.package.schema import OmMemory
-from tests.device.models import MemoryModel
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.ir import Graph
-    from tests.device.models import Array
-
-__all__ = ["assert_same_bits", "model_of", "run_both", "run_exact", "stored_model"]
+from tests.device.models import Array, MemoryModel
 
 ALIGNMENT = 512
 

@@ -1,12 +1,11 @@
 """The kernel of Aipp: recipes of colors by example, geometry pixel by pixel, steps in float16."""
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
@@ -14,10 +13,7 @@ from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, run_model, run_operator
 from tests.device.nodes import refusal
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 F16, U8 = DType.FLOAT16, DType.UINT8
 

@@ -1,7 +1,5 @@
 """Nodes of one scope are one launch; what does not fit together is launched node by node."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

@@ -1,24 +1,19 @@
 """Switch and Merge: what is alive in a run, what is computed, and whose memory is whose."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.device.sim.backend import SimBackend
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
 from tests.device.models import ModelBuilder, run_model
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 X = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
 YES, NO = (np.array(flag) for flag in (True, False))

@@ -1,21 +1,15 @@
 """Operators that ONNX does not define, on the device: what their type rules refuse."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from atc_py.device.sim.kernels import custom
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_operator
+from tests.device.models import Array, random_array, run_operator
 from tests.device.nodes import refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.device.models import Array
 
 F16, F32, I32 = DType.FLOAT16, DType.FLOAT32, DType.INT32
 MAP = random_array(1, (1, 2, 4, 4))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,16 +11,14 @@ from hypothesis import strategies as st
 
 from atc_py.device.sim.kernels import deep_convolution
 from atc_py.device.sim.numerics.hf32 import round_to_hf32
+from atc_py.package.schema import OmAttribute
 from atc_py.target.hf32 import HF32_PRODUCTS
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 from tests.device.models import random_array, run_operator
 from tests.device.nodes import refusal
 from tests.device.onnx_oracle import Onnx, compare
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.package.schema import OmAttribute
-    from atc_py.tensor.shapes import Shape
 
 F16, F32, I8, I32 = DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.INT32
 

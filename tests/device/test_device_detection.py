@@ -1,8 +1,6 @@
 """Regions and boxes on the device: what type rules refuse, large and odd data."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +10,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_MEMORY
 from atc_py.system.memory_limit import limited_memory
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_operator
+from tests.device.models import Array, random_array, run_operator
 from tests.device.nodes import refusal
-
-if TYPE_CHECKING:
-    from tests.device.models import Array
 
 F32, I32 = DType.FLOAT32, DType.INT32
 X = random_array(1, (2, 3, 6, 7))

@@ -1,7 +1,5 @@
 """Elementwise kernels and casts against onnxruntime; integers against numpy, exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Runs whose tensors are stored byte by byte: same bits, and a wrong plan gives wrong numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cube operators that take 16-bit floats and return the float32 sums."""
 
-from __future__ import annotations
-
 import ml_dtypes
 import numpy as np
 import pytest

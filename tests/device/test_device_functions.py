@@ -1,7 +1,5 @@
 """Functions of elements on the device: accuracy, dtypes that no listed model has, refusals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

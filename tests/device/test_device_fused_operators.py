@@ -1,9 +1,8 @@
 """LayerNorm, RmsNorm, GeluV2, Swish and HardSwish against their formulas in float64."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from math import erf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +13,16 @@ from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, Workspace, kernels
 from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.tensor.dtypes import DType
-from tests.device.models import ModelBuilder, random_array, run_model, run_operator
+from tests.device.models import (
+    Array,
+    Attributes,
+    ModelBuilder,
+    random_array,
+    run_model,
+    run_operator,
+)
 from tests.device.nodes import refusal
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.device.models import Array, Attributes
 
 POINTS = np.concatenate([np.linspace(-12, 12, 4801), [0.0, -0.0, 1e-6, -1e-6, 60.0, -60.0]])
 ERF = np.vectorize(erf)

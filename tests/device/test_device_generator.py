@@ -1,18 +1,11 @@
 """Random numbers: kernels that refuse bad nodes, and seeds of any sign and size."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import run_operator
+from tests.device.models import Array, Attributes, run_operator
 from tests.device.nodes import refusal
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 F32, I32 = DType.FLOAT32, DType.INT32
 LOGITS, COUNT = np.zeros((2, 4), np.float32), np.array(3, np.int32)

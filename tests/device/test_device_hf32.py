@@ -5,13 +5,14 @@ even (interface of `SetHF32TransMode`, as convolutions of CANN's open repository
 subnormal numbers are rounded like others, and what rounds up beyond the largest becomes infinite.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 import atc_py
@@ -20,12 +21,6 @@ from atc_py.package.reader import open_model
 from atc_py.report.model.precision import precision_json
 from atc_py.results.comparison import FLOAT32_TOLERANCE, compare, default_tolerance
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
-    from numpy.typing import NDArray
 
 ULP = 2.0**-11
 """The distance of neighbors from 1 on."""

@@ -1,15 +1,10 @@
 """The process of a device imports what this one does, whatever is in the current folder."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
+import pytest
 
 from atc_py.device.supervised import SupervisedBackend
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def test_modules_in_the_current_folder_are_not_imported(

@@ -1,20 +1,14 @@
 """Kernels that index, count and resize: what they compute by themselves, and what they refuse."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.tensor.dtypes import DType
-from tests.device.models import run_operator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.device.models import Array, Attributes
+from tests.device.models import Array, Attributes, run_operator
 
 F32, F16, I32, I64 = DType.FLOAT32, DType.FLOAT16, DType.INT32, DType.INT64
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -1,10 +1,7 @@
 """Layers of int8 data: every bit as plain int64 arithmetic gives it, limits of exactness included."""
 
-from __future__ import annotations
-
 import gc
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from weakref import ref
 
 import numpy as np
@@ -18,6 +15,7 @@ from atc_py.device.sim.kernel import Call, find_kernel
 from atc_py.device.sim.kernels import convolution, transposed_convolution
 from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import integer_products
+from atc_py.package.schema import OmAttribute
 from atc_py.tensor.dtypes import DType
 from tests.device.integer_layers import (
     Layer,
@@ -31,9 +29,6 @@ from tests.device.integer_layers import (
 from tests.device.models import Array, ModelBuilder
 from tests.device.nodes import refusal
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.package.schema import OmAttribute
 
 I8, I32 = DType.INT8, DType.INT32
 

@@ -1,12 +1,12 @@
 """Nodes whose types only the run knows: typed in the run, held to what the model declares."""
 
-from __future__ import annotations
-
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.device.sim.backend import SimBackend
 from atc_py.device.sim.execution.loading import build_program
@@ -14,12 +14,7 @@ from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
 from tests.device.models import ModelBuilder, run_model
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 def reshaping(declared: Sequence[int | None]) -> ModelBuilder:

@@ -1,10 +1,7 @@
 """What launches a step over and over does what its first run does, with the data of each run."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,11 +11,8 @@ from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.execution.program import settled
 from atc_py.device.sim.execution.session import SimModel
-from atc_py.device.sim.kernel import in_turn, shared
+from atc_py.device.sim.kernel import Launch, in_turn, shared
 from tests.device.models import Array, Attributes, MemoryModel, ModelBuilder
-
-if TYPE_CHECKING:
-    from atc_py.device.sim.kernel import Launch
 
 X, FILTERS = [2, 8, 16, 16], [12, 8, 3, 3]
 Y = [2, 12, 16, 16]

@@ -1,8 +1,7 @@
 """A description that contradicts itself is refused when it is loaded, with the node at fault."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +11,6 @@ from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.package.schema import OmAttribute, OmPort, OmTensor
 from tests.device.models import MemoryModel, ModelBuilder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def findings(model: MemoryModel) -> Sequence[Diagnostic]:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import run_operator
+from tests.device.models import Array, Attributes, run_operator
 from tests.device.nodes import refusal
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 MASK = np.array([[True, False, False, True], [True] * 4, [False] * 4])

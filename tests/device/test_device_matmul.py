@@ -1,9 +1,5 @@
 """Matrix products, stacked ones above all, and determinants: shared work, and what is refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,13 +9,10 @@ from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, find_kernel
 from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_operator
+from tests.device.models import Attributes, random_array, run_operator
 from tests.device.nodes import refusal
 from tests.device.tolerances import assert_close
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from tests.device.models import Attributes
 
 F32 = DType.FLOAT32
 

@@ -1,21 +1,16 @@
 """The memory plan: slots are shared where lifetimes allow, and only there."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from atc_py.device.sim.execution.loading import build_program
+from atc_py.device.sim.execution.program import SlotPlan
 from atc_py.device.sim.kernel import Workspace
 from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.system.memory_limit import limited_memory
 from tests.device.models import ModelBuilder
-
-if TYPE_CHECKING:
-    from atc_py.device.sim.execution.program import SlotPlan
 
 
 def plan(builder: ModelBuilder) -> SlotPlan:

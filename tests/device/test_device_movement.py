@@ -1,7 +1,5 @@
 """Data movement against onnxruntime: no element may change, whatever the dtype."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,18 +1,13 @@
 """Norms of channels and windows, logarithms of sums, losses: what kernels do alone, and refuse."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_operator
+from tests.device.models import Array, Attributes, random_array, run_operator
 from tests.device.nodes import refusal
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 F16, F32, I64 = DType.FLOAT16, DType.FLOAT32, DType.INT64
 X = random_array(1, (2, 3, 4))

@@ -1,24 +1,17 @@
 """Normalization, softmax, means and matrix products against onnxruntime."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atc_py.package.schema import OmAttribute
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_operator
+from tests.device.models import Attributes, random_array, run_operator
 from tests.device.nodes import refusal
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.package.schema import OmAttribute
-    from tests.device.models import Attributes
 
 SHAPE = st.lists(st.integers(1, 5), min_size=2, max_size=5)
 

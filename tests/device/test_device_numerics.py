@@ -1,13 +1,12 @@
 """Rounding onto 16-bit grids is bit-exact, and single operations are native float16 arithmetic."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
 from atc_py.device.sim.numerics.rounding import (
@@ -21,9 +20,6 @@ from atc_py.device.sim.numerics.rounding import (
 from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model, run_operator
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 HALVES = [DType.FLOAT16, DType.BFLOAT16]
 DTYPES = pytest.mark.parametrize("dtype", [pytest.param(d, id=d.value) for d in HALVES])

@@ -1,7 +1,5 @@
 """Workers: every item once, whatever the number of threads, and errors come out."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -1,19 +1,13 @@
 """Constants of large models pass through memory; results are those of constants that are kept."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.device.sim.memory import passing
-from tests.device.models import ModelBuilder
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, MemoryModel
+from tests.device.models import Array, MemoryModel, ModelBuilder
 
 WIDTH = 96
 PRODUCTS = 4

@@ -1,7 +1,5 @@
 """Memory from large pieces."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.device.sim.memory.array_pool import Pool

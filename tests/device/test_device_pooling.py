@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,14 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.kernels import pooling
+from atc_py.package.schema import OmAttribute
 from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.package.schema import OmAttribute
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ The formulas are those of CANN's kernels, element by element: fractions for what
 numpy's float16 and float32 scalars for what ends in floats.
 """
 
-from __future__ import annotations
-
 import math
 import operator
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,17 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import run_operator
+from tests.device.models import Array, run_operator
 from tests.device.nodes import refusal
 from tests.device.rationals import HALF, SINGLE, FloatFormat, held, step
 from tests.failures import in_one_item
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from fractions import Fraction
-
-    from tests.device.models import Array
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 FORMATS = {F16: HALF, F32: SINGLE}

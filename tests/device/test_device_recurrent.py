@@ -1,18 +1,13 @@
 """Recurrent layers on the device: what their type rules refuse, and what CANN has beyond ONNX."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_operator
+from tests.device.models import Array, random_array, run_operator
 from tests.device.nodes import refusal
-
-if TYPE_CHECKING:
-    from tests.device.models import Array
 
 F32 = DType.FLOAT32
 STEPS, BATCH, WIDTH, HIDDEN = 4, 2, 3, 5

@@ -1,19 +1,12 @@
 """Reductions, positions, running sums, largest elements: what kernels do alone, and refuse."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_operator
+from tests.device.models import Array, Attributes, random_array, run_operator
 from tests.device.nodes import refusal
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 X = random_array(1, (2, 3))
 TRUTHS = np.ones((2, 3), bool)

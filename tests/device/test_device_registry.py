@@ -1,7 +1,5 @@
 """Back ends and kernels are found by name, and clashes are reported."""
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint
 
 import pytest

@@ -1,10 +1,9 @@
 """AscendRequant and the S16 pair on the device, against formulas in whole numbers and fractions."""
 
-from __future__ import annotations
-
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,16 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import run_operator
+from tests.device.models import Array, run_operator
 from tests.device.nodes import refusal
 from tests.device.rationals import SINGLE, held, step
 from tests.failures import in_one_item
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.device.models import Array
 
 I8, I16 = DType.INT8, DType.INT16
 SUMS = (

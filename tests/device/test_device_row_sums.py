@@ -1,7 +1,5 @@
 """Sums of rows against float64, and their independence of where rows are cut."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,8 +1,6 @@
 """Runs: sharing of memory, checks of inputs, failures, profiles and the life of a device."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -26,9 +24,6 @@ from tests.device.models import (
     run_model,
 )
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 HALF = np.dtype(np.float16)
 SHAPE = [2, 3]

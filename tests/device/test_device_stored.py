@@ -1,9 +1,5 @@
 """Device memory: which bytes are where, and what memory holds that nobody wrote."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
@@ -14,11 +10,8 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.packing import pack
 from atc_py.tensor.storage import Storage
-from tests.device.models import random_array
+from tests.device.models import MemoryModel, random_array
 from tests.device.stored_models import stored_model
-
-if TYPE_CHECKING:
-    from tests.device.models import MemoryModel
 
 TEXT = """graph @g phase laid_out {
   input %x : float16[1,3,4,4] NCHW

@@ -1,10 +1,8 @@
 """Back ends of other packages that raise, give false answers, die or hang: exit status 4, a message, in time."""
 
-from __future__ import annotations
-
 import threading
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +10,8 @@ import pytest
 import atc_py
 from atc_py.device import registry, supervised
 from atc_py.diag import AtcError, ExitCode
+from atc_py.running.model import Model
 from tests.faults.models import small_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.running.model import Model
 
 DEVICES = """
 import os, re, signal, time

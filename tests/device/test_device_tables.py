@@ -1,7 +1,5 @@
 """Tables of functions of one float16 hold, bit by bit, what the kernels compute."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

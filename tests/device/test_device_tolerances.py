@@ -1,7 +1,5 @@
 """The table of tolerances itself: what is wrong must fail."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,18 +1,11 @@
 """Triangles, diagonals, bits and questions about elements: their corners, and what kernels refuse."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import run_operator
+from tests.device.models import Array, Attributes, run_operator
 from tests.device.nodes import refusal
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 F16, F32, I8, I32, BOOL = DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.INT32, DType.BOOL
 X = np.arange(1, 25, dtype=np.float32).reshape(2, 3, 4)

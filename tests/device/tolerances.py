@@ -5,17 +5,13 @@ dtype under test. A 16-bit result is then rounded once, so it is within half a u
 place of the exact value; a whole one is allowed because the float32 sums on both sides differ.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """ATC's own code of a fault travels with the diagnostic."""
 
-from __future__ import annotations
-
 import copy
 
 from atc_py.diag import AtcFault

@@ -1,7 +1,5 @@
 """The catalogs: every text of the code is in them, nothing else is, and how a text is said."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import json

@@ -1,7 +1,5 @@
 """Errors that go from one process to another."""
 
-from __future__ import annotations
-
 import multiprocessing
 import pickle
 

@@ -1,7 +1,5 @@
 """What the writer of a wrong name may have meant."""
 
-from __future__ import annotations
-
 from atc_py.diag.suggestions import nearest, nearest_of_many
 
 

@@ -1,24 +1,17 @@
 """Graphs for the tests of kernel emission: built from rows of the operator table."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pytest
 
-from atc_py.ir import Engine, Graph, Phase, TensorType
-from atc_py.target import find_operator
+from atc_py.ir import AttrValue, Engine, Graph, Node, Phase, TensorType
+from atc_py.target import TargetOp, find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
 from tests.sampling import mark_others, with_parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.ir import AttrValue, Node
-    from atc_py.target import TargetOp
-    from atc_py.tensor.shapes import Shape
 
 F16 = DType.FLOAT16
 

@@ -1,7 +1,5 @@
 """Boxes of elements to move: their axes merged, and cut into tiles that fit a core's buffers."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import prod
 

@@ -1,7 +1,5 @@
 """C++ vocabulary: names, literals and comments that compile whatever they are made of."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,28 +1,21 @@
 """Plans of products on the cube: tiles cover the result, and buffers fit every SoC."""
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.emit.collect import collect
 from atc_py.emit.cube import CubeProduct, TileBounds, sides_of, square_of
-from atc_py.emit.plan import Launch
+from atc_py.emit.plan import Launch, Plan
 from atc_py.emit.registry import family_of
-from atc_py.ir import Engine, Graph, Phase, TensorType
-from atc_py.target import find_soc, socs
+from atc_py.ir import AttrValue, Engine, Graph, Phase, TensorType
+from atc_py.target import Soc, find_soc, socs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.emit.plan import Plan
-    from atc_py.ir import AttrValue
-    from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
 
 SOCS = st.sampled_from(socs())
 COLUMNS = st.sampled_from(

@@ -4,10 +4,9 @@ The nodes are those that the examples of the listed operators compile to, with t
 storage formats. Each is planned with every dim of its inputs at 0, and with equal dims at 0 at once.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import onnx
 import pytest
@@ -17,21 +16,14 @@ from atc_py.device.sim.kernel import find_kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.diag import AtcError
 from atc_py.emit.kernels import INDEX, emit_kernels
-from atc_py.ir import Graph, Phase
+from atc_py.ir import Graph, Node, Phase
 from atc_py.ir.parser import parse_graph
-from atc_py.spec import all_specs
+from atc_py.spec import OpSpec, all_specs
 from atc_py.system.structs import replace
 from atc_py.target import find_operator, find_soc
+from atc_py.tensor.shapes import Shape
 from tests.sampling import sampled
 from tests.spec.one_node import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from atc_py.ir import Node
-    from atc_py.spec import OpSpec
-    from atc_py.tensor.shapes import Shape
 
 SOCS = [find_soc(name) for name in ("Ascend310P3", "Ascend910B1")]
 MODES = ("force_fp16", "must_keep_origin_dtype")

@@ -1,12 +1,10 @@
 """Families: how they are found, which of an operator's writes a kernel, and how tilings are built."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,16 +13,13 @@ from atc_py.emit import registry
 from atc_py.emit.collect import collect
 from atc_py.emit.family import Family
 from atc_py.emit.fields import Tiling, extended, narrow, wide
+from atc_py.emit.plan import Launch, Plan
 from atc_py.emit.registry import families, families_of, family_of
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Graph
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import image
-
-if TYPE_CHECKING:
-    from atc_py.emit.plan import Launch, Plan
-    from atc_py.ir import Graph
-    from tests.emit.conftest import AddNode
 
 SIM = find_soc("sim")
 MAP = (2, 32, 10, 12)

@@ -1,9 +1,7 @@
 """Kernels that one SoC family alone has are written, and compile on the host."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,13 +10,9 @@ from atc_py.emit.writing import write_kernels
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.kernels.toolchain import find_compiler
 from atc_py.target import Soc, TargetOp, find_soc, operators
+from atc_py.target.row import Column
 from atc_py.tensor.formats import Format
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.target.row import Column
-    from tests.emit.conftest import AddNode
+from tests.emit.conftest import AddNode
 
 SOCS = ("Ascend310", "Ascend310P3", "Ascend310B1", "Ascend610", "Ascend910A", "Ascend910B3")
 PARTS = 6

@@ -1,17 +1,13 @@
 """Compilation imports the families and kernels of the operators that a model has, and no others."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+
+import pytest
 
 from atc_py.device.sim import kernel
 from atc_py.emit import registry
 from atc_py.emit.registry import families_of
-
-if TYPE_CHECKING:
-    import pytest
 
 ASK = """\
 import sys

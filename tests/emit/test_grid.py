@@ -1,21 +1,14 @@
 """Grids of elementwise kernels: merged axes, and tiles that cover the result within the buffer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.emit.grid import REPEAT, Grid, grid_of, grid_tiling
 from atc_py.emit.tiling import ElementFootprint
-from atc_py.target import find_soc, socs
+from atc_py.target import Soc, find_soc, socs
+from atc_py.tensor.shapes import Shape
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
 
 DIMS = st.one_of(st.integers(0, 3), st.integers(1, 70), st.integers(1, 300_000))
 

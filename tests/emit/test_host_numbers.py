@@ -1,22 +1,17 @@
 """half and bfloat16_t of the host headers: they round as the simulator does."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.kernels.toolchain import find_compiler
 from atc_py.system.resources import templates_dir
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 MAIN = """
 #include "ascendc/numbers.h"

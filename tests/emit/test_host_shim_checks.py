@@ -1,20 +1,15 @@
 """Host headers: every check is provoked by a wrong kernel, and right ones pass."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from atc_py.kernels.toolchain import find_compiler
 from atc_py.system.resources import templates_dir
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FRAME = """
 struct Case{number} {{

@@ -1,10 +1,8 @@
 """A user's templates reach no file and no inner name, and what they take is bounded."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,6 @@ from atc_py.emit.ports import KernelPort
 from atc_py.emit.templating import render
 from atc_py.system.resources import templates_dir
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OWN = templates_dir() / "kernels"
 X = KernelPort("x", 0, DType.FLOAT16, "ND", "half", "Eigen::half")

@@ -1,9 +1,6 @@
 """Kernel stubs of int8 layers: types, accumulator, blocks of 32."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,10 +8,8 @@ from atc_py.emit.kernels import emit_kernels
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.target import find_operator, find_soc, operators, socs
 from atc_py.tensor.dtypes import DType
+from tests.emit.conftest import AddNode
 from tests.failures import in_one_item
-
-if TYPE_CHECKING:
-    from tests.emit.conftest import AddNode
 
 SHAPES = {
     "conv": [(2, 32, 10, 12), (32, 32, 3, 3), (32,), (32,)],

@@ -6,33 +6,26 @@ refreshed with `ATC_PY_UPDATE_GOLDEN=1 pytest tests/emit`; look at the differenc
 commit it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from jinja2 import Environment
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.emit.kernels import KernelSet, emit_kernels
 from atc_py.emit.registry import families
-from atc_py.ir import Engine, Graph, TensorType
+from atc_py.ir import AttrValue, Engine, Graph, TensorType
 from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import image, matrix, stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag import Diagnostic
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "kernels"
 TILINGS = GOLDEN.with_name("tilings.txt")

@@ -1,10 +1,8 @@
 """Kernel stubs: which nodes share one, what is in it, and what is said when it cannot be made."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,19 +10,13 @@ from atc_py.diag import AtcError
 from atc_py.emit.kernels import KernelSet, emit_kernels
 from atc_py.emit.keys import KernelKey
 from atc_py.emit.writing import host_headers, write_kernels
-from atc_py.ir import Engine, Graph, Phase, TensorType, Value
+from atc_py.ir import AttrValue, Engine, Graph, Phase, TensorType, Value
 from atc_py.ir.nodes import Node
-from atc_py.target import find_operator, find_soc, operators
+from atc_py.target import TargetOp, find_operator, find_soc, operators
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from tests.emit.conftest import AddNode
 from tests.failures import in_one_item
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.ir import AttrValue
-    from atc_py.target import TargetOp
-    from tests.emit.conftest import AddNode
 
 SIM = find_soc("sim")
 F16, F32 = DType.FLOAT16, DType.FLOAT32

@@ -1,18 +1,13 @@
 """Kernel stubs for nodes whose dims only the run knows: the source is that of known ones."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from atc_py.emit.kernels import INDEX, emit_kernels
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.target import TargetOp, find_operator, find_soc, operators
 from atc_py.tensor.formats import Format
+from tests.emit.conftest import AddNode
 from tests.failures import in_one_item
-
-if TYPE_CHECKING:
-    from tests.emit.conftest import AddNode
 
 SIM = find_soc("sim")
 LAUNCHING = [row for row in operators() if row.launches_kernel and row.name != "Cast"]

@@ -1,28 +1,19 @@
 """No kernel of the AI Core is left to write: every row, every column of dtypes, every family of SoCs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.emit.collect import collect
 from atc_py.emit.families.skeleton import is_skeleton
 from atc_py.emit.kernels import LEFT, emit_kernels
 from atc_py.emit.registry import family_of
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.system.resources import templates_dir
-from atc_py.target import operators, socs
+from atc_py.target import Soc, TargetOp, operators, socs
+from atc_py.target.row import Column
 from atc_py.tensor.dtypes import DType
-from tests.emit.conftest import _result, _shapes
+from tests.emit.conftest import AddNode, _result, _shapes
 from tests.emit.families.blocks import image
 from tests.emit.test_kernel_templates import IN_BLOCKS, SHOWN
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.target import Soc, TargetOp
-    from atc_py.target.row import Column
-    from tests.emit.conftest import AddNode
 
 FORMS: dict[str, dict[str, AttrValue]] = {
     "ROIAlign": {"roi_end_mode": 0},

@@ -1,18 +1,13 @@
 """Compiled templates between runs: kept where they can be trusted, done without elsewhere."""
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from jinja2 import DictLoader, Environment, FileSystemBytecodeCache
 
 from atc_py.emit.template_cache import bytecode_cache
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are POSIX's")
 

@@ -1,21 +1,13 @@
 """Tiling: tiles cover the work exactly, fit in the buffers and keep their alignment."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.emit.tiling import BLOCK, ElementFootprint, shard_tiling, vector_tiling
-from atc_py.target import find_soc, socs
+from atc_py.emit.fields import Tiling
+from atc_py.emit.tiling import BLOCK, ElementFootprint, VectorTiling, shard_tiling, vector_tiling
+from atc_py.target import Soc, find_soc, socs
 from atc_py.tensor.dtypes import DType
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.emit.fields import Tiling
-    from atc_py.emit.tiling import VectorTiling
-    from atc_py.target import Soc
 
 SOCS = st.sampled_from(socs())
 DTYPES = st.lists(st.sampled_from(list(DType)), min_size=1, max_size=4)

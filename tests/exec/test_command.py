@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.exec.conftest import command, environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def run(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:

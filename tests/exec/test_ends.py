@@ -9,19 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.exec.conftest import PROGRAMS, ROOT, command, environment
+from tests.exec.conftest import PROGRAMS, ROOT, Ran, command, environment
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.exec.conftest import Ran
-
-    Run = Callable[..., Ran]
+Run = Callable[..., Ran]
 
 ENDS = PROGRAMS / "ends.py"
 

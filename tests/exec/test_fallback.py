@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from tests.exec.conftest import Ran
 
-    from tests.exec.conftest import Ran
-
-    Run = Callable[..., Ran]
+Run = Callable[..., Ran]
 
 
 @pytest.mark.parametrize(("way", "runs"), [("main", 2), ("thread", 2), ("processes", 4)])

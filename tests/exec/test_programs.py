@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.exec.conftest import PROGRAMS, environment
+from tests.exec.conftest import PROGRAMS, Ran, environment
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.exec.conftest import Ran
-
-    Run = Callable[..., Ran]
+Run = Callable[..., Ran]
 
 SHAPE = "(1, 4, 8, 8)"
 

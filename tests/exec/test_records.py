@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -27,9 +27,6 @@ from atc_py.report.exec.tables import program_tables
 from atc_py.report.tables import plain_lines
 from atc_py.results.program_run import VERSION, ProgramRun
 from tests.check_schema import EXEC_SCHEMA
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FINDING = {
     "code": "ATC3001",

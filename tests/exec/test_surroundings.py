@@ -7,20 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from atc_py.exec.interpreter import defeating_flags
-from tests.exec.conftest import PROGRAMS, ROOT, command, environment
+from tests.exec.conftest import PROGRAMS, ROOT, Ran, command, environment
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.exec.conftest import Ran
-
-    Run = Callable[..., Ran]
+Run = Callable[..., Ran]
 
 
 def both(tmp_path: Path, python: str = sys.executable, **others: str) -> tuple[Any, Any]:

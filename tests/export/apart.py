@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from tests.device.models import ModelBuilder, run_model
+from atc_py.tensor.dtypes import DType
+from tests.device.models import Array, Attributes, MemoryModel, ModelBuilder, run_model
 from tests.export.twin import differences, run_functions, run_on_ort
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.tensor.dtypes import DType
-    from tests.device.models import Array, Attributes, MemoryModel
-
-__all__ = ["apart", "model_of", "spread"]
 
 
 def model_of(

@@ -1,7 +1,5 @@
 """Tests of emulations have many parameters; `make test` tries some of each, `make twin` all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -6,8 +6,6 @@ Netron's modules come from its wheel, which is fetched once. The shared networks
 ones of the tests are exported; every node of theirs must have its body there, and its metadata.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -18,8 +16,6 @@ from typing import Any
 
 import atc_py
 from tests.bench.networks import MODELS
-
-__all__ = ["netron_folder", "opened"]
 
 LOADER = Path(__file__).with_name("netron_load.mjs")
 CACHE = Path.home() / ".cache" / "atc-py" / "netron"

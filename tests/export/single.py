@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from tests.device.models import run_model
+from tests.device.models import Array, Attributes, run_model
 from tests.export.apart import model_of
 from tests.export.twin import differences, run_on_ort
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.device.models import Array, Attributes
-
-    Operands = Sequence[Array | None]
-    Types = Sequence[tuple[DType, Sequence[int | None]]]
-
-__all__ = ["agree", "dtypes_of"]
+Operands = Sequence[Array | None]
+Types = Sequence[tuple[DType, Sequence[int | None]]]
 
 
 def dtypes_of(op: str, position: int = 0) -> list[DType]:

@@ -1,7 +1,5 @@
 """Pictures into features as ONNX: every format, with and without each step; runs' settings have no form."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,21 +1,16 @@
 """Switch and Merge as If: what runs on which side, and what has no such form."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from onnx import NodeProto
 
 from atc_py.diag import AtcError
 from atc_py.export.branches import WrittenOperator, with_branches
 from atc_py.export.model import emulate
 from tests.device.models import ModelBuilder, run_model
 from tests.export.twin import differences, run_on_ort
-
-if TYPE_CHECKING:
-    from onnx import NodeProto
 
 X = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
 

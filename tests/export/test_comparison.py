@@ -1,7 +1,5 @@
 """Comparisons, logic, choices and bits on onnxruntime."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

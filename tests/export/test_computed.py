@@ -1,21 +1,14 @@
 """Operators whose numbers are inputs, as ONNX: known ones and those of the run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.tensor.dtypes import DType
-from tests.device.models import ModelBuilder, random_array, run_model
+from tests.device.models import Array, Attributes, ModelBuilder, random_array, run_model
 from tests.export.single import agree, dtypes_of
 from tests.export.twin import differences, run_on_ort
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 F32, I64 = DType.FLOAT32, DType.INT64
 KNOWN = pytest.mark.parametrize("constants", [[], [1]])

@@ -1,9 +1,7 @@
 """ONNX's conformance cases on both devices: what the simulator gives, onnxruntime must give."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -12,9 +10,6 @@ from tests.conformance.cases import MODES, SUITE, cases, outcome_of
 from tests.conformance.node_cases import listed_cases, node_outcome
 from tests.export.twin import REFUSED, twinned
 from tests.sampling import WHOLE, sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 SHARE = 20
 """One case in so many is tried always, in one of the modes."""

@@ -1,9 +1,7 @@
 """Convolutions as ONNX: geometry, dtypes, HF32, and int8 products that are exact."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +9,10 @@ import pytest
 from atc_py.export.hf32 import rounded_to_hf32
 from atc_py.tensor.dtypes import DType
 from tests.device.integer_layers import int8_array, offsets
-from tests.device.models import ModelBuilder, random_array, run_model
+from tests.device.models import Array, Attributes, ModelBuilder, random_array, run_model
 from tests.export.apart import apart, model_of
 from tests.export.single import agree
 from tests.export.twin import REFUSED, run_on_ort
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 F16, BF16, F32, F64 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64
 I8, I32 = DType.INT8, DType.INT32

@@ -1,9 +1,7 @@
 """Regions and boxes as ONNX; regions inside out or without area, and scores that are NaN."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +10,10 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_ONNX_FORM
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array
+from tests.device.models import Array, random_array
 from tests.export.apart import apart, model_of
 from tests.export.twin import run_on_ort
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from tests.device.models import Array
 
 FLOATS = sampled([DType.FLOAT32, DType.FLOAT16], [DType.BFLOAT16])
 

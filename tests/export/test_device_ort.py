@@ -1,10 +1,9 @@
 """Device `ort`: its contract, its refusals, and the commands that take it."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from click.testing import CliRunner
 import atc_py
 from atc_py.cli.main import cli
 from atc_py.device.ort.backend import OrtBackend
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import (
     BAD_OPTION,
     BAD_RUN_INPUT,
@@ -25,11 +24,6 @@ from atc_py.diag.codes import (
 from atc_py.export import registry
 from tests.check.checks import residual_network
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag import Code
 
 IMAGE = np.random.default_rng(0).standard_normal((1, 3, 8, 8), dtype=np.float32)
 

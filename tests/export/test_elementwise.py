@@ -1,23 +1,16 @@
 """Sums, products, bounds, quotients, powers, casts and ranges on onnxruntime."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.tensor.dtypes import DType
-from tests.device.models import INTEGERS, Array, ModelBuilder, run_model
+from tests.device.models import INTEGERS, Array, Attributes, ModelBuilder, run_model
 from tests.export.apart import model_of
 from tests.export.single import agree
 from tests.export.twin import REFUSED, run_on_ort
 from tests.export.units import FLOATS, numbers, units_apart
-
-if TYPE_CHECKING:
-    from tests.device.models import Attributes
 
 PAIRS = ["Add", "Sub", "Mul", "RealDiv", "Mod", "FloorMod", "Maximum", "Minimum"]
 F16, BF16, F32, F64 = FLOATS

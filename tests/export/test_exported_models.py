@@ -1,9 +1,8 @@
 """Exported models: names, functions, metadata, files, and what is refused."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -20,10 +19,7 @@ from atc_py.frontend.rewriting import model_message
 from tests.device.models import MemoryModel, ModelBuilder, random_array, run_model
 from tests.export.twin import differences, run_functions, run_on_ort
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    Arrays = dict[str, Any]
+Arrays = dict[str, Any]
 
 F16, F32, BF16 = "float16", "float32", "bfloat16"
 

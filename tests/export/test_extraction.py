@@ -1,18 +1,13 @@
 """Features from several maps and boxes of several classes as ONNX."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array
+from tests.device.models import Array, random_array
 from tests.export.apart import apart
-
-if TYPE_CHECKING:
-    from tests.device.models import Array
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 IMAGES, COUNT, CLASSES = 2, 25, 3

@@ -1,21 +1,14 @@
 """Elementary functions on onnxruntime."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import INTEGERS
+from tests.device.models import INTEGERS, Attributes
 from tests.export.apart import model_of
 from tests.export.single import agree
 from tests.export.twin import REFUSED, run_on_ort
 from tests.export.units import FLOATS, numbers, units_apart
-
-if TYPE_CHECKING:
-    from tests.device.models import Attributes
 
 F16, BF16, F32, F64 = FLOATS
 

@@ -1,9 +1,5 @@
 """Random numbers, which have a form only where nothing is drawn that matters."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
@@ -11,10 +7,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_ONNX_FORM
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
+from tests.device.models import Array, Attributes
 from tests.export.apart import apart, model_of
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 F32, I32 = DType.FLOAT32, DType.INT32
 COUNT = np.array(3, np.int32)

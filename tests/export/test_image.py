@@ -1,24 +1,17 @@
 """Blocks and resizing as ONNX."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import ModelBuilder, random_array, run_model
+from tests.device.models import Array, Attributes, ModelBuilder, random_array, run_model
 from tests.export.apart import model_of
 from tests.export.single import agree, dtypes_of
 from tests.export.twin import run_on_ort
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.device.models import Array, Attributes
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 MODES = [

@@ -1,22 +1,15 @@
 """Elements picked, placed and marked by index, as ONNX."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_model
+from tests.device.models import Array, Attributes, random_array, run_model
 from tests.export.apart import model_of
 from tests.export.single import agree, dtypes_of
 from tests.export.twin import run_on_ort
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 F32, I32, I64 = DType.FLOAT32, DType.INT32, DType.INT64
 

@@ -1,20 +1,16 @@
 """Roundings that are left out of flat models: results keep every bit, and others stay."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.export.model import emulate
 from atc_py.export.writing import model_bytes
 from tests.device.models import MemoryModel, ModelBuilder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 F16 = "float16"
 ODD = np.array([np.nan, np.inf, -np.inf, -0.0, 6.1e-5, 5.9e-8, 65504, -65504, 0.1], np.float16)

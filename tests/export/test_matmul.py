@@ -1,7 +1,5 @@
 """Matrix products and determinants as ONNX."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Data movement as ONNX: the same elements in every dtype, whatever a runtime's operators take."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

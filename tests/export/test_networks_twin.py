@@ -1,24 +1,17 @@
 """Networks in each precision mode, and quantized ones, on both devices."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import atc_py
 from tests.export.twin import REFUSED, twinned
-from tests.networks.quantized import feeds_for
+from tests.networks.quantized import Scheme, feeds_for
 from tests.networks.test_quantized_networks import NETWORKS, SCHEMES, made
 from tests.networks.test_shared_models import CASES, MODELS
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.networks.quantized import Scheme
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason="the shared networks are not there")
 

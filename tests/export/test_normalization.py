@@ -1,24 +1,17 @@
 """Normalization and softmax as ONNX: dtypes, implementations, no elements, NaN and infinities."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import ModelBuilder, random_array, run_model
+from tests.device.models import Array, Attributes, ModelBuilder, random_array, run_model
 from tests.export.apart import model_of
 from tests.export.single import agree
 from tests.export.twin import differences, run_on_ort
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.device.models import Array, Attributes
 
 F16, BF16, F32, F64 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64
 FLOATS = [F16, BF16, F32, F64]

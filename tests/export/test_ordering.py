@@ -1,21 +1,14 @@
 """Running sums, largest elements, diagonals, triangles, counts of words and bags, as ONNX."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array
+from tests.device.models import Array, Attributes, random_array
 from tests.export.apart import model_of
 from tests.export.single import agree, dtypes_of
-
-if TYPE_CHECKING:
-    from tests.device.models import Array, Attributes
 
 F16, F32, F64, I32 = DType.FLOAT16, DType.FLOAT32, DType.FLOAT64, DType.INT32
 DIRECTIONS = [(False, False), (True, False), (False, True), (True, True)]

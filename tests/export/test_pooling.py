@@ -1,9 +1,7 @@
 """Pools as ONNX: windows, padding, counts, NaN, maps without elements, and what is refused."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,14 +10,16 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_ONNX_FORM
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import ModelBuilder, random_array, run_model
+from tests.device.models import (
+    Array,
+    Attributes,
+    MemoryModel,
+    ModelBuilder,
+    random_array,
+    run_model,
+)
 from tests.export.single import agree
 from tests.export.twin import differences, run_on_ort
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.device.models import Array, Attributes, MemoryModel
 
 F16, BF16, F32, F64 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64
 FLOATS = [F16, BF16, F32, F64]

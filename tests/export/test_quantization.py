@@ -1,7 +1,5 @@
 """Quantization and requantization as ONNX: every code is that of the device."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

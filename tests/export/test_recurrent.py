@@ -1,8 +1,6 @@
 """Recurrent layers as ONNX: one direction, layers as graphs state them, lengths and activations."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +8,10 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import random_array, run_model
+from tests.device.models import Array, random_array, run_model
 from tests.export.apart import apart, model_of
 from tests.export.twin import run_on_ort
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from tests.device.models import Array
 
 STEPS, BATCH, WIDTH, HIDDEN = 6, 3, 4, 5
 LENGTHS = np.array([6, 0, 3], np.int32)

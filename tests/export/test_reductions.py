@@ -1,23 +1,16 @@
 """Reductions and positions as ONNX: dtypes, axes, no elements, NaN, sums that wrap around."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from atc_py.export.model import emulate
 from atc_py.tensor.dtypes import DType
-from tests.device.models import INTEGERS, ModelBuilder, random_array, run_model
+from tests.device.models import INTEGERS, Array, Attributes, ModelBuilder, random_array, run_model
 from tests.export.apart import model_of
 from tests.export.single import agree
 from tests.export.twin import REFUSED, differences, run_on_ort
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.device.models import Array, Attributes
 
 F16, BF16, F32, F64 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64
 FLOATS = [F16, BF16, F32, F64]

@@ -1,7 +1,5 @@
 """Images sampled at positions as ONNX; positions that are far outside or no numbers."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

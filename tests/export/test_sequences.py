@@ -1,7 +1,5 @@
 """Sequences of different lengths as ONNX; lengths are constants, or computed in the run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,14 +5,15 @@
 Floats may differ by what `run --expect` allows for the model's own arithmetic, all else must be equal.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 
+from atc_py.device.backend import LoadedModel
 from atc_py.device.ort.backend import OrtBackend, held
 from atc_py.device.sim.backend import SimBackend
 from atc_py.device.sim.execution.session import SimModel
@@ -23,20 +24,12 @@ from atc_py.export.writing import model_bytes
 from atc_py.results.comparison import compare, explained_share
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.backend import LoadedModel
-
-    Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 
 _NOISE = 2.0**-19
 """Share of the largest magnitude that sums in another order may move a float32: where all values are
 the same, but for that, their range says nothing."""
 
-__all__ = ["REFUSED", "differences", "run_functions", "run_on_ort", "twinned"]
 
 REFUSED: dict[str, set[str]] = {}
 """Reasons for which models have no ONNX form, by operator."""

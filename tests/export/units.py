@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from atc_py.tensor.dtypes import DType
-from tests.device.models import run_model
+from tests.device.models import Array, Attributes, run_model
 from tests.export.apart import model_of
 from tests.export.twin import differences, run_on_ort
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.device.models import Array, Attributes
-
-__all__ = ["FLOATS", "numbers", "units_apart"]
 
 FLOATS = (DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64)
 

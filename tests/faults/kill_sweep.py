@@ -9,8 +9,6 @@ an older output, starts a conversion that would replace it, and sends a signal a
   conversion has run to its end.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -19,8 +17,6 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-
-__all__ = ["SIGNALS", "Sweep"]
 
 ROOT = Path(__file__).resolve().parents[2]
 

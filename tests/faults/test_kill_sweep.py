@@ -1,19 +1,14 @@
 """A sample of the kill sweep; `make kill-sweep` is the whole."""
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.faults.kill_sweep import Sweep
 from tests.faults.models import small_model
 from tests.sampling import WHOLE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

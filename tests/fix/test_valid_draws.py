@@ -1,8 +1,6 @@
 """Valid models are fixed without accusing a rule; verdicts are those of `check`, and what is written loads."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,9 +9,6 @@ import pytest
 import atc_py
 from tests.fix.valid_draws import KINDS
 from tests.sampling import rounds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

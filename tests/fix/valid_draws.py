@@ -1,20 +1,13 @@
 """Valid models of one operator each on which a proof by numbers is hard, or the file's own form counts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.random import Generator
+from numpy.typing import NDArray
 from onnx import helper
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.random import Generator
-    from numpy.typing import NDArray
-
-__all__ = ["KINDS", "Draw"]
 
 Draw = dict[str, Any]
 KINDS: dict[str, Callable[[Generator], onnx.ModelProto]] = {}

@@ -1,26 +1,19 @@
 """Small ONNX files for tests, built in a line."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Code
 from atc_py.frontend import read_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.diag import Code
-    from atc_py.source import SourceModel
-    from atc_py.tensor.shapes import Shape
+from atc_py.source import SourceModel
+from atc_py.tensor.shapes import Shape
 
 FLOAT = TensorProto.FLOAT
 INT64 = TensorProto.INT64

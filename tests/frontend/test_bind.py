@@ -1,8 +1,6 @@
 """Input shapes: what the model leaves open, what the user gives, and where they disagree."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -13,9 +11,6 @@ from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_TENSOR, FREE_DIMEN
 from atc_py.frontend import read_model
 from atc_py.options.input_shapes import parse_input_shapes
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FLOAT = onnx_files.FLOAT
 

@@ -1,8 +1,7 @@
 """Graphs whose parts wait for one another: inference is bounded, and right past the bound."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,12 +12,8 @@ from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.typing import type_rules
 from atc_py.frontend.typing.type_rules import Override, Question, Refinement, type_rule
+from tests.frontend import onnx_files
 from tests.frontend.onnx_files import FLOAT, INT64, fails, model, source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.frontend import onnx_files
 
 node = helper.make_node
 COUNT = 40

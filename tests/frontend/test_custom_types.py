@@ -1,10 +1,11 @@
 """Types of custom operators whose results the file does not state, or states in part."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -16,12 +17,6 @@ from atc_py.spec import library
 from atc_py.tensor.dtypes import DType
 from tests.frontend import onnx_files
 from tests.spec.every_list import LISTS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    import onnx
 
 FLOAT, HALF, INT = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT32
 F32, F16, I32 = DType.FLOAT32, DType.FLOAT16, DType.INT32

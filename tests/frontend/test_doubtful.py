@@ -1,10 +1,9 @@
 """Slices after windows that do not fit, which end the process in onnx's inference."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,9 +12,6 @@ from onnx import helper, shape_inference
 
 from atc_py.diag.codes import BAD_NODE
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -1,8 +1,6 @@
 """Weights beside the model, and weights where they must not be."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -12,9 +10,6 @@ from onnx import helper
 from atc_py.diag.codes import BAD_TENSOR, EXTERNAL_DATA_MISSING, EXTERNAL_DATA_OUTSIDE
 from atc_py.frontend import read_model
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VALUES = np.arange(12, dtype=np.float32).reshape(3, 4)
 

@@ -1,11 +1,9 @@
 """External data that would reach other files, wait for ever, or be somewhere else than it says."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +12,6 @@ from atc_py.diag.codes import BAD_TENSOR, EXTERNAL_DATA_MISSING, EXTERNAL_DATA_O
 from atc_py.frontend import read_model
 from tests.frontend import onnx_files
 from tests.frontend.test_external import VALUES, external_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def refused(folder: Path, *entries: dict[str, str]) -> str:

@@ -1,8 +1,8 @@
 """Constant folding: chains, what must not be read or made, and what must be left alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,14 +15,9 @@ from atc_py.frontend.folding import fold
 from atc_py.frontend.folding.evaluate import evaluate
 from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.ir import ConstData, SplatConst
+from atc_py.source import SourceModel
 from atc_py.system.memory_limit import limited_memory
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from atc_py.source import SourceModel
 
 node = helper.make_node
 INT64 = onnx_files.INT64

@@ -1,7 +1,5 @@
 """Folds that only look at shapes, one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

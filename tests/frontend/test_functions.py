@@ -1,9 +1,8 @@
 """Functions that a model defines: what they come to is bounded before they are put in."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+import onnx
 import pytest
 from onnx import helper
 
@@ -11,11 +10,6 @@ from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.reading.functions import MOST_DEPTH
 from atc_py.frontend.reading.read import read_model
 from tests.frontend.onnx_files import FLOAT, fails, model, save
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
 
 node = helper.make_node
 

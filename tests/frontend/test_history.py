@@ -1,18 +1,13 @@
 """ONNX's history as plain values, against facts of the operators' own pages."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import onnx
 import pytest
 
 from atc_py.frontend.reading.history import OnnxHistory, history
-
-if TYPE_CHECKING:
-    from atc_py.source import OperatorSchema
+from atc_py.source import OperatorSchema
 
 
 def version(op: str, opset: int) -> OperatorSchema:

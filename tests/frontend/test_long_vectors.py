@@ -1,25 +1,17 @@
 """Vectors that are not shapes: inference takes no memory and no time for their elements."""
 
-from __future__ import annotations
-
 import resource
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import ModelProto, helper
 
+from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.typing import long_vectors
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from onnx import ModelProto
-
-    from atc_py.frontend.folding.graph import ValueType
 
 node = helper.make_node
 

@@ -1,10 +1,9 @@
 """Nodes that onnx's inference misjudges: no contradiction is found where there is none."""
 
-from __future__ import annotations
-
 import os
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,13 +12,9 @@ from onnx import TensorProto, helper
 
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
+from atc_py.source import SourceModel
 from tests.frontend import onnx_files
 from tests.sampling import WHOLE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.source import SourceModel
 
 node = helper.make_node
 FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64

@@ -1,10 +1,10 @@
 """Types of quantized nodes: Ascend's operators without stated types, and layers on int8."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from onnx import helper
 
@@ -12,11 +12,6 @@ from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
 from atc_py.tensor.dtypes import DType
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

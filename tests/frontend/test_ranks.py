@@ -1,24 +1,18 @@
 """Ranks that inputs tell where onnx's inference does not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
 from atc_py.diag.codes import UNKNOWN_SHAPE
+from atc_py.source import SourceTensor
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK
 from tests.frontend.onnx_files import FLOAT, INT64, fails, model, source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
-
-    from atc_py.source import SourceTensor
 
 Dims = tuple[int | None, ...]
 

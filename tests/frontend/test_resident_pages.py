@@ -1,7 +1,5 @@
 """Reading a model leaves none of its weights resident."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

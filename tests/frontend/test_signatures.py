@@ -1,8 +1,7 @@
 """Nodes, initializers and outputs that contradict ONNX's definitions or the file itself."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,9 +11,6 @@ from onnx import TensorProto, helper
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.frontend import read_model
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -1,8 +1,6 @@
 """From file to source model: structure, types, diagnostics, and whole networks."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -21,9 +19,6 @@ from atc_py.ir import DenseConst
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import OpenShapeError
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

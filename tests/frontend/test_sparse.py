@@ -1,8 +1,6 @@
 """Sparse constants fold like others; positions that do not fit are refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,9 +9,6 @@ from onnx import TensorProto, helper
 
 import atc_py
 from atc_py.frontend.reading.sparse import dense_array
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WANTED = np.array([[1, 0, 0], [0, 2, 0]], np.float32)
 

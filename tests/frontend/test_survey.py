@@ -1,25 +1,18 @@
 """Surveys: what is known of models that need not be sound, nor have fixed shapes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, FOLD_TOO_LARGE
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
+from atc_py.source import SourceModel, SourceNode
+from atc_py.tensor.shapes import Shape
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
-
-    from atc_py.source import SourceModel, SourceNode
-    from atc_py.tensor.shapes import Shape
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -1,24 +1,18 @@
 """Surveys of models that no exporter writes: none may end in anything but findings."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
+from atc_py.source import SourceModel, SourceTensor
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
-
-    from atc_py.source import SourceModel, SourceTensor
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -1,8 +1,6 @@
 """Tensor data in all the fields that it may stand in, in models and in `.pb` files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -10,14 +8,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from atc_py.diag import Code
 from atc_py.diag.codes import BAD_DATA_FILE, BAD_MODEL, BAD_TENSOR, FILE_NOT_FOUND
 from atc_py.frontend import read_model, read_tensor
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag import Code
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 INT4 = np.dtype(ml_dtypes.int4)

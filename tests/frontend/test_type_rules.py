@@ -1,8 +1,7 @@
 """The registry of type rules: found by operator, about operators that exist, and easy to add to."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import onnx
 import pytest
@@ -25,15 +24,10 @@ from atc_py.frontend.typing.type_rules import (
     rules_of,
     type_rule,
 )
+from atc_py.source import SourceTensor
 from atc_py.tensor.dtypes import DType
 from tests.frontend.onnx_files import FLOAT, Ports, fails, model, source
 from tests.spec.every_list import each_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.source import SourceTensor
 
 RULED = sorted(type_rules._REGISTRY)
 X: Ports = {"x": (FLOAT, [2, 3])}

@@ -1,26 +1,20 @@
 """Nodes that may fold away once every dim is known, and nodes that cannot."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
+from atc_py.source import SourceModel
 from tests.frontend import onnx_files
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-    import onnx
-
-    from atc_py.source import SourceModel
-
-    Weights = dict[str, npt.NDArray[np.generic]]
+Weights = dict[str, npt.NDArray[np.generic]]
 
 node = helper.make_node
 FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64

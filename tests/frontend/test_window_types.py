@@ -1,23 +1,17 @@
 """Types that onnx's inference gets wrong, and graphs that would end the process."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import NodeProto, TensorProto, helper
 
 from atc_py.diag import AtcError
 from atc_py.frontend import read_model
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from onnx import NodeProto
 
 
 def model(nodes: list[NodeProto], shape: tuple[int, ...], opset: int = 11) -> onnx.ModelProto:

@@ -1,10 +1,8 @@
 """Cutting large data out of files, and files that are not protobuf."""
 
-from __future__ import annotations
-
 import mmap
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -24,13 +22,9 @@ from atc_py.diag.codes import (
 from atc_py.frontend import read_model
 from atc_py.frontend.reading import mapped
 from atc_py.frontend.reading.wire import CutField, WireError, WireSizeError, cut_large_data, opening
+from atc_py.ir import ConstData
 from tests.frontend import onnx_files
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.ir import ConstData
 
 RNG = np.random.default_rng(7)
 WEIGHTS = {

@@ -1,7 +1,5 @@
 """One case made again: `python -m tests.fuzz.again SEED NUMBER [FILE]` writes and tries it."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

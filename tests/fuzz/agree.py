@@ -6,8 +6,6 @@ contradiction with the number that makes its model again, and how the rest ended
 the operators and the rules of another list.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os
@@ -16,26 +14,22 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec.lists import DEFAULT_LIST, list_names
+import onnx
+
+from atc_py.options.compile_options import DEFAULT_LIST, PrecisionMode
+from atc_py.spec.lists import list_names
 from atc_py.target import find_soc
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.random_graphs import random_graph
 from tests.fuzz.random_nodes import random_node
 from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from multiprocessing.connection import Connection
-
-    import onnx
-
-__all__ = ["Asked", "Tally", "agreement", "guarded_agreement", "random_model", "tried"]
 
 _SOCS = (
     "sim", "sim", "Ascend310P3", "Ascend910B3", "Ascend310B1", "Ascend910B", "Ascend310",

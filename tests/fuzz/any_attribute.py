@@ -1,18 +1,11 @@
 """Attributes of any type and value, sound ones and such as no tool writes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import random
 
 import numpy as np
 from onnx import AttributeProto, helper, numpy_helper
 
 from tests.fuzz.proto_mutations import EXTREME_INTS, HOSTILE_TEXTS
-
-if TYPE_CHECKING:
-    import random
-
-__all__ = ["any_attribute"]
 
 
 def any_attribute(name: str, rng: random.Random) -> AttributeProto:

@@ -4,8 +4,6 @@ Models that reach new code are kept in the folder that is named last on the comm
 libFuzzer does; what fails ends the process and is written to `crash-*`.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import random
@@ -17,8 +15,6 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from tests.fuzz.byte_mutations import mutate_bytes
-
-__all__ = ["main", "mutated"]
 
 _LARGEST = 2**16
 

@@ -1,13 +1,6 @@
 """Mutations of a file's bytes: cut, flipped, inserted, repeated, zeroed, exchanged."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import random
-
-__all__ = ["mutate_bytes"]
+import random
 
 _HEAD = 2048
 """Half of all damage is done within so many bytes of the file's ends, where structure is."""

@@ -1,7 +1,5 @@
 """Mutated models by number: the same seed and number give the same bytes again."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 
@@ -10,8 +8,6 @@ import onnx
 from tests.fuzz.byte_mutations import mutate_bytes
 from tests.fuzz.graph_mutations import MUTATIONS
 from tests.fuzz.seed_models import seed_models
-
-__all__ = ["MutatedModel", "mutated_model"]
 
 _BYTES_SHARE = 0.2
 """How many of the cases are damaged as bytes; the rest as graphs, some of these as bytes, too."""

@@ -4,25 +4,19 @@
 its own for each model, since hostile ones end it.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tests.fuzz.cases import mutated_model
 from tests.fuzz.trial import try_model
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["main", "onnxruntime_runs"]
 
 _SECONDS = 30
 _LARGEST = 2**24

@@ -1,22 +1,15 @@
 """Drafts of small models: values are made one by one, nodes name them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import helper, numpy_helper
 
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-__all__ = ["Draft"]
 
 _IR_VERSION = 8
 

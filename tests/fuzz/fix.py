@@ -5,19 +5,12 @@ how the cases ended. `skipped` are those whose original runs neither in onnxrunt
 reference.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from tests.fuzz.sweep import Round, sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["WORKER", "main"]
 
 WORKER = "tests.fuzz.fix_worker"
 

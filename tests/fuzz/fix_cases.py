@@ -1,11 +1,9 @@
 """Models for `fix` by number: mutated ones, random ones, and rules' own cases, changed at random."""
 
-from __future__ import annotations
-
 import random
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -17,11 +15,6 @@ from tests.fuzz.graph_mutations import MUTATIONS
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.random_graphs import random_graph
 from tests.fuzz.random_nodes import random_node
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["LISTS", "fix_case"]
 
 LISTS = ("base", "cann-9.0")
 

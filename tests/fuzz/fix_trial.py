@@ -1,30 +1,24 @@
 """One model through `fix`: a result that computes the same, or a coded refusal and no file."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import pickle
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 
 from atc_py.compare.node_order import nodes_within
 from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
 from tests.fuzz.trial import Outcome, Step, run_command
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+Arrays = dict[str, npt.NDArray[Any]]
 
-    import numpy.typing as npt
-
-    Arrays = dict[str, npt.NDArray[Any]]
-
-__all__ = ["try_fix"]
 
 _SECONDS = 20
 _LARGEST = 2**22

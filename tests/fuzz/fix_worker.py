@@ -3,8 +3,6 @@
 It writes what `tests.fuzz.worker` writes.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import json
@@ -16,8 +14,6 @@ from pathlib import Path
 from tests.fuzz.fix_cases import LISTS, fix_case
 from tests.fuzz.fix_trial import try_fix
 from tests.fuzz.worker import measured, say
-
-__all__ = ["main"]
 
 SECONDS = 60
 """Processor time that a case may take; the proof runs the model in onnxruntime, node by node."""

@@ -3,9 +3,9 @@
 `MUTATIONS` holds them by name; each changes the model in place and may find nothing to change.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeAlias
+import random
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import onnx
@@ -15,13 +15,8 @@ from atc_py.spec import library
 from tests.fuzz.any_attribute import any_attribute
 from tests.fuzz.proto_mutations import EXTREME_INTS, HOSTILE_TEXTS, mutate_field
 
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
+Mutation: TypeAlias = Callable[[onnx.ModelProto, random.Random], None]
 
-    Mutation: TypeAlias = Callable[[onnx.ModelProto, random.Random], None]
-
-__all__ = ["MUTATIONS"]
 
 MUTATIONS: dict[str, Mutation] = {}
 

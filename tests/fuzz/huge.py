@@ -4,8 +4,6 @@ The number is a dim, an attribute, an element of a constant or an opset; the mod
 listed operator, a rule's own example, or a form that nearly fits.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json
@@ -17,11 +15,11 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -36,19 +34,6 @@ from tests.fuzz.cases import MutatedModel
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.seed_models import seed_models
 from tests.fuzz.trial import Step, run_command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-__all__ = [
-    "COMMANDS",
-    "LIMIT_MIB",
-    "HugeTrial",
-    "huge_model",
-    "load_commands",
-    "try_command",
-    "try_huge",
-]
 
 LIMIT_MIB = 512
 """The --max-memory of every command."""

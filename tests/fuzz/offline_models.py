@@ -5,14 +5,13 @@ digests are right. `python -m tests.fuzz.sweep --worker tests.fuzz.offline_model
 writes what `tests.fuzz.worker` writes.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile
+from collections.abc import Mapping
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +26,6 @@ from tests.fuzz.seed_models import seed_models
 from tests.fuzz.trial import Outcome, Step, run_command
 from tests.fuzz.worker import main, measured
 from tests.hostile.sealed_models import members_of, mutated, sealed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["COMMANDS", "hostile_model", "try_offline_model"]
 
 SECONDS = 30
 """Processor time that a case may take."""

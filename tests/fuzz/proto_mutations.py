@@ -1,18 +1,11 @@
 """Mutations of any protobuf message: fields cleared, repeated, exchanged, set to extremes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import random
+from collections.abc import Iterator
+from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator
-
-    from google.protobuf.message import Message  # type: ignore[import-untyped]
-
-__all__ = ["EXTREME_INTS", "HOSTILE_TEXTS", "messages_of", "mutate_field"]
+from google.protobuf.message import Message  # type: ignore[import-untyped]
 
 _SMALL_INTS = (0, 1, -1, 2, 7, 63, 64, 255, 65536)
 EXTREME_INTS = (*_SMALL_INTS, 2**31 - 1, 2**31, -(2**31), 2**40, 2**62, 2**63 - 1, -(2**63))

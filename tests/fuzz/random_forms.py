@@ -3,12 +3,12 @@
 Each form puts a node into a draft that often is sound, and otherwise misses by little.
 """
 
-from __future__ import annotations
+import random
 
-from typing import TYPE_CHECKING
+import onnx
 
+from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.spec import library
-from atc_py.spec.lists import DEFAULT_LIST
 from tests.fuzz.drafts import Draft
 from tests.fuzz.forms import (
     arithmetic,
@@ -21,13 +21,6 @@ from tests.fuzz.forms import (
     windows,
 )
 from tests.fuzz.forms.registry import FORMS, NEWER_FORMS
-
-if TYPE_CHECKING:
-    import random
-
-    import onnx
-
-__all__ = ["random_form"]
 
 REGISTERING = (arithmetic, elements, indices, movement, newer, sampling, volumes, windows)
 """The modules that register forms; who imports them has all."""

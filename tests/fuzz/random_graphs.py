@@ -1,21 +1,14 @@
 """Small graphs: chains of nodes with branches off and joints, as networks have them."""
 
-from __future__ import annotations
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+import onnx
 from onnx import TensorProto, helper
 
-from atc_py.spec.lists import DEFAULT_LIST
+from atc_py.options.compile_options import DEFAULT_LIST
 from tests.fuzz.drafts import Draft
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Sequence
-
-    import onnx
-
-__all__ = ["random_graph"]
 
 _OPSETS = (9, 11, 11, 12, 13, 13, 13, 14, 17)
 _NEWER_OPSETS = (9, 11, 13, 14, 15, 16, 17, 18, 18)

@@ -1,25 +1,17 @@
 """Models of one node: the example of any operator of a list, changed at random."""
 
-from __future__ import annotations
-
+import random
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx
 import onnx.defs
 
-from atc_py.spec import AttributeType, library
-from atc_py.spec.lists import DEFAULT_LIST
+from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.spec import AttributeSpec, AttributeType, OpSpec, library
 from atc_py.tensor.dtypes import DType
 from tests.spec.one_node import build
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Sequence
-
-    from atc_py.spec import AttributeSpec, OpSpec
-
-__all__ = ["random_node"]
 
 _DIMS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 31, 64)
 _INTS = (-3, -2, -1, -1, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 63, 64, 255, 256, 1280)

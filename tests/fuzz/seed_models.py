@@ -1,21 +1,12 @@
 """The sound models that mutation starts from: one of each listed operator, and real ones."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from atc_py.spec import all_specs
+from atc_py.spec import OpSpec, all_specs
 from tests.spec.one_node import build
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.spec import OpSpec
-
-__all__ = ["SHARED", "SeedModel", "seed_models"]
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 """Conformance cases and networks; mutation does without them where they are not there."""

@@ -16,18 +16,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.diag.codes import all_codes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-__all__ = ["GROWTH", "Round", "Tally", "sweep", "table_lines"]
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,27 +1,22 @@
 """A sample of random models through `check` and `convert`; `make agree` tries more."""
 
-from __future__ import annotations
-
 import os
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
 
 from atc_py.lowering.lower import can_lower
+from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.spec import all_specs, library
-from atc_py.spec.lists import DEFAULT_LIST, operator_lists
+from atc_py.spec.lists import operator_lists
 from tests.fuzz import agree
 from tests.fuzz.agree import Asked, Tally, agreement, guarded_agreement, random_model
 from tests.fuzz.forms.registry import FORMS, NEWER_FORMS
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 SEED = 100
 CHUNKS, CHUNK = 4, 60

@@ -1,8 +1,6 @@
 """A short round of models through `fix`; `python -m tests.fuzz.fix` tries more."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -15,9 +13,6 @@ from tests.fuzz.fix_trial import try_fix
 from tests.fuzz.seed_models import SHARED
 from tests.fuzz.sweep import Round, sweep
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SEED = 5
 CHUNKS, CHUNK = 50, 40

@@ -1,8 +1,7 @@
 """Every class of hostile model by name: each ends in a result or in the refusal that it should."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -12,11 +11,7 @@ from onnx import AttributeProto, TensorProto, helper
 from tests.frontend.onnx_files import FLOAT, model
 from tests.fuzz.trial import try_model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    Damage = Callable[[onnx.ModelProto], None]
+Damage = Callable[[onnx.ModelProto], None]
 
 node = helper.make_node
 NAMES = ("a\nb", "\x1b[2J\x1b[31mred", "nul\x00behind", "\u202eright to left", "\u2028", "*/ ${x}")

@@ -1,17 +1,12 @@
 """A few models with one number made huge; `make huge` tries more."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.fuzz.huge import HugeTrial, huge_model, load_commands, try_huge
 from tests.fuzz.trial import Step
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SEED, COUNT = 2, 40
 

@@ -1,7 +1,5 @@
 """A short round of mutated models; `make fuzz` tries more. What was found once is in `corpus/`."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A short round of hostile offline models; `make fuzz` tries more."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fuzz.offline_models import hostile_model

@@ -1,25 +1,18 @@
 """One model through `check`, `convert` and `run` in this process, and what became of it."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re
 import sys
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from atc_py.cli.main import cli
 from atc_py.diag import AtcError, ExitCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-__all__ = ["FORMATS", "MODES", "Outcome", "Step", "run_command", "try_model"]
 
 FORMATS = ("json", "text", "html", "sarif", "junit", "csv")
 MODES = ("force_fp16", "allow_fp32_to_fp16", "must_keep_origin_dtype", "allow_mix_precision")

@@ -1,20 +1,14 @@
 """What `check` and `convert` say of one model, and whether they contradict each other."""
 
-from __future__ import annotations
-
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from atc_py import api
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError, ExitCode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-__all__ = ["Pair", "Verdict", "verdicts"]
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,6 @@ It writes two lines for each: `begin NUMBER`, and the outcome as JSON. Who start
 missing second line that a case ended the process.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import json
@@ -16,19 +14,12 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.fuzz.cases import mutated_model
-from tests.fuzz.trial import try_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.fuzz.trial import Outcome
-
-__all__ = ["MEMORY", "SECONDS", "main", "measured", "say"]
+from tests.fuzz.trial import Outcome, try_model
 
 SECONDS = 10
 """Processor time that a case may take; then SIGPROF ends the process."""

@@ -1,26 +1,19 @@
 """Small models with open dims, converted with gears and for single shapes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
+from atc_py.package.reader import OfflineModel
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    from atc_py.package.reader import OfflineModel
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["differences", "feeds_of", "image_model", "two_inputs"]
 
 OPSET = 13
 

@@ -1,9 +1,9 @@
 """Commands on models with gears: convert, info, run, profile, kernels, export, compare."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,10 +12,6 @@ import pytest
 import atc_py
 from atc_py.cli.main import main
 from tests.gears.models import image_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,8 @@
 """Models with gears: each gear is the model of its shapes alone, and what they share is stored once."""
 
-from __future__ import annotations
-
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,9 +13,6 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE, GEAR_NOT_COMPILED
 from tests.gears.models import differences, image_model, two_inputs
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BATCH = {"input_shape": "x:-1,3,16,24", "batch_sizes": "1,2,4"}
 IMAGE = {"input_shape": "x:2,3,-1,-1", "image_sizes": "16,24;32,16;24,24"}

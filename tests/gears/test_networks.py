@@ -1,7 +1,5 @@
 """Shared and trained networks with gears: each gear is the model of its shapes alone, bit for bit."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

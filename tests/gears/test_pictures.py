@@ -1,8 +1,7 @@
 """AIPP in models with gears: each gear is the model of its shapes alone, and takes its pictures."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +10,6 @@ import atc_py
 from atc_py.diag import AtcError
 from tests.aipp_graph.networks import DYNAMIC, NV12, RGB, config, network
 from tests.gears.models import differences
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHAPE = ("n", 3, "h", "w")
 BATCH = {"input_shape": "x0:-1,3,8,12", "batch_sizes": "1,3,2"}

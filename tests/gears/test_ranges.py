@@ -1,8 +1,7 @@
 """Ranges and -1 in --input-shape: dims that each run decides, where the graph compiles with them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,18 +9,13 @@ import onnx.parser
 import pytest
 
 import atc_py
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_RUN_INPUT, OM_CONTENT, OPEN_DIMS_NOT_COMPILED
 from atc_py.options.ranges import DimRange, format_ranges, has_ranges, parse_ranges
 from atc_py.package.reader import open_model
 from atc_py.pipeline.range_inputs import gears_advised
 from tests.gears.models import image_model
 from tests.hostile.test_gears import changed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
 
 TEXT = """<ir_version: 8, opset_import: ["" : 13]>
 net (int64[n,s] ids, float[1,4] bias) => (y)

@@ -1,24 +1,18 @@
 """Runs of models with gears: the gear that fits what is fed, or the one that is named."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import atc_py
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Code, Diagnostic
 from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT, NO_SUCH_GEAR
 from atc_py.options.gears import SHAPE_DATA
+from atc_py.running.model import Model
 from tests.gears.models import image_model, two_inputs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from atc_py.diag import Code, Diagnostic
-    from atc_py.running.model import Model
 
 
 @pytest.fixture(scope="module")

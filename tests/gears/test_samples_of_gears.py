@@ -1,39 +1,30 @@
 """Comparisons of gears over samples: each gear takes those that fit its dims."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
-from atc_py.compare.gears import compare_gears
+from atc_py.compare.gears import GearComparisons, compare_gears
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_PICTURE, BAD_RUN_INPUT, BAD_SAMPLE, NO_SAMPLES, NO_SUCH_GEAR
 from atc_py.options.choices import ConvertChoice, chosen_gears
+from atc_py.options.gears import Gears
 from atc_py.running import feeds
 from atc_py.running.array_files import read_npy
 from tests.aipp_graph.networks import RGB, config, network
 from tests.aipp_graph.test_samples_of_pictures import figures, pixels, saved
-from tests.cli.conftest import atc
+from tests.cli.conftest import Result
 from tests.gears.models import image_model, two_inputs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    from atc_py.compare.gears import GearComparisons
-    from atc_py.options.gears import Gears
-    from tests.cli.conftest import Result
-
-    Array = NDArray[Any]
-
-__all__ = ["atc"]
 
 IMAGES = ConvertChoice(image_sizes="16,16;32,16")
 OPEN = "x:1,3,-1,-1"

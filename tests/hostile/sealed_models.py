@@ -1,20 +1,14 @@
 """Offline models that say what they like: documents mutated, every digest right."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json
+import random
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from atc_py.package.archive import ArchiveWriter
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator, Mapping
-
-__all__ = ["documents", "members_of", "mutated", "sealed"]
 
 documents = ("model.json", "report.json", "kernels/kernels.json")
 """Members that readers take for more than bytes."""

@@ -1,26 +1,20 @@
 """Offline models with gears that are cut, incomplete or contradict themselves: refused by code."""
 
-from __future__ import annotations
-
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import atc_py
 from atc_py.cli.main import cli
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Code, Diagnostic
 from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_MEMBER, OM_VERSION
 from atc_py.package.reader import open_model
 from tests.gears.models import image_model
 from tests.hostile.sealed_models import members_of, mutated, sealed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.diag import Code, Diagnostic
 
 COMMANDS = (
     ("info", "@"),

@@ -1,13 +1,13 @@
 """Whatever stands in a file or an option, its parser gives a result or a coded refusal."""
 
-from __future__ import annotations
-
 import io
 import json
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from atc_py.cost.calibration import load_fit
 from atc_py.cost.measurements import read_measurements
-from atc_py.diag import AtcError, ExitCode
+from atc_py.diag import AtcError, Diagnostic, ExitCode
 from atc_py.diag.codes import FILE_TOO_LARGE
 from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.options.input_shapes import parse_input_shapes
@@ -29,12 +29,6 @@ from atc_py.running.feeds import read_feeds
 from atc_py.running.model import Port
 from atc_py.tensor.dtypes import DType
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
 
 NAMES = ModelNames(
     {"conv": ("c",), "a:b": ("x", "y")}, frozenset({"Conv", "Relu", "Conv2D"}), ("in",), ("c", "y")

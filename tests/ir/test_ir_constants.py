@@ -1,19 +1,12 @@
 """Constants: what they read as, what casting clamps, what computing promises."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.ir import CastConst, ConstData, DeferredConst, DenseConst, OpaqueConst, SplatConst
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from atc_py.tensor.shapes import Shape
+from atc_py.tensor.shapes import Shape
 
 
 def cast(values: object, source: str, target: DType) -> npt.NDArray[np.generic]:

@@ -1,7 +1,5 @@
 """Graph, Node and Value: names, uses, replacement, order."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

@@ -1,7 +1,5 @@
 """Open dims in types: `?` in the text form, and what may have them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 """The verifier on structure: every SSA rule broken once, beside the graph that keeps it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -13,9 +11,6 @@ from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.target import Operand, TargetOp, Unit
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _ANY = (Operand("any", optional=True, variadic=True),)
 ROW = TargetOp("Any", _ANY, _ANY, Unit.VECTOR, "Takes and gives anything.")

@@ -1,7 +1,5 @@
 """The text form: what is printed, what parsing gives, docs/ir.md's example."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

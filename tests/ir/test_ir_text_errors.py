@@ -1,7 +1,5 @@
 """The parser's errors: each at its line and column, with what was expected."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.diag import AtcError, Diagnostic, ExitCode

@@ -1,9 +1,6 @@
 """Properties of the text form over generated graphs and damaged texts."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import given
@@ -11,16 +8,20 @@ from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
 from atc_py.ir import (
+    AttrValue,
     CastConst,
+    ConstData,
     DeferredConst,
     DenseConst,
     Engine,
     Graph,
+    Node,
     OpaqueConst,
     Origin,
     Phase,
     SplatConst,
     TensorType,
+    Value,
 )
 from atc_py.ir.literals import integer_range
 from atc_py.ir.parser import parse_graph
@@ -30,9 +31,6 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import BLOCKED_FORMATS, Storage
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue, ConstData, Node, Value
 
 NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.]{0,6}", fullmatch=True) | st.text(max_size=6)
 SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)

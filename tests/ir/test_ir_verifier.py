@@ -1,23 +1,16 @@
 """The verifier: every promise broken once, beside the graph that keeps it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.diag import AtcError, Diagnostic, ExitCode
 from atc_py.diag.codes import BROKEN_INVARIANT
-from atc_py.ir import DenseConst, Engine, Graph, Node, Phase, TensorType, Value
+from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, Phase, TensorType, Value
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.signature import ATTRIBUTE_TYPES
 from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.target import Attribute, Operand, TargetOp, Unit, operators
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
 
 _Y = (Operand("y"),)
 

@@ -1,7 +1,5 @@
 """The proof of a memory plan: every rule broken once, beside the plan that keeps it."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.ir.memory_plan import Home, Spot

@@ -1,7 +1,5 @@
 """Scopes of launches in the text form."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.diag import AtcError

@@ -1,18 +1,12 @@
 """An executor that fails on demand, for tests of what is built on executors."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from atc_py.jobs import TaskExecutor, TaskFailure
 from atc_py.jobs.worker import TaskAnswer, called
 from atc_py.system.memory_limit import memory_limit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__ = ["FailingExecutor"]
 
 T = TypeVar("T")
 

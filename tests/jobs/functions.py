@@ -1,7 +1,5 @@
 """Functions that tests run as tasks: some return, others fail in all ways."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
@@ -12,8 +10,6 @@ import numpy as np
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.system.memory_limit import memory_limit, require_memory
 from atc_py.system.one_thread import usable_cores
-
-__all__ = ["ends", "logged", "logged_until", "square"]
 
 
 def square(number: int) -> int:

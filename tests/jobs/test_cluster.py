@@ -1,13 +1,12 @@
 """Tasks on a Dask cluster: as on this machine, and what can be wrong with clusters."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from atc_py.jobs import cluster as on_cluster
 from atc_py.jobs import open_executor
 from tests.jobs.functions import logged, square
 from tests.jobs.test_processes import check_ways
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest.importorskip("distributed")
 

@@ -1,16 +1,15 @@
 """Tasks in processes of this machine: outcomes, failures of all kinds, limits, and kills."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,9 +19,6 @@ from atc_py.jobs.lane import ATTEMPTS
 from atc_py.system.memory_limit import limited_memory, memory_limit
 from tests.jobs.failing import FailingExecutor
 from tests.jobs.functions import ends, logged, logged_until, square
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,7 +1,5 @@
 """Agreement of two results: exact, within units in the last place, and of sums that cancel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,24 +1,17 @@
 """Models with If as text, held to onnxruntime, and random programs of such models."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy.typing as npt
 import onnx
 import onnx.parser
 
 from tests.lowering.opened import KEEP, loaded
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-    Feeds = Mapping[str, Array]
-
-__all__ = ["agree", "parsed", "random_program", "reference"]
+Array = npt.NDArray[Any]
+Feeds = Mapping[str, Array]
 
 
 def parsed(text: str, opset: int = 13) -> onnx.ModelProto:

@@ -1,7 +1,5 @@
 """Tests of lowering compare many forms with onnxruntime; `make test` tries a quarter of those of a test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

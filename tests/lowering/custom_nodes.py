@@ -1,12 +1,12 @@
 """Models of one node that ONNX does not define, with stated result types, and their results."""
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import helper
 
@@ -14,14 +14,8 @@ from atc_py.spec import library
 from tests.end_to_end import run_with_atc_py
 from tests.spec.every_list import LISTS
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["FORCE", "KEEP", "RELATIVE", "near", "normal", "run"]
 
 KEEP, FORCE = "must_keep_origin_dtype", "force_fp16"
 RELATIVE = {KEEP: 2e-5, FORCE: 4e-3}

@@ -1,25 +1,19 @@
 """What tests of lowering draw from: forms that the list and ONNX both have, shapes, values."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from atc_py.spec import library
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__ = ["SHAPES", "broadcast_shapes_of", "listed_forms", "values"]
 
 SHAPES = st.lists(st.integers(1, 4), max_size=5).map(tuple)
 """Scalars, and more axes than an image has. No input of a model may be empty."""

@@ -5,29 +5,22 @@ opset, so that every dtype has an oracle. Floats are on float16's grid, so that 
 modes must give the very same elements.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import strategies as st
 
+from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.lowering.listed_forms import values
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    from atc_py.tensor.dtypes import DType
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["agree_when_moved", "elements", "same_elements"]
 
 MODES = ("must_keep_origin_dtype", "force_fp16")
 

@@ -3,15 +3,15 @@
 A model is compiled once for each mode and opset, whatever the number of nodes in it.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper
 
 from atc_py.spec import library
@@ -20,23 +20,8 @@ from tests.end_to_end import IR_VERSION, run_with_atc_py
 from tests.lowering.reference import MODES, comparable, operand
 from tests.sampling import sampled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__ = [
-    "LIST",
-    "Case",
-    "feeds_of",
-    "hold_to_formulas",
-    "model_of",
-    "opsets_of",
-    "run_on_list",
-    "run_on_newer_list",
-]
 
 LIST = "cann-9.0"
 

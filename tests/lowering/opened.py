@@ -4,50 +4,27 @@ An operand is cut out of a table of fixed dims, as far as a second input says. S
 0 as well, can be had in a run, and a model is loaded once for all of its runs.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import onnxruntime
 from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 import atc_py
+from atc_py.running.model import Model
 from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    from atc_py.running.model import Model
-
-    Array = npt.NDArray[Any]
-
-__all__ = [
-    "EXTENT",
-    "KEEP",
-    "LONGEST",
-    "MODE",
-    "MODES",
-    "NARROW",
-    "SEED",
-    "SOLID",
-    "Loaded",
-    "Opened",
-    "agree_on_runs",
-    "cut",
-    "drawn_numbers",
-    "drawn_shape",
-    "loaded",
-]
 
 KEEP, NARROW = "must_keep_origin_dtype", "force_fp16"
 MODES = (KEEP, "allow_fp32_to_fp16", NARROW)

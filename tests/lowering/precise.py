@@ -5,30 +5,24 @@ test can hold, so a result may differ by one rounding at its end: the table of `
 the bounds. In force_fp16 the dtype under test is float16 whatever the model's float is.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 
 from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+Array = npt.NDArray[Any]
+Feeds = Mapping[str, Array]
+Oracle = Callable[[Feeds], Sequence[Array]]
 
-    import numpy.typing as npt
-    import onnx
-
-    Array = npt.NDArray[Any]
-    Feeds = Mapping[str, Array]
-    Oracle = Callable[[Feeds], Sequence[Array]]
-
-__all__ = ["KEEP", "MODES", "NARROW", "agree", "compiled", "numbers"]
 
 KEEP, NARROW = "must_keep_origin_dtype", "force_fp16"
 MODES = (KEEP, NARROW)

@@ -5,35 +5,22 @@ be apart by what `tests.device.tolerances` allows a single rounding; a chain of 
 many it has.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import onnx
+from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
 from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Array = NDArray[Any]
 
-    import onnx
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__ = [
-    "MODES",
-    "agree_with_formula",
-    "agree_with_onnxruntime",
-    "comparable",
-    "operand",
-    "run_in_mode",
-]
 
 KEEP = "must_keep_origin_dtype"
 MODES = (KEEP, "force_fp16")

@@ -1,14 +1,14 @@
 """Operators of several tensors at every listed opset and dtype, against their definitions."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model
@@ -16,12 +16,7 @@ from tests.lowering.listed_forms import SHAPES, broadcast_shapes_of, listed_form
 from tests.lowering.reference import agree_with_formula, agree_with_onnxruntime
 from tests.sampling import examples
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 def _div(a: Array, b: Array) -> Array:

@@ -1,20 +1,16 @@
 """Bounds of Clip that are absent, at each opset and in each float dtype: what infinities become."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model
 from tests.lowering.precise import KEEP, NARROW, compiled
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 INF, NAN = np.inf, np.nan

@@ -3,33 +3,26 @@
 The reference is wrong in some forms of operators; those must be left to the device.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.spec import all_specs
+from atc_py.spec import OpSpec, all_specs
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model
 from tests.lowering.precise import KEEP, compiled
 from tests.spec.one_node import build
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.spec import OpSpec
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 DRAWN = {"Multinomial", "RandomUniform"}
 """Operators whose results are drawn."""

@@ -4,12 +4,12 @@ The formulas are written out here, element by element, from what PyTorch's opera
 names do.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,12 +17,7 @@ from hypothesis import strategies as st
 from atc_py.diag import AtcError
 from tests.lowering.custom_nodes import FORCE, KEEP, RELATIVE, near, normal, run
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 MODES = st.sampled_from([KEEP, FORCE])
 

@@ -1,10 +1,10 @@
 """DeformableConv2D through the whole compiler, against ONNX's reference of DeformConv."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
@@ -14,12 +14,7 @@ from atc_py.diag import AtcError
 from tests.frontend import onnx_files
 from tests.lowering.custom_nodes import FORCE, KEEP, RELATIVE, near, normal, run
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 NCHW = {"data_format": "NCHW"}
 FORMS: list[dict[str, Any]] = [

@@ -1,10 +1,10 @@
 """Einsum through the whole compiler, against sums in double and onnxruntime; what it becomes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.api import convert
@@ -15,12 +15,7 @@ from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxrunti
 from tests.frontend.onnx_files import save
 from tests.lowering.custom_nodes import FORCE, KEEP, RELATIVE, near
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 LISTED = "cann-9.0"
 SIZES = dict(zip("abcdefg", (2, 3, 4, 5, 6, 7, 8), strict=True))

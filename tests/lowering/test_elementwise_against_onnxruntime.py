@@ -1,15 +1,15 @@
 """Functions of single elements at every listed opset and dtype, against their definitions."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import IR_VERSION, one_node_model
@@ -22,12 +22,7 @@ from tests.lowering.reference import (
 )
 from tests.sampling import examples
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 

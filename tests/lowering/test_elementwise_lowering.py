@@ -1,24 +1,19 @@
 """What elementwise nodes become: the rewrites that specifications promise, and refusals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.diag import AtcError
 from tests.end_to_end import one_node_model
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 F32, F16 = np.float32, np.float16
 MAP = np.zeros((2, 3, 4, 5), F32)

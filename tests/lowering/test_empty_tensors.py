@@ -1,7 +1,5 @@
 """Operators that move elements where there are none to move, against onnxruntime."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

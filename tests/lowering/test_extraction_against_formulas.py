@@ -4,23 +4,18 @@ They are written out here, one region and one box at a time: what mmdetection's 
 does, and CANN's description of BatchMultiClassNonMaxSuppression.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lowering.custom_nodes import FORCE, KEEP, RELATIVE, near, normal, run
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 MODES = st.sampled_from([KEEP, FORCE])
 

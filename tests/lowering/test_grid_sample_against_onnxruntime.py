@@ -1,13 +1,12 @@
 """GridSample through the whole compiler, against onnxruntime, and where ONNX says nothing."""
 
-from __future__ import annotations
-
 import tempfile
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.api import check_models, convert
@@ -15,10 +14,7 @@ from atc_py.diag import AtcError
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.frontend.onnx_files import save
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 KEEP, FORCE = "must_keep_origin_dtype", "force_fp16"
 LISTED = "cann-9.0"

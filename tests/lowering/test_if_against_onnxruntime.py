@@ -1,22 +1,18 @@
 """If, whose branches become nodes side by side of which only some run, against onnxruntime."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tests.lowering.branching import agree, parsed, random_program, reference
 from tests.lowering.opened import KEEP, MODES, NARROW, loaded
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 FLAGS = (True, False)
 

@@ -1,8 +1,6 @@
 """What of control flow is refused: the code, the place, a hint; and what is let pass."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
@@ -10,9 +8,6 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from tests.lowering.branching import parsed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 THEN = "then_branch = t () => (float[2,3] a) { a = Relu (x) }"
 ELSE = "else_branch = e () => (float[2,3] b) { b = Neg (x) }"

@@ -1,28 +1,22 @@
 """Operators that pick, place or mark elements by index, against onnxruntime."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from atc_py.diag import AtcError
+from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model
 from tests.lowering.listed_forms import SHAPES, listed_forms
 from tests.lowering.moved import agree_when_moved, elements, same_elements
 from tests.lowering.reference import MODES, run_in_mode
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.tensor.dtypes import DType
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 SOLID = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 CONSTANT = st.booleans()

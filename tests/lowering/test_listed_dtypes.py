@@ -3,33 +3,26 @@
 What a kernel of the SoC lacks is a finding without a line of the list, and so a failure here.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx.defs
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.check.findings import Standing
 from atc_py.lowering.lower import can_lower
-from atc_py.spec import library
+from atc_py.spec import OperandSpec, OpSpec, library
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.failures import Failures
 from tests.sampling import sampled
 from tests.spec.every_list import LISTS
 from tests.spec.one_node import CUSTOM_DOMAIN, build
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.spec import OperandSpec, OpSpec
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 NEWEST = LISTS[-1]
 MODES = ("allow_fp32_to_fp16", "must_keep_origin_dtype", "force_fp16")

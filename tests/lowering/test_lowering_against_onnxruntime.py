@@ -3,13 +3,12 @@
 The runs keep float32, so that only the order of additions may differ.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from hypothesis import assume, given
@@ -18,10 +17,7 @@ from hypothesis import strategies as st
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 RELATIVE = 2e-5
 """Share of an output's largest magnitude; a sum of 1,000 float32 products errs by less."""

@@ -1,33 +1,26 @@
 """Nodes that lowering refuses: the code, the place, and that all of them are found."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper
 
 import atc_py
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_SPEC
+from atc_py.ir import Value
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import find_lowering, lowering
 from atc_py.system.resources import op_specs_dir
 from tests.end_to_end import one_node_model
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.diag import Diagnostic
-    from atc_py.ir import Value
-    from atc_py.lowering.builder import Builder
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 X = np.zeros((1, 4, 6, 6), np.float32)
 W = np.zeros((4, 4, 3, 3), np.float32)

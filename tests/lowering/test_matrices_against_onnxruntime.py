@@ -1,10 +1,10 @@
 """Matrix products of all ranks, and determinants, through the whole compiler."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -12,16 +12,9 @@ from hypothesis import strategies as st
 from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import one_node_model
-from tests.lowering.precise import KEEP, MODES, NARROW, agree, compiled, numbers
+from tests.lowering.precise import KEEP, MODES, NARROW, Feeds, agree, compiled, numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from tests.lowering.precise import Feeds
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 OPSETS = st.sampled_from([8, 9, 13])
 

@@ -1,24 +1,19 @@
 """Functions, logic and matrices that only the list of CANN 9.0 has, against onnxruntime."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import run_with_onnxruntime
 from tests.lowering.newer_list import Case, feeds_of, model_of, run_on_list
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 INF, NAN = np.inf, np.nan
 RANDOM = np.random.default_rng(8)

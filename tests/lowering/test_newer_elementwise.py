@@ -1,18 +1,14 @@
 """Functions of each element that only the list of CANN 9.0 has, against their definitions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.lowering.newer_list import Case, hold_to_formulas, opsets_of
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 INF, NAN = np.inf, np.nan
 FLOATS = (np.float16, np.float32)

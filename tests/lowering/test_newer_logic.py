@@ -1,12 +1,13 @@
 """Bits, truth values and tests of numbers that only the list of CANN 9.0 has."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.diag import AtcError
@@ -15,13 +16,7 @@ from tests.end_to_end import one_node_model
 from tests.lowering.newer_list import Case, hold_to_formulas, opsets_of
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 UNSIGNED = (np.uint8, np.uint16, np.uint32, np.uint64)
 SIGNED = (np.int8, np.int16, np.int32, np.int64)

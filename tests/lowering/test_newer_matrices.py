@@ -1,12 +1,12 @@
 """Trilu and EyeLike, which only the list of CANN 9.0 has, against NumPy."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import helper
 
 import atc_py
@@ -16,12 +16,7 @@ from tests.end_to_end import IR_VERSION, one_node_model
 from tests.lowering.newer_list import LIST, Case, hold_to_formulas, opsets_of
 from tests.lowering.precise import compiled
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 INTEGERS = (np.uint8, np.int8, np.int16, np.int32, np.int64)
 TRILU = (np.float16, np.float32, np.float64, *INTEGERS, np.bool_)

@@ -1,12 +1,12 @@
 """Norms, reductions and losses that only the list of CANN 9.0 has, through the whole compiler."""
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import atc_py
@@ -16,12 +16,7 @@ from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxrunti
 from tests.failures import Failures
 from tests.lowering.precise import KEEP, NARROW, agree, compiled, numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 NEWER = "cann-9.0"
 ALLOW = "allow_fp32_to_fp16"

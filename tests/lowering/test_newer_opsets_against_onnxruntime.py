@@ -1,12 +1,14 @@
 """Forms of opsets 14 to 18 of operators that older opsets have, by the newest list: numbers."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
@@ -16,14 +18,7 @@ from atc_py.spec.lists import operator_lists
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.failures import Failures
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    import onnx
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 NEWEST = operator_lists()[-1].name
 KEEP, HALF = "must_keep_origin_dtype", "force_fp16"

@@ -1,12 +1,12 @@
 """RandomNormal, RandomNormalLike and RandomUniformLike: types, distribution, seeds, open shapes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 import atc_py
@@ -15,12 +15,7 @@ from tests.end_to_end import IR_VERSION
 from tests.lowering.newer_list import LIST, Case, model_of, opsets_of, run_on_list
 from tests.lowering.reference import MODES
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 SHAPE = (3, 5, 7)
 FLOATS = {TensorProto.FLOAT: np.float32, TensorProto.FLOAT16: np.float16}

@@ -1,25 +1,18 @@
 """Softmax and its kin, hardmax, norms, mean and variance, through the whole compiler."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.end_to_end import one_node_model
-from tests.lowering.precise import KEEP, MODES, agree, compiled, numbers
+from tests.lowering.precise import KEEP, MODES, Feeds, agree, compiled, numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from tests.lowering.precise import Feeds
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 FLOATS = ("float32", "float16")
 SHAPE = st.lists(st.integers(1, 4), min_size=1, max_size=4)

@@ -1,12 +1,11 @@
 """Regions of interest and suppression of boxes, through the whole compiler, against onnxruntime."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,10 +23,7 @@ from tests.frontend.onnx_files import save
 from tests.relaxed_specs import relaxed_specs
 from tests.sampling import examples
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 KEEP = "must_keep_origin_dtype"
 RELATIVE = {KEEP: 2e-5, "force_fp16": 4e-3}

@@ -1,15 +1,11 @@
 """Lowering imports the functions of the operators that a model has, and no others."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+
+import pytest
 
 from atc_py.lowering import registry
-
-if TYPE_CHECKING:
-    import pytest
 
 ASK = """\
 import sys

@@ -3,13 +3,14 @@
 Those that run are held to onnxruntime; those that do not must say which node and why.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import numpy_helper
 
 import atc_py
@@ -17,14 +18,8 @@ from atc_py.diag import AtcError
 from tests.lowering.opened import KEEP, MODES, NARROW, Opened, cut, loaded
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Build = Callable[[Opened], str]
+Array = NDArray[Any]
+Build = Callable[[Opened], str]
 
 IMAGES = ((1, 3, 4, 5), (4, 3, 6, 4), (2, 3, 5, 5))
 STACKS = ((2, 3, 4), (4, 1, 2), (0, 3, 2), (2, 3, 0))

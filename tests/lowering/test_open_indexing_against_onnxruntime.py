@@ -1,23 +1,18 @@
 """Operators of the newest list that index, on shapes that only the run knows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.diag import AtcError
 from tests.lowering.newer_list import LIST
 from tests.lowering.opened import MODES, Loaded, Opened, cut, loaded
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 def loaded_by_list(net: Opened, mode: str) -> AbstractContextManager[Loaded]:

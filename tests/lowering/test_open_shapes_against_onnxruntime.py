@@ -3,13 +3,13 @@
 Every model is loaded once and run on several shapes, the first one again at the end.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tests.lowering.opened import (
     EXTENT,
@@ -23,13 +23,8 @@ from tests.lowering.opened import (
     drawn_shape,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Feeds = Mapping[str, Array]
+Array = NDArray[Any]
+Feeds = Mapping[str, Array]
 
 INTEGERS = st.sampled_from([np.int32, np.int64])
 

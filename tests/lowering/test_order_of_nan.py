@@ -4,21 +4,17 @@ ONNX says nothing of NaN there. The device takes NumPy's rules: NaN is larger th
 order, and wins where one element is asked for, the smallest as well as the largest.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.lowering.precise import MODES, compiled
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 INF, NAN = np.inf, np.nan

@@ -1,11 +1,12 @@
 """AscendQuant to each dtype that dst_type names, from an ONNX node to numbers."""
 
-from __future__ import annotations
-
 import math
 import os
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -19,11 +20,6 @@ from atc_py.diag import AtcError
 from tests.device.rationals import HALF, SINGLE, held, step
 from tests.end_to_end import run_with_atc_py
 from tests.sampling import WHOLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from fractions import Fraction
-    from pathlib import Path
 
 F16, F32 = TensorProto.FLOAT16, TensorProto.FLOAT
 TARGETS: dict[str, tuple[int, str, int]] = {

@@ -1,12 +1,12 @@
 """CANN's quantization operators from an ONNX node to numbers, through the whole compiler."""
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper
@@ -16,13 +16,8 @@ from atc_py.diag import AtcError
 from tests.end_to_end import run_with_atc_py
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-    Inputs = Mapping[str, Array | None]
+Array = npt.NDArray[Any]
+Inputs = Mapping[str, Array | None]
 
 MODES = ("force_fp16", "allow_fp32_to_fp16", "must_keep_origin_dtype")
 DOMAINS = ("", "vendor.quantization")

@@ -1,12 +1,11 @@
 """RandomUniform and Multinomial: types, bounds, distribution, and what a seed promises."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 
@@ -14,10 +13,7 @@ import atc_py
 from tests.end_to_end import one_node_model
 from tests.lowering.precise import MODES, compiled
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 OPSETS = (8, 10, 13)
 

@@ -3,11 +3,12 @@
 An axis beyond the rank of most operators, and products that do not fit, are found before that.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper
@@ -16,13 +17,7 @@ import atc_py
 from atc_py.diag import AtcError
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 X = np.zeros((2, 3), np.float32)
 TWO = np.array([1, 1], np.int64)

@@ -1,11 +1,11 @@
 """Reductions, positions, running sums and largest elements, through the whole compiler."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from hypothesis import given
@@ -14,17 +14,10 @@ from hypothesis import strategies as st
 from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import one_node_model
-from tests.lowering.precise import KEEP, MODES, NARROW, agree, compiled, numbers
+from tests.lowering.precise import KEEP, MODES, NARROW, Feeds, agree, compiled, numbers
 from tests.sampling import examples
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import numpy.typing as npt
-
-    from tests.lowering.precise import Feeds
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 FLOATS = ("float32", "float16")
 NORMS = ("ReduceL1", "ReduceL2", "ReduceProd", "ReduceSumSquare")

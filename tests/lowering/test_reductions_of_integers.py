@@ -1,21 +1,17 @@
 """Reductions of integers at the ends of their dtypes, against exact integers and references."""
 
-from __future__ import annotations
-
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.lowering.precise import compiled
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 INTEGERS = ["int32", "int64", "uint32", "uint64"]
 

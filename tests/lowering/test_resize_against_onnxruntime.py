@@ -1,13 +1,13 @@
 """Resize in every form of opsets 10 to 18 against onnxruntime, or against ONNX's own words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
 from atc_py.diag import AtcError
@@ -15,12 +15,7 @@ from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxrunti
 from tests.lowering.reference import MODES, run_in_mode
 from tests.sampling import examples
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 COORDINATES = [
     "half_pixel",

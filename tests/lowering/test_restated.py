@@ -1,7 +1,5 @@
 """Restating refers to the nodes themselves; lowering asks a tensor for the type that it needs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,21 +1,15 @@
 """Rewrites: each has words, a rule or a restatement that asks for it, and code found by its name."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import TYPE_CHECKING
 
 import pytest
 
 from atc_py import lowering, passes
+from atc_py.spec import OpSpec
 from atc_py.spec.rewrites import REWRITES, performers, performs
 from tests.spec.every_list import each_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.spec import OpSpec
 
 for _room in (lowering, passes):
     for _module in walk_packages(_room.__path__, f"{_room.__name__}."):

@@ -3,14 +3,15 @@
 onnxruntime has no float64 layers; those are compared with the definition, written out below.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,13 +20,7 @@ from atc_py.diag import AtcError
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.sampling import examples
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-    import onnx
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 KEEP = "must_keep_origin_dtype"
 RELATIVE = {KEEP: 2e-5, "force_fp16": 4e-3}

@@ -1,33 +1,26 @@
 """Listed operators on tensors without axes: each runs as its reference does, or check refuses it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
 import atc_py
 from atc_py.diag import AtcError, ExitCode
-from atc_py.spec import all_specs
+from atc_py.spec import OpSpec, all_specs
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.lowering.opened import Opened
 from tests.spec.one_node import build
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.spec import OpSpec
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 KEEP, NARROW = "must_keep_origin_dtype", "force_fp16"
 SPECS = [spec for spec in all_specs() if spec.example.inputs]

@@ -1,12 +1,12 @@
 """Elements of a tensor replaced by index, against onnxruntime."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.diag import AtcError
@@ -16,12 +16,7 @@ from tests.lowering.moved import same_elements
 from tests.lowering.newer_list import LIST, run_on_newer_list
 from tests.lowering.reference import MODES
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 DTYPES = ("float16", "float32", "int32")
 

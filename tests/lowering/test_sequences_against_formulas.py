@@ -1,19 +1,15 @@
 """Custom operators on sequences of different lengths, through the compiler, against formulas."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.diag import AtcError
 from tests.lowering.custom_nodes import FORCE, KEEP, RELATIVE, near, normal, run
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 def _words(*numbers: int) -> Array:

@@ -4,13 +4,12 @@ docs/special-values.md says where the device differs and why; what it names is l
 a test of its own below.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
 from atc_py.diag import AtcError
@@ -18,10 +17,7 @@ from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.lowering.precise import MODES, compiled
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 F16, F32, F64, BF16 = DType.FLOAT16, DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16
 INF, NAN = np.inf, np.nan

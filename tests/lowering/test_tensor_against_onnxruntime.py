@@ -1,8 +1,8 @@
 """Operators that move or rename data, at every listed opset and dtype, against onnxruntime."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,10 +15,6 @@ from tests.end_to_end import one_node_model, run_with_atc_py
 from tests.lowering.listed_forms import SHAPES, listed_forms
 from tests.lowering.moved import agree_when_moved, elements, same_elements
 from tests.lowering.reference import MODES, run_in_mode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 SOLID = st.lists(st.integers(1, 4), min_size=1, max_size=5)
 

@@ -1,28 +1,21 @@
 """What nodes that move data become: the rewrites that the specifications name, and refusals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model
 from tests.relaxed_specs import relaxed_specs
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Diagnostic
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 X = np.zeros((2, 3), np.float32)
 NOTHING = np.array([], np.float32)

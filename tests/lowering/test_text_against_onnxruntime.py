@@ -1,11 +1,11 @@
 """Statistics of sequences of words, against onnxruntime."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atc_py.diag import AtcError
 from tests.end_to_end import one_node_model, run_with_onnxruntime
@@ -14,12 +14,7 @@ from tests.lowering.moved import same_elements
 from tests.lowering.newer_list import run_on_newer_list
 from tests.lowering.reference import MODES
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 WEIGHTS = (0.5, 2.0, 0.1, -3.0, 1.5, 7.0)
 POOL: dict[str, Any] = {

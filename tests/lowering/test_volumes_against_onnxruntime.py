@@ -4,25 +4,20 @@ All numbers are small multiples of 1/8, so that every product and sum is exact i
 left is the rounding of the result to float16.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.diag import AtcError
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 from tests.failures import Failures
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 X = (2, 4, 5, 6, 4)
 MODES = ("force_fp16", "allow_fp32_to_fp16")

@@ -1,10 +1,11 @@
 """Windows larger than their axis: what overhangs by ceil_mode runs, what does not fit is refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 import pytest
 from onnx import helper, shape_inference
 
@@ -13,12 +14,6 @@ from atc_py.diag.codes import BAD_NODE
 from atc_py.frontend.reading.read import read_model
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-    import onnx
 
 FLOAT = onnx_files.FLOAT
 POOLS = ("AveragePool", "MaxPool")

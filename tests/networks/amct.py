@@ -11,18 +11,15 @@ Of MatMul the bias is an Add of int32 before AscendDequant. Its fake-quant twin 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import helper, numpy_helper
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
+Array = npt.NDArray[Any]
 
-    Array = npt.NDArray[Any]
-
-__all__ = ["INPUT", "Network"]
 
 INPUT = (2, 20, 12, 12)
 """The shape of what the network is fed."""

@@ -3,15 +3,15 @@
 `python -m tests.networks.page --write` makes it again; it needs the shared models.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnxruntime
 from onnxruntime.quantization import QuantType
 
@@ -20,14 +20,8 @@ from atc_py.cost.network import network_cost
 from atc_py.diag import AtcError
 from tests.networks.quantized import Scheme, feeds_for, prepared, quantized
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+Arrays = Mapping[str, npt.NDArray[Any]]
 
-    import numpy.typing as npt
-
-    Arrays = Mapping[str, npt.NDArray[Any]]
-
-__all__ = ["MODELS", "PAGE", "QUANTIZED", "SOCS", "row_of", "rows_of_quantized"]
 
 MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "models"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "networks.md"

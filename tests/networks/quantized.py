@@ -1,11 +1,12 @@
 """Networks quantized by onnxruntime's static quantizer, and the layers of such networks alone."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper, utils, version_converter
@@ -17,25 +18,8 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-
-__all__ = [
-    "Layer",
-    "Scheme",
-    "Session",
-    "feeds_for",
-    "jittered",
-    "layers_of",
-    "prepared",
-    "quantized",
-    "watched",
-]
 
 OPSET = 13
 

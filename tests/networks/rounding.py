@@ -4,24 +4,18 @@ Nothing of atc-py takes part. Where a compiled model holds float16 values, the s
 Cast to float16 and one back; onnxruntime computes everything between them in float32.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.end_to_end import run_with_onnxruntime
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["rounded_model", "rounding_errors"]
 
 CUBE = frozenset({"Conv", "Gemm", "GRU", "LSTM", "MatMul"})
 """What runs in float16 with allow_fp32_to_fp16."""

@@ -1,10 +1,10 @@
 """A network in AMCT's own form: right to the error of its quantization, wrong without the fold."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 
@@ -12,12 +12,7 @@ import atc_py
 from atc_py.diag.codes import ASSUMED_KERNELS
 from tests.networks.amct import Network
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 SOCS = ["sim", "Ascend310P3", "Ascend310", "Ascend910_95"]
 

@@ -1,8 +1,6 @@
 """Where CANN publishes no operator information, `convert` warns and `check` says so."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -13,9 +11,6 @@ import atc_py
 from atc_py.diag.codes import ASSUMED_KERNELS
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import check_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

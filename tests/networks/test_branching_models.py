@@ -1,10 +1,10 @@
 """Models of our own that choose at run time what they run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.end_to_end import run_with_onnxruntime
@@ -16,12 +16,7 @@ from tests.networks.builders.branching import (
     rows,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 MEANS = (0.4, -0.4)
 FLAGS = (True, False)

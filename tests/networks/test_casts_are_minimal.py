@@ -1,8 +1,6 @@
 """Casts of whole networks in every mode: none feeds its inverse, none where the dtype fits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.tensor.dtypes import DType
 from tests.bench.models import LIGHT
 from tests.networks.builders.branching import build_expert_model, build_varied_model
@@ -19,11 +18,6 @@ from tests.networks.builders.detector import build_detector
 from tests.networks.builders.speech import build_speech_model
 from tests.networks.builders.transformer import build_masked_transformer
 from tests.sampling import alternating
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.package.schema import OmModel, OmNode
 
 BUILDERS = {
     "branching": build_expert_model,

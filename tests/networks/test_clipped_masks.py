@@ -1,10 +1,10 @@
 """Attention masks of -inf: finite in narrower floats, as the weight clip of ATC leaves them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
@@ -13,11 +13,6 @@ from atc_py.check.findings import Standing
 from atc_py.diag.codes import INFINITY_CLIPPED
 from tests.check.checks import checked, only
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
 
 FLOAT = onnx_files.FLOAT
 INF = float("inf")

@@ -7,23 +7,18 @@ the device takes convolutions of at most 16 input channels back to float16, whic
 them, the twin does not round their data.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
 import atc_py
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 node = helper.make_node
 

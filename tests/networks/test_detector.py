@@ -1,10 +1,11 @@
 """A detector of our own: outputs of as many rows as the image has objects."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 import pytest
 
 from tests.end_to_end import run_with_onnxruntime
@@ -20,13 +21,7 @@ from tests.networks.builders.detector import (
     image_with,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-    import onnx
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 IMAGES = {"none": (0, 0), "one": (2, 20), "few": (4, 12), "many": (8, 17)}
 """Number of patches and seed, chosen so that no decision is close; see `margins`."""

@@ -1,8 +1,6 @@
 """Real networks and quantized ones run with every tensor in its storage format, bit by bit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from tests.device.stored_models import assert_same_bits
 from tests.networks.quantized import Scheme, prepared, quantized
 from tests.networks.test_shared_models import MODELS, NAMES
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WIDE = ("mobilenetv2_opset13", "swin_mini_opset13")
 """Networks with grouped layers, and with most changes of format."""

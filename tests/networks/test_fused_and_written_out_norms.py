@@ -1,8 +1,7 @@
 """LayerNormalization of opset 17 is taken as the layer normalization that exporters wrote out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -10,9 +9,6 @@ import pytest
 import atc_py
 from tests.networks.builders.newer_opsets import build_vit
 from tests.networks.quantized import Scheme, quantized
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WRITTEN_OUT, FUSED = 13, 17
 OPTIONS: dict[str, Any] = {"operator_list": "cann-9.0", "precision_mode": "force_fp16"}

@@ -1,10 +1,10 @@
 """What exporters write out at opset 11 to 13, as one kernel each, against onnxruntime and unfused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import numpy_helper, parser
@@ -13,12 +13,7 @@ import atc_py
 from atc_py.passes.manager import PIPELINE
 from tests.end_to_end import run_with_onnxruntime
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 MADE = np.random.default_rng(17)
 CONSTANTS: dict[str, Array] = {

@@ -1,7 +1,5 @@
 """Real networks with and without fusion: launches as docs/fusion.md states them, and numbers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,9 +1,7 @@
 """Grouped convolutions, one launch on the SoCs of CANN: the same numbers as split ones, byte by byte."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -12,9 +10,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from tests.device.stored_models import assert_same_bits
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BATCH, CHANNELS, SIDE, FILTERS = 2, 40, 9, 60
 GROUPS = 5

@@ -4,12 +4,13 @@ The oracle does an operator as a chain of smaller ones of ONNX, each in float32.
 it rounds to float16 for high_performance, and after the last alone for high_precision.
 """
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -20,13 +21,7 @@ from atc_py.kernels.written import as_written
 from atc_py.package.reader import open_model
 from atc_py.results.comparison import default_tolerance
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 SHAPE = [16, 40]
 

@@ -4,12 +4,12 @@ Which family has which kernel is from the operator information of CANN 8.1. floa
 give onnxruntime's results, float16 and bfloat16 ones those of operands on their grid.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 import onnx
 import onnxruntime
 import pytest
@@ -17,12 +17,7 @@ from onnx import helper, numpy_helper
 
 import atc_py
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 RNG = np.random.default_rng(11)
 IMAGE = RNG.standard_normal((1, 4, 9, 9)).astype(np.float32)

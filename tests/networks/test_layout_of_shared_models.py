@@ -1,20 +1,15 @@
 """Real networks stored in blocks and row by row: the same bits, and the conversions that are stated."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import atc_py
 from tests.sampling import alternating
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT.parent / "shared" / "models"

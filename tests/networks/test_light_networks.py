@@ -1,10 +1,10 @@
 """The nine light networks of the onnx package: shipped outputs, and random weights."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import numpy_helper
@@ -15,12 +15,7 @@ from tests.bench.models import LIGHT, randomised_light
 from tests.end_to_end import run_with_onnxruntime
 from tests.sampling import sampled
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 NETWORKS = (
     "bvlc_alexnet",

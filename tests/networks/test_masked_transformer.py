@@ -1,8 +1,6 @@
 """A transformer of our own: masks made at run time from what is fed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +8,6 @@ import pytest
 from tests.end_to_end import run_with_onnxruntime
 from tests.networks.builders.agreement import FLOAT16_MODES, expect_agreement
 from tests.networks.builders.transformer import LENGTH, build_masked_transformer, sentences
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUNS = {"full": ((LENGTH, LENGTH), 43), "ragged": ((LENGTH, 3), 3), "short": ((1, 7), 26)}
 """Lengths and a seed, chosen so that no class wins narrowly."""

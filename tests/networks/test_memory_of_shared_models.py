@@ -1,8 +1,7 @@
 """The arena of real networks beside its lower bound."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +10,6 @@ from atc_py.package.stored import stored_nbytes
 from atc_py.results.memory_facts import memory_facts
 from tests.networks.test_shared_models import CASES, MODELS
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 MOST = 1.05
 """What the arena may be, times its lower bound."""

@@ -1,8 +1,6 @@
 """Networks of opsets 17 and 18 compile under --list cann-9.0 and agree with onnxruntime."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -17,9 +15,6 @@ from tests.networks.builders.newer_opsets import (
     build_vit,
     build_volume_network,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NEWER_LIST = "cann-9.0"
 OPSETS = (17, 18)

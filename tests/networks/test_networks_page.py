@@ -1,7 +1,5 @@
 """docs/networks.md holds what the networks come to."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.blas_kernels import error_factor

@@ -6,13 +6,13 @@ what the device may differ in is the order of additions, so its results are at m
 last place away, or, where they stay float32, within the bound on sums in any order.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -23,12 +23,7 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import DTYPE_NOT_LISTED
 from atc_py.options.compile_options import PrecisionMode
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 F16, BF16, F32 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16), np.dtype(np.float32)
 BITS = {F16: 10, BF16: 7}

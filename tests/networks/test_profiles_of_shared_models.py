@@ -1,7 +1,5 @@
 """Profiles of the real networks: sound ranges, memory as planned, kernels as launched."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

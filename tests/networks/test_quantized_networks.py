@@ -6,17 +6,18 @@ held to what onnxruntime itself gives when each value is moved, before it is qua
 device's factors of 19 bits and its float16 can move it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import numpy_helper
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 import atc_py
+from atc_py.package.schema import OmModel
 from tests.networks.quantized import (
     Scheme,
     Session,
@@ -30,14 +31,7 @@ from tests.networks.quantized import (
 from tests.networks.test_shared_models import MODELS
 from tests.sampling import sampled
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.package.schema import OmModel
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 U8, S8 = QuantType.QUInt8, QuantType.QInt8
 SCHEMES = [

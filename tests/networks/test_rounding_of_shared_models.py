@@ -1,10 +1,10 @@
 """Two networks whose error is large beside their range: that it is what roundings cost."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import numpy_helper
@@ -15,12 +15,7 @@ from tests.networks.rounding import rounded_model, rounding_errors
 from tests.networks.test_shared_models import MODELS
 from tests.sampling import sampled
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 MODES = ("force_fp16", "allow_fp32_to_fp16")
 DEVIATIONS = 4

@@ -1,22 +1,17 @@
 """Small networks on rows that are picked at run time: none, one, some, all."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.networks.builders.agreement import FLOAT16_MODES, expect_agreement
 from tests.networks.builders.graph import Net
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 ROWS, WIDTH = 8, 6
 COUNTS = (3, 0, 1, 8)

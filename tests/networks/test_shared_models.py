@@ -1,7 +1,5 @@
 """Real networks as PyTorch exported them, where they are beside the checkout."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

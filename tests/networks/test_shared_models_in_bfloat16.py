@@ -1,8 +1,6 @@
 """Real networks in bfloat16: held to the bound of `run --expect`, which must not be too wide."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +8,6 @@ import pytest
 import atc_py
 from atc_py.results.comparison import GRIDS, compare, default_tolerance, explained_share
 from tests.networks.test_shared_models import MODELS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CASES = [
     (name, mode, soc)

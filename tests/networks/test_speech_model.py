@@ -1,22 +1,17 @@
 """A speech recognizer of our own: sequences of different lengths, states in and out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.end_to_end import run_with_onnxruntime
 from tests.networks.builders.agreement import FLOAT16_MODES, expect_agreement
 from tests.networks.builders.speech import FRAMES, build_speech_model, utterances
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 RUNS = {"full": ((FRAMES, FRAMES), 21), "ragged": ((46, 17), 20), "short": ((1, 5), 4)}
 """Lengths and a seed, chosen so that no token wins narrowly."""

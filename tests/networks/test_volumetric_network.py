@@ -1,12 +1,12 @@
 """A network on volumes: 3-D convolutions, pools, normalization, a skip connection, a classifier."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import DTypeLike, NDArray
 from onnx import helper, numpy_helper
 
 import atc_py
@@ -15,12 +15,7 @@ from tests.end_to_end import run_with_onnxruntime
 from tests.failures import Failures
 from tests.sampling import sampled
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import DTypeLike, NDArray
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 SHAPE = (1, 2, 4, 8, 6)
 LIST = "cann-9.0"

@@ -1,7 +1,5 @@
 """Lists of gears: parsed, mapped to the open dims of inputs, and refused with ATC's codes."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.diag import AtcError

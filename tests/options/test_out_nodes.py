@@ -1,7 +1,5 @@
 """The text of --out-nodes."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.diag import AtcError, AtcFault

@@ -1,25 +1,20 @@
 """Graphs to package, packages to open, and archives that are sound but say something wrong."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 import pytest
 
-from atc_py.ir import DenseConst, Engine, Graph, Origin, SplatConst, TensorType
+from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Origin, SplatConst, TensorType
 from atc_py.package.archive import ArchiveWriter
+from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
-from atc_py.package.writer import PackageContents, write_model
+from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.ir import AttrValue
 
 
 class Seal(Protocol):

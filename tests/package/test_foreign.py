@@ -1,7 +1,5 @@
 """Files that are not offline models, recognized by their first bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

@@ -1,35 +1,28 @@
 """Offline models with false claims: every command gives a result or a coded refusal, in bounded time."""
 
-from __future__ import annotations
-
 import io
 import json
 import random
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.api import convert
 from atc_py.cli.main import cli
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Code, Diagnostic
 from atc_py.diag.codes import NOT_OM, NOT_TRUSTED, OM_CONTENT, OM_MEMBER, OM_PLAN, OM_VERSION
 from atc_py.ir import placement_proof
 from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
 from atc_py.package import content
 from atc_py.package.reader import open_model
 from tests.hostile.sealed_models import documents, members_of, mutated, sealed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.diag import Code, Diagnostic
 
 COMMANDS = (
     ("info", "@"),

@@ -3,23 +3,17 @@
 `make bench-large` does the same with 6 and 10 GB.
 """
 
-from __future__ import annotations
-
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import atc_py
 from atc_py.device.sim.memory import passing
 from atc_py.package import integrity, read_ahead, records
 from tests.bench.very_large import make_sparse_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
 
 WIDTH, PRODUCTS = 64, 5
 

@@ -1,12 +1,10 @@
 """The archive: the same bytes twice, aligned, and open to every other zip program."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,14 +12,12 @@ import pytest
 from atc_py.ir import DenseConst, Graph
 from atc_py.package import records
 from atc_py.package.archive import ArchiveWriter
+from atc_py.package.contents import PackageContents
 from atc_py.package.npy import npy_header
 from atc_py.package.reader import open_model
-from atc_py.package.writer import PackageContents, write_model
+from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
 from tests.failures import in_one_item
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def many_sizes() -> Graph:

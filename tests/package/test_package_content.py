@@ -1,9 +1,8 @@
 """Archives whose digests are right but whose description is wrong."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,11 +15,7 @@ from atc_py.package.archive import ArchiveWriter
 from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.reader import open_model
 from atc_py.package.schema import FORMAT_VERSION
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.package.conftest import Seal
+from tests.package.conftest import Seal
 
 
 def refusal(path: Path) -> tuple[Code, str]:

@@ -1,7 +1,5 @@
 """Damage anywhere in the file is found and named; other files are refused."""
 
-from __future__ import annotations
-
 import os
 import random
 import zipfile

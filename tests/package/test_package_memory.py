@@ -1,23 +1,17 @@
 """Writing takes the memory of one weight, whatever the model's size."""
 
-from __future__ import annotations
-
 import gc
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from atc_py.ir import CastConst, DeferredConst, Graph, SplatConst
+from atc_py.ir import CastConst, ConstData, DeferredConst, Graph, SplatConst
+from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
-from atc_py.package.writer import PackageContents, write_model
+from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.ir import ConstData
 
 MIB = 1 << 20
 

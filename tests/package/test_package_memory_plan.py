@@ -1,8 +1,7 @@
 """The memory plan in an offline model: it comes back as it was, and a wrong one is refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,11 +13,7 @@ from atc_py.ir.parser import parse_graph
 from atc_py.package.reader import open_model
 from atc_py.package.schema import FORMAT_VERSION
 from atc_py.passes.memory.plan_memory import plan_memory
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.package.conftest import Seal
+from tests.package.conftest import Seal
 
 TEXT = """graph @net phase laid_out {
   input %x : float16[1,256] ND

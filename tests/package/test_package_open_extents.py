@@ -1,8 +1,7 @@
 """Dims that only the run knows: null in the description of an offline model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,14 +10,11 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.ir import DenseConst, Engine, Graph, TensorType
+from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
-from atc_py.package.writer import PackageContents, write_model
+from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.package.conftest import Seal
+from tests.package.conftest import Seal
 
 NOTHING = PackageContents(producer="test", soc="sim")
 

@@ -1,26 +1,21 @@
 """What is written is what is read: values, types, attributes, texts."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.ir import DeferredConst, DenseConst, Engine, Graph, TensorType
+from atc_py.package.contents import PackageContents
 from atc_py.package.reader import OfflineModel, open_model
 from atc_py.package.schema import OmOrigin
-from atc_py.package.writer import PackageContents, write_model
+from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
 from tests.failures import in_one_item
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
 
 NOTHING = PackageContents(producer="test", soc="sim")
 

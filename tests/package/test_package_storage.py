@@ -1,9 +1,8 @@
 """Storage formats in an offline model: they come back as they were, and impossible ones do not."""
 
-from __future__ import annotations
-
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,18 +10,15 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
+from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
 from atc_py.package.stored_types import storage_of
-from atc_py.package.writer import PackageContents, write_model
+from atc_py.package.writer import write_model
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import Storage
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.ir import Graph
-    from tests.package.conftest import Seal
+from tests.package.conftest import Seal
 
 TEXT = """graph @net phase laid_out {
   input %x : float16[1,3,4,4] NCHW

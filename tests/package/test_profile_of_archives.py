@@ -1,8 +1,8 @@
 """Profiles of archives whose digests are right but whose description is wrong."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import onnx
@@ -13,12 +13,7 @@ from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
 from atc_py.pipeline.profile import profile_model
 from tests.cost.small_networks import chain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.package.conftest import Seal
+from tests.package.conftest import Seal
 
 Nodes = list[dict[str, Any]]
 

@@ -1,26 +1,27 @@
 """Constants are computed ahead in pieces: the same bytes from any number of threads, in little memory."""
 
-from __future__ import annotations
-
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from atc_py.ir import CastConst, DeferredConst, DenseConst, Graph, RowwiseConst, SplatConst
+from atc_py.ir import (
+    CastConst,
+    ConstData,
+    DeferredConst,
+    DenseConst,
+    Graph,
+    RowwiseConst,
+    SplatConst,
+)
 from atc_py.package import read_ahead
+from atc_py.package.contents import PackageContents
 from atc_py.package.npy import CHUNK
 from atc_py.package.reader import open_model
-from atc_py.package.writer import PackageContents, write_model
+from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.ir import ConstData
 
 NOTHING = PackageContents("test", "sim")
 LONG = 3 * CHUNK // 2 + 7

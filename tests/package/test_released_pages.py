@@ -1,22 +1,18 @@
 """Pages of a mapped model are given back after reading, and hold the same when they are read again."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.ir import DenseConst, Graph
 from atc_py.package import integrity
+from atc_py.package.contents import PackageContents
 from atc_py.package.npy import release_pages
 from atc_py.package.reader import open_model
-from atc_py.package.writer import PackageContents, write_model
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from atc_py.package.writer import write_model
 
 MIB = 1 << 20
 STATUS = Path("/proc/self/status")

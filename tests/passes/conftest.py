@@ -1,21 +1,17 @@
 """Passes are tested on the text form of the target IR."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pytest
 
 from atc_py.diag import Sink
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
 
 
 class RunPass(Protocol):

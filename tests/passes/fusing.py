@@ -1,25 +1,16 @@
 """One fusion pass on a graph in text form, with what it found."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.passes.base import PassContext
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.fusion.record import PassFusions
 from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.ir import Graph
-    from atc_py.passes.base import Pass
-    from atc_py.passes.fusion.record import PassFusions
-
-__all__ = ["changed", "fuse"]
 
 
 def fuse(

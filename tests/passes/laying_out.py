@@ -1,14 +1,12 @@
 """Graphs in text form, laid out: dtypes, formats, storage and conversions as the passes choose."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Phase
+from atc_py.ir import Graph, Phase
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.passes.base import PassContext
+from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.layout.assign_storage import AssignStoragePass
 from atc_py.passes.layout.insert_trans_data import InsertTransDataPass
@@ -17,14 +15,6 @@ from atc_py.passes.memory.plan_memory import PlanMemoryPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import Graph
-    from atc_py.passes.base import Pass
-
-__all__ = ["STEPS", "conversions", "laid_out", "placed", "storages"]
 
 STEPS: tuple[type[Pass], ...] = (AssignStoragePass, InsertTransDataPass, MergeTransDataPass)
 

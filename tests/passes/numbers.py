@@ -1,12 +1,12 @@
 """Graphs of the target IR run on the simulator, so that tests compare what passes leave of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from atc_py.device.sim.backend import SimBackend
+from atc_py.ir import Graph, Node
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.contents import PackageContents
@@ -15,15 +15,7 @@ from atc_py.passes.base import PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.target import find_soc
-from tests.device.models import MemoryModel
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.ir import Graph, Node
-    from tests.device.models import Array
-
-__all__ = ["constant", "literal", "node_of", "results", "results_of_typed", "words"]
+from tests.device.models import Array, MemoryModel
 
 
 def results(

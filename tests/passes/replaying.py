@@ -4,19 +4,11 @@ The arena is an array whose elements say which value wrote them last. A launch f
 reads, or another value was written over it too early. Nothing here knows live ranges.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from atc_py.ir import Graph, Node, Value
 from atc_py.ir.memory_plan import Home
 from atc_py.target import find_operator
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, Value
-
-__all__ = ["first_fit", "replay"]
 
 
 def replay(graph: Graph) -> list[str]:

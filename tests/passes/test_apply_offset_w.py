@@ -1,9 +1,5 @@
 """Offsets of weights: from the words of AscendDequant to the layer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
@@ -14,10 +10,8 @@ from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
 from atc_py.passes.fusion.split_grouped_conv import SplitGroupedConvPass
 from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
 from atc_py.target import find_soc
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import constant, literal, node_of, results, words
-
-if TYPE_CHECKING:
-    from tests.passes.conftest import RunPass
 
 CONTEXT = PassContext(find_soc("sim"), PrecisionMode.FORCE_FP16, "model.onnx")
 EACH = [words(0.5, offset_w=3)[0], words(0.25, offset_w=-128)[0], words(2.0)[0]]

@@ -1,7 +1,5 @@
 """Storage is chosen around convolutions and products, and elsewhere as moves the fewest bytes."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.cost.factors import EXPECTED

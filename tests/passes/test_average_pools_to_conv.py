@@ -7,13 +7,11 @@ float16. A window over the whole input is no filter. That CANN 8.1 still does so
 AvgPoolV2 kernel, which with a filter is a convolution with a group a channel.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
@@ -23,12 +21,7 @@ from atc_py.target import find_soc, socs
 from atc_py.target.soc import SocFamily
 from tests.passes.numbers import results_of_typed
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.ir import Graph
-
-    Halves = NDArray[np.float16]
+Halves = NDArray[np.float16]
 
 GENERATOR = np.random.default_rng(11)
 TEXT = """

@@ -1,18 +1,12 @@
 """Casts that change nothing go; those that round stay."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.ir.literals import integer_range
 from atc_py.passes.precision.cancel_casts import CancelCastsPass, _holds
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from tests.passes.conftest import RunPass
+from tests.passes.conftest import RunPass
 
 
 def pair(first: str, second: str) -> str:

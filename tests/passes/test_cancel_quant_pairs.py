@@ -1,17 +1,11 @@
 """AscendQuant after AscendAntiQuant."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.passes.quant.cancel_quant_pairs import CancelQuantPairsPass
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import results
-
-if TYPE_CHECKING:
-    from tests.passes.conftest import RunPass
 
 TEXT = """
 graph @g phase lowered {

@@ -3,8 +3,6 @@
 The pairs are from the operator information of CANN 8.1; all others go to the AI CPU.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.ir import Engine, Graph, Phase, TensorType

@@ -7,28 +7,21 @@ float32 to float16 or bfloat16), then one relu. That chains in the buffer may ha
 function between the conversion and AscendQuant is inferred from the patterns' names.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.cost.network import network_cost
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
-from atc_py.passes.base import PassContext
+from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.merge_dequant import MergeDequantPass
 from atc_py.passes.fusion.merge_requant import MergeRequantPass
 from atc_py.passes.manager import PIPELINE, run_passes
 from atc_py.target import find_soc
 from tests.passes.numbers import literal, results_of_typed, words
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from atc_py.passes.base import Pass
 
 GENERATOR = np.random.default_rng(5)
 FILTER = GENERATOR.integers(-127, 128, (32, 32, 3, 3))

@@ -1,13 +1,7 @@
 """Dead code elimination."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.passes.fusion.eliminate_dead_code import EliminateDeadCodePass
-
-if TYPE_CHECKING:
-    from tests.passes.conftest import RunPass
+from tests.passes.conftest import RunPass
 
 TEXT = """
 graph @g phase lowered {

@@ -1,24 +1,17 @@
 """Factors as float16, for SoCs without 64-bit words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
 from atc_py.target import socs
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import constant, literal, node_of, results, words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from tests.passes.conftest import RunPass
 
 X = np.array([[0, 3], [1, -7], [-2047, 2047], [60000, -60000], [70000, -70000]], np.int32)
 

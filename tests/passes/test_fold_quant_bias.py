@@ -4,14 +4,11 @@ Data that are quantized with offset z, where nothing is cut off, are those of of
 layer that takes z off gives what it gives of data of offset 0, to the bit; those tell what is right.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.diag import Sink
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode, QuantBias
 from atc_py.passes.base import PassContext
@@ -20,11 +17,8 @@ from atc_py.passes.quant.fold_quant_bias import FoldQuantBiasPass
 from atc_py.passes.quant.set_offset_x import SetOffsetXPass
 from atc_py.target import find_soc
 from atc_py.tensor.scale_words import HardwareWords, encode_hardware
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import constant, literal, node_of, results, words
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from tests.passes.conftest import RunPass
 
 RANDOM = np.random.default_rng(0)
 ZERO = -20

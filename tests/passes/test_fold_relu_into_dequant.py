@@ -1,17 +1,11 @@
 """Relu after AscendDequant."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import literal, node_of, results, words
-
-if TYPE_CHECKING:
-    from tests.passes.conftest import RunPass
 
 X = np.array(
     [[0, 1, -1, 7, -7, 65519, -65520, 2**24 + 1, -(2**24) - 1, 2**31 - 1, -(2**31), 2049]] * 2,

@@ -6,13 +6,10 @@ divisible by 16. The kernel takes FRACTAL_NZ where four axes are turned whose la
 are seen as a matrix, first two by last two, before or after (its `op_select_format`).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
@@ -21,9 +18,6 @@ from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc, socs
 from atc_py.target.soc import SocFamily
 from tests.passes.numbers import results_of_typed
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
 
 SPLIT = """
 graph @g phase lowered {

@@ -1,18 +1,11 @@
 """Folding batch normalization into convolutions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
-from atc_py.ir import DenseConst
+from atc_py.ir import DenseConst, Graph
 from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from tests.passes.conftest import RunPass
+from tests.passes.conftest import RunPass
 
 CONV = "{pads=[0,0,0,0], strides=[1,1,1,1]}"
 TEXT = f"""

@@ -1,14 +1,11 @@
 """The softmax of masked scores becomes ScaledMaskedSoftmax, or stays with a reason."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
@@ -17,13 +14,10 @@ from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.target import find_soc
+from tests.device.models import Array
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results_of_typed
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from tests.device.models import Array
 
 LOWEST, LOWEST_HALF = float(np.finfo(np.float32).min), -65504.0
 MASK = "input %k : bool[2,1,5,8] ND"

@@ -1,19 +1,14 @@
 """AscendDequant, Relu and AscendQuant as one AscendRequant."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from atc_py.ir import Graph
 from atc_py.passes.quant.fuse_requant import FuseRequantPass
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import constant, literal, node_of, results, words
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from tests.passes.conftest import RunPass
 
 FACTORS = (0.00123, 0.0456, 7.0)
 WORDS = literal("s", words(*FACTORS), "uint64")

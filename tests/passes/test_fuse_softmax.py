@@ -1,7 +1,5 @@
 """A decomposed softmax becomes SoftmaxV2, or stays with a reason."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

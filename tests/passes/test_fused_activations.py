@@ -1,12 +1,10 @@
 """Decomposed GELU, Swish and HardSwish become one operator, or stay with a reason."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
+from atc_py.ir import Graph
+from atc_py.passes.base import Pass
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
 from atc_py.passes.fusion.fuse_hard_swish import FuseHardSwishPass
 from atc_py.passes.fusion.fuse_swish import FuseSwishPass
@@ -14,10 +12,6 @@ from atc_py.passes.precision.controls import Custom
 from atc_py.tensor.dtypes import DType
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from atc_py.passes.base import Pass
 
 HEAD = """
 graph @g phase lowered {

@@ -1,19 +1,13 @@
 """Constants after a layer go into its weights and bias, or stay with a reason."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
+from atc_py.passes.base import Pass
 from atc_py.passes.fusion.fuse_conv_bias import FuseConvBiasPass
 from atc_py.passes.fusion.fuse_scale_into_weights import FuseScaleIntoWeightsPass
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import constant, literal, results
-
-if TYPE_CHECKING:
-    from atc_py.passes.base import Pass
 
 RANDOM = np.random.default_rng(21)
 

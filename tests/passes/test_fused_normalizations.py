@@ -1,19 +1,13 @@
 """Decomposed normalizations become LayerNorm and RmsNorm, or stay with a reason."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
+from atc_py.passes.base import Pass
 from atc_py.passes.fusion.fuse_layer_norm import FuseLayerNormPass
 from atc_py.passes.fusion.fuse_rms_norm import FuseRmsNormPass
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results
-
-if TYPE_CHECKING:
-    from atc_py.passes.base import Pass
 
 LAYER_NORM = """
 graph @g phase lowered {

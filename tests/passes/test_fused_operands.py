@@ -1,21 +1,15 @@
 """What products and windows absorb from nodes around them: bias, transposition, padding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
+from atc_py.passes.base import Pass
 from atc_py.passes.fusion.fuse_matmul_bias import FuseMatmulBiasPass
 from atc_py.passes.fusion.fuse_pad_conv import FusePadConvPass
 from atc_py.passes.fusion.fuse_pad_pool import FusePadPoolPass
 from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import literal, results
-
-if TYPE_CHECKING:
-    from atc_py.passes.base import Pass
 
 RANDOM = np.random.default_rng(11)
 WEIGHTS = RANDOM.normal(size=(4, 5)).round(3)

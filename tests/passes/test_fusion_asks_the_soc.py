@@ -3,9 +3,7 @@
 Which SoCs have none is from the operator information of CANN 8.1.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import onnx.parser
@@ -24,9 +22,6 @@ from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc
 from tests.passes.test_fuse_masked_softmax import MASKED
 from tests.passes.test_fused_normalizations import RMS_NORM
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SWISH = """
 graph @g phase lowered {

@@ -1,12 +1,9 @@
 """What looks like the pattern of a fusion and is another computation stays, with its numbers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
+from atc_py.passes.base import Pass
 from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
 from atc_py.passes.fusion.fuse_conv_bias import FuseConvBiasPass
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
@@ -20,9 +17,6 @@ from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results
-
-if TYPE_CHECKING:
-    from atc_py.passes.base import Pass
 
 
 def _graph(head: str, body: str) -> str:

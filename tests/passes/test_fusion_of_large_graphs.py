@@ -4,10 +4,8 @@ A pass that goes through all readers or all outputs at each of them executes fou
 lines in a graph of twice the size.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,9 +19,6 @@ from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from tests.executed_lines import PACKAGE, executed, steep
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SIZES = (250, 500, 1000)
 TYPE = TensorType(DType.FLOAT32, (4, 4))

@@ -1,17 +1,11 @@
 """The two rewrites of grouped convolutions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
 from atc_py.passes.fusion.split_grouped_conv import SplitGroupedConvPass
-
-if TYPE_CHECKING:
-    from tests.passes.conftest import RunPass
+from tests.passes.conftest import RunPass
 
 TEXT = """
 graph @g phase lowered {

@@ -6,8 +6,6 @@ which functions the fix pipe applies, to which dtypes. That Ascend910_95 merges 
 either follows from ATC's guide, which says of its successor that it has no UB fusion.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

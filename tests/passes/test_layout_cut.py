@@ -1,23 +1,15 @@
 """The cut that storage is chosen by: cheapest, smallest side, and bounded work."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import chain, combinations
-from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.passes.layout import cut
-from atc_py.passes.layout.cut import SINK, SOURCE, cheapest_side, cut_cost
+from atc_py.passes.layout.cut import SINK, SOURCE, Edge, cheapest_side, cut_cost
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pytest
-
-    from atc_py.passes.layout.cut import Edge
 
 MOST = 6
 

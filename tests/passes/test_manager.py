@@ -1,7 +1,5 @@
 """The pass manager."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

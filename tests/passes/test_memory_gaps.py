@@ -1,17 +1,12 @@
 """The free pieces of an arena, against a plain list of units."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.passes.memory.gaps import Gaps
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from random import Random
 
 
 def free_runs(units: list[bool]) -> list[tuple[int, int]]:

@@ -1,7 +1,5 @@
 """The memory plan counts what is stored, and writes over an operand only where blocks agree."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.ir.memory_plan import Home

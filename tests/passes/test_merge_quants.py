@@ -1,17 +1,11 @@
 """Equal quantizations of one value."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.passes.quant.merge_quants import MergeQuantsPass
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import results
-
-if TYPE_CHECKING:
-    from tests.passes.conftest import RunPass
 
 TEXT = """
 graph @g phase lowered {

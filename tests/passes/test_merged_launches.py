@@ -1,28 +1,23 @@
 """Functions of each element are launched with what is before them, and numbers stay bit by bit."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.merge_conv_elemwise import MergeConvElemwisePass
 from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
 from atc_py.passes.fusion.merge_matmul_elemwise import MergeMatmulElemwisePass
+from atc_py.passes.fusion.record import Fusions
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.target import find_soc
 from tests.passes.fusing import changed
 from tests.passes.numbers import literal, results_of_typed
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from atc_py.passes.fusion.record import Fusions
 
 RANDOM = np.random.default_rng(3)
 

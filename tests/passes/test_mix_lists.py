@@ -4,12 +4,9 @@ Sources: `precision_reduce.flag` of the operator information of CANN 8.1, and fo
 open operator repositories of CANN 9; the rules of the fusion engine of CANN (2026).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
@@ -17,10 +14,7 @@ from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.mix_lists import MixList, default_list
 from atc_py.target import SocFamily, find_soc, operators, socs
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from tests.passes.conftest import RunPass
+from tests.passes.conftest import RunPass
 
 F16, BF16, F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
 

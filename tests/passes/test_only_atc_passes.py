@@ -1,7 +1,5 @@
 """What of the pipeline is left where only passes of ATC may run, and which names passes have."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

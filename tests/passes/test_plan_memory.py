@@ -1,14 +1,11 @@
 """The memory plan: who shares memory with whom, and what never does."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.ir import Phase
+from atc_py.ir import Graph, Phase
 from atc_py.ir.memory_plan import Home
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import print_graph
@@ -17,13 +14,9 @@ from atc_py.passes.memory.plan_memory import PlanMemoryPass, plan_memory
 from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.system.structs import replace
-from atc_py.target import find_soc, socs
+from atc_py.target import Soc, find_soc, socs
+from tests.passes.conftest import RunPass
 from tests.passes.replaying import replay
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from atc_py.target import Soc
-    from tests.passes.conftest import RunPass
 
 F16 = "float16[1,256] ND"
 """A value of one unit of memory."""

@@ -1,14 +1,10 @@
 """Plans of random graphs: never an overlap, never above first-fit, the same each time."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.ir import Engine, Graph, Phase, TensorType
+from atc_py.ir import Engine, Graph, Phase, TensorType, Value
 from atc_py.ir.verifier import verify_graph
 from atc_py.passes.memory.arena_packing import Span, pack, widest
 from atc_py.passes.memory.plan_memory import plan_memory
@@ -17,9 +13,6 @@ from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from tests.passes.replaying import first_fit, replay
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.ir import Value
 
 RULES = verifier_rules(find_soc("sim"))
 

@@ -1,21 +1,14 @@
 """Dtype and engine assignment, and the casts it makes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.ir import CastConst, Engine
+from atc_py.ir import CastConst, Engine, Graph
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from tests.passes.conftest import RunPass
+from tests.passes.conftest import RunPass
 
 CONV = """
 graph @g phase lowered {

@@ -1,15 +1,12 @@
 """ATC's finer controls of precision: how their files are read, and what they do to nodes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
     BAD_OPTION,
@@ -22,7 +19,7 @@ from atc_py.diag.codes import (
     NOT_IN_MODEL,
     OPTIONS_EXCLUDE,
 )
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.passes.base import PassContext
@@ -35,10 +32,6 @@ from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.source import SourceModel, SourceNode, SourceTensor
 from atc_py.target import SocFamily, find_soc
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.diag import Code
-    from atc_py.ir import Graph
 
 F16, BF16, F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
 

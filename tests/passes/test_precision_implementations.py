@@ -1,8 +1,6 @@
 """Implementation modes: which nodes get which, and what is said of those that change nothing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 
@@ -16,9 +14,6 @@ from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.target import find_soc, operators
 from atc_py.target.rows.parts import IMPL_MODE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NET = """
 graph @g phase lowered {

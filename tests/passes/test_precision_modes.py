@@ -9,22 +9,15 @@ A row: mode, operator, SoC, dtype in the model, then dtype in and out of the com
 `!` stands for no kernel.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Graph, Node
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.mix_lists import CUBE_LIST
 from atc_py.target import Unit, operators, socs
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
-    from tests.passes.conftest import RunPass
+from tests.passes.conftest import RunPass
 
 TABLE = """
 D  force_fp16               MatMulV2         sim           f32   f16 f16  aicore

@@ -1,9 +1,5 @@
 """Precision of int8 layers: the int8 column in every mode, and no cast of an integer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.diag import AtcError
@@ -13,9 +9,7 @@ from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.target import Resource, find_operator, socs
 from atc_py.tensor.dtypes import DType
 from tests.failures import in_one_item
-
-if TYPE_CHECKING:
-    from tests.passes.conftest import RunPass
+from tests.passes.conftest import RunPass
 
 WINDOW = "pads=[0,0,0,0], strides=[1,1,1,1]"
 LAYERS = {

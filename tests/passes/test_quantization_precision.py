@@ -1,17 +1,11 @@
 """Columns of the quantization operators: what a node's attributes become, and on which SoC."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from atc_py.ir import Graph, Node
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
-    from tests.passes.conftest import RunPass
+from tests.passes.conftest import RunPass
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 FORCE, KEEP, ALLOW = "force_fp16", "must_keep_origin_dtype", "allow_fp32_to_fp16"

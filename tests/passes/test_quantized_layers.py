@@ -1,21 +1,15 @@
 """Two quantized layers through the whole pipeline: what is left on which SoC, and its numbers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc
 from tests.passes.numbers import constant, literal, results_of_typed, words
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
 
 _GENERATOR = np.random.default_rng(0)
 CHANNELS, HIDDEN = 17, 18

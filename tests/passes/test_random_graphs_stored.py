@@ -1,7 +1,5 @@
 """Random graphs through all passes: stored as the passes planned it, they give the same bits."""
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, given, settings
 
 from atc_py.ir.parser import parse_graph

@@ -5,13 +5,11 @@ a Concat of channels in multiples of 32 on v200, no other movement, LeakyRelu wi
 1e-5 as Relu, other LeakyRelu with the scale before it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from atc_py.ir import Graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
@@ -19,13 +17,8 @@ from atc_py.passes.quant.fold_quant_scale import FoldQuantScalePass
 from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
 from atc_py.passes.quant.fuse_requant import FuseRequantPass
 from atc_py.target import find_soc
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import constant, literal, node_of, results, words
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from atc_py.ir import Graph
-    from tests.passes.conftest import RunPass
 
 V200, V100 = "Ascend310P3", "Ascend310"
 PASSES: dict[str, type[FuseRequantPass | FoldQuantScalePass]] = {

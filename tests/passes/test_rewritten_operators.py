@@ -1,21 +1,15 @@
 """Rewrites that choose another operator, or drop nodes, and leave results as they were."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
+from atc_py.passes.base import Pass
 from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
 from atc_py.passes.fusion.eliminate_dead_code import EliminateDeadCodePass
 from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
 from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import literal, results
-
-if TYPE_CHECKING:
-    from atc_py.passes.base import Pass
-    from tests.passes.conftest import RunPass
 
 RANDOM = np.random.default_rng(11)
 

@@ -4,26 +4,19 @@ The rule is that of CANN's fusion engine as published in 2020: at most 16 channe
 AscendQuant reads. The host operators' formulas are inferred from their operands.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.passes.quant.roll_back_quant import RollBackQuantPass
 from atc_py.target import find_soc, socs
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import constant, literal, node_of, results, words
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from atc_py.ir import Graph
-    from tests.passes.conftest import RunPass
 
 SOC = "Ascend310P3"
 D = (0.0003, 0.0007, 0.0001, 0.0005)

@@ -4,19 +4,14 @@ Tests are known by their names, and the passes that they test by what they menti
 or in tables and functions of their module that they use.
 """
 
-from __future__ import annotations
-
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from atc_py.passes.manager import PIPELINE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TESTS = Path(__file__).parent
 FUSION = "atc_py.passes.fusion."

@@ -1,8 +1,6 @@
 """What convolutions of quantized data pad with."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,12 +8,8 @@ import pytest
 from atc_py.diag import Sink
 from atc_py.passes.quant.set_offset_x import SetOffsetXPass
 from atc_py.tensor.scale_words import HardwareWords, encode_hardware
+from tests.passes.conftest import RunPass
 from tests.passes.numbers import literal, node_of, results
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.passes.conftest import RunPass
 
 QUANT = "%q = AscendQuant(%x) {offset=5.0, scale=2.0} : int8[1,2,4,4] ND"
 PADS = "pads=[1,1,1,1], strides=[1,1,1,1]"

@@ -1,7 +1,5 @@
 """`--enable-small-channel`: filters of few channels with four for each tap, where a kernel has them."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.cost.operation import Operation, Tensor

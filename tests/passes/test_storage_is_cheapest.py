@@ -1,29 +1,22 @@
 """Small random graphs: what is chosen moves no more bytes than the best of all choices."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from atc_py.ir import Graph, Node, Value
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.layout.assign_storage import LAUNCH_SECONDS, StorageAssignment
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
-from atc_py.target import find_soc
-from atc_py.target.storage_choices import ROWS, storage_choices
+from atc_py.target import Soc, find_soc
+from atc_py.target.storage_choices import ROWS, StorageChoice, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES
+from atc_py.tensor.storage import Storage
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, Value
-    from atc_py.target import Soc
-    from atc_py.target.storage_choices import StorageChoice
-    from atc_py.tensor.storage import Storage
 
 MOST_CHOICES = 3000
 IMAGE, MATRIX = "float16[1,20,6,6]", "float16[120,6]"

@@ -1,18 +1,13 @@
 """ATC's fusion switch file in both its forms."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.passes.fusion.switch_file import read_switches
 from atc_py.passes.manager import PIPELINE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPTIONAL = {row.name for row in PIPELINE if row.optional}
 UB = {row.name for row in PIPELINE if row.ub_fusion}

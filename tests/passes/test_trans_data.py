@@ -1,9 +1,6 @@
 """TransData: where they are inserted, which go, and what the verifier says where one is missing."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,10 +9,8 @@ from atc_py.diag.codes import BROKEN_INVARIANT
 from atc_py.passes.layout.assign_storage import AssignStoragePass
 from atc_py.passes.layout.insert_trans_data import InsertTransDataPass
 from atc_py.passes.layout.merge_trans_data import MergeTransDataPass
+from tests.passes.conftest import RunPass
 from tests.passes.laying_out import conversions, laid_out, placed
-
-if TYPE_CHECKING:
-    from tests.passes.conftest import RunPass
 
 SHARED = """
 graph @g phase lowered {

@@ -1,21 +1,15 @@
 """Views, transpositions, identities and nodes that are there twice."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
+from atc_py.passes.base import Pass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from atc_py.passes.fusion.merge_reshapes import MergeReshapesPass
 from atc_py.passes.fusion.merge_transposes import MergeTransposesPass
 from atc_py.passes.fusion.remove_identities import RemoveIdentitiesPass
 from tests.passes.fusing import fuse
 from tests.passes.numbers import results
-
-if TYPE_CHECKING:
-    from atc_py.passes.base import Pass
 
 CONSTANTS = """
   const %flat : int64[1] ND = dense [24]

@@ -1,9 +1,9 @@
 """Emission: what kernels need is in the model, and a stub's page counts the nodes it does not name."""
 
-from __future__ import annotations
+from pathlib import Path
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -12,11 +12,6 @@ from atc_py.emit.kernels import emit_kernels
 from atc_py.pipeline import compile as compile_module
 from atc_py.system.structs import replace
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
 
 
 def softmaxes(count: int) -> onnx.ModelProto:

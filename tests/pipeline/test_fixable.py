@@ -1,10 +1,8 @@
 """Naming of the rules that remove errors: what it costs beside the check itself."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
@@ -14,9 +12,6 @@ import atc_py
 from atc_py.check.evaluate import check_view
 from atc_py.fix import engine
 from atc_py.frontend.folding import if_branches, survey
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def activations(path: Path, operator: str = "HardSwish") -> Path:

@@ -1,8 +1,7 @@
 """The rehearsal: what the device would refuse at load is refused at conversion, with its node."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,9 +10,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.diag import AtcError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CASES: list[tuple[str, dict[str, tuple[int, ...]], dict[str, Any]]] = [
     ("Conv", {"w": (3, 3, 3, 3), "b": (2,)}, {}),

@@ -1,8 +1,7 @@
 """What of a model a check compiles: one node of each kind, and the whole where that matters."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from onnx import helper
@@ -10,22 +9,17 @@ from onnx import helper
 from atc_py.check.findings import Standing
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_NODE, NO_KERNEL
-from atc_py.ir import Phase
+from atc_py.ir import Graph, Phase
 from atc_py.lowering.lower import lower_model
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.passes.precision.refusals import Refusal
 from atc_py.pipeline import trial
+from atc_py.source import SourceModel
 from atc_py.text import Words
 from tests.check.checks import checked, residual_network
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.ir import Graph
-    from atc_py.passes.base import PassContext
-    from atc_py.source import SourceModel
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The cheapest labels: those of all assignments, tried one by one."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 

@@ -1,8 +1,7 @@
 """A plan for an OCR line reader: compiled with the options that it writes, it reads the same text."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +9,6 @@ import atc_py
 from tests.quantizing.peer import results_of
 from tests.quantizing.text_lines import READER, alphabet_of, read_text, text_lines
 from tests.trained.wheels import extract, is_cached
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not is_cached(READER.wheel), reason="the wheel is not there")
 

@@ -1,9 +1,8 @@
 """Plans of the shared networks beside the suggestions of `compare`, which know nothing of the planner."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +12,6 @@ from atc_py.cost.network import network_time
 from atc_py.package.reader import open_model
 from tests.networks.page import MODELS
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not MODELS.exists(), reason="the shared networks are not there")
 

@@ -1,10 +1,9 @@
 """Plans of dtypes: the cheapest assignment that reaches the target, compared with all others."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -18,16 +17,11 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.package.reader import open_model
 from atc_py.planning.error_share import error_share
 from atc_py.report.planning.formats import FORMATS, render_plan
+from atc_py.results.plan import DtypePlan
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.quantizing.float_networks import FloatSketch, samples_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from atc_py.results.plan import DtypePlan
-
-    Array = np.ndarray
+Array = np.ndarray
 
 SOC = "Ascend310P3"
 

@@ -1,25 +1,20 @@
 """Plans with bfloat16: the cheapest of all assignments of three dtypes, tried by the public commands."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.cost.network import network_time
 from atc_py.package.reader import open_model
 from tests.compare.broken_networks import built, node
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 SOC = "Ascend910B1"
 NODES = [

@@ -1,16 +1,15 @@
 """Dims of the user's that the model does not take: named as the reason, once, with what fits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
 from atc_py import api
 from atc_py.check.findings import Standing
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, UNKNOWN_OPERATOR
 from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
@@ -19,13 +18,6 @@ from tests.check.checks import checked
 from tests.frontend import onnx_files
 from tests.networks.builders.open_detector import build_open_detector
 from tests.proposal.test_proposals import MODELS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import onnx
-
-    from atc_py.diag import Diagnostic
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

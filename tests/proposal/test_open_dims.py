@@ -1,7 +1,5 @@
 """Open dims of inputs: which share a name, which are sums, and files in which they are chosen."""
 
-from __future__ import annotations
-
 from atc_py.frontend.reading.declared import DeclaredInput
 from atc_py.pipeline.proposal.open_dims import given_dims, open_dims, open_form
 from atc_py.source import OpenDim

@@ -1,11 +1,11 @@
 """Shapes that are proposed: what the model's strides, reshapes and weights take."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper
@@ -25,12 +25,7 @@ from atc_py.target import find_soc
 from tests.frontend import onnx_files
 from tests.networks.builders.open_detector import build_open_detector
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Weights = dict[str, npt.NDArray[np.generic]]
+Weights = dict[str, npt.NDArray[np.generic]]
 
 node = helper.make_node
 FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64

@@ -1,25 +1,18 @@
 """Small float networks for tests of quantization, and their samples."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__ = ["FloatSketch", "conv_network", "relative_error", "run_ort", "run_sim", "samples_of"]
+Array = NDArray[Any]
 
 
 class FloatSketch:

@@ -3,25 +3,20 @@
 Samples for calibration and for measuring are different draws of the same data.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy.typing as npt
 
 from tests.trained.natural import activations, image, mask, words
 from tests.trained.subjects import SUBJECTS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Array = npt.NDArray[Any]
+Draw = Callable[[int], Array]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-    Draw = Callable[[int], Array]
-
-__all__ = ["CALIBRATION", "MEASURED", "NETWORKS", "FloatNetwork"]
 
 MODELS = Path(__file__).resolve().parents[2] / ".." / "shared" / "models"
 

@@ -1,35 +1,22 @@
 """onnxruntime's static quantization, and the error of a quantized model at its outputs."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import version_converter
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+Array = npt.NDArray[Any]
+Sample = Mapping[str, Array]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-    Sample = Mapping[str, Array]
-
-__all__ = [
-    "METHODS",
-    "Errors",
-    "errors_of",
-    "quantized_by_onnxruntime",
-    "quantized_here",
-    "results_of",
-]
 
 METHODS = ("MinMax", "Entropy", "Percentile")
 

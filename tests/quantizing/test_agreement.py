@@ -1,15 +1,15 @@
 """Quantized models on the simulator beside onnxruntime's run of their QDQ form."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 
 import atc_py
-from tests.cli.conftest import atc as atc  # noqa: PLC0414  (a fixture)
+from tests.cli.conftest import Result
+from tests.cli.conftest import atc as atc
 from tests.quantizing.float_networks import (
     FloatSketch,
     conv_network,
@@ -18,12 +18,6 @@ from tests.quantizing.float_networks import (
     run_sim,
     samples_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
 
 MEAN = 0.25
 """Largest root mean squared difference of a layer's result, in steps of its range by 255.

@@ -1,8 +1,6 @@
 """Biases that make up for the mean error of layers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -13,9 +11,6 @@ from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import FloatSketch, conv_network, run_ort, samples_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def skewed_network(path: Path, opset: int, *, biased: bool) -> Path:

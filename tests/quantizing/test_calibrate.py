@@ -1,8 +1,6 @@
 """Float models through calibration to int8, in both forms."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 import pytest
@@ -17,9 +15,6 @@ from tests.quantizing.float_networks import (
     run_sim,
     samples_of,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("opset", [11, 13])

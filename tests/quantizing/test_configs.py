@@ -1,9 +1,8 @@
 """Configurations of AMCT: which layers are quantized, and how."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -11,14 +10,10 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_QUANT_CONFIG, NOT_IN_MODEL, QUANT_FIELD_NOT_MODELED
+from atc_py.diag.diagnostic import Code
+from atc_py.results.float_quantization import FloatQuantization
 from tests.quantizing.float_networks import conv_network, samples_of
 from tests.quantizing.test_prepare import norm_network, norm_products
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag.diagnostic import Code
-    from atc_py.results.float_quantization import FloatQuantization
 
 
 def layer(**data: Any) -> dict[str, Any]:

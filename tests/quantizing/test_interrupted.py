@@ -1,13 +1,12 @@
 """Calibrations that are interrupted: what is kept, and what is not there."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,12 +18,7 @@ from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.observe import _progress
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.running.samples import ArraySamples
-from tests.quantizing.float_networks import FloatSketch, conv_network, samples_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.quantizing.float_networks import Array
+from tests.quantizing.float_networks import Array, FloatSketch, conv_network, samples_of
 
 
 def plain(kept: Path | None = None) -> QuantizeSettings:

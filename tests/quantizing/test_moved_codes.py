@@ -1,8 +1,6 @@
 """Movement and pools between quantized layers: on codes, with the same results."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -20,9 +18,6 @@ from tests.quantizing.float_networks import (
     run_sim,
     samples_of,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def makers_of(path: Path, op_type: str) -> list[str]:

@@ -1,8 +1,6 @@
 """Pictures as samples, through AIPP."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +13,6 @@ from atc_py.running.aipp_preview import PreviewOptions, preview
 from atc_py.running.model import Port
 from atc_py.tensor.dtypes import DType
 from tests.quantizing.float_networks import conv_network
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONFIG = """aipp_op { aipp_mode: static input_format: RGB888_U8 src_image_size_w: 16
 src_image_size_h: 16 csc_switch: false mean_chn_0: 120 mean_chn_1: 110 mean_chn_2: 100

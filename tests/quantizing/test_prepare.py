@@ -1,8 +1,6 @@
 """Rewrites before calibration: they change no result, and gain what they promise."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -13,12 +11,7 @@ from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.prepare import Prepared, prepare
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.running.samples import ArraySamples
-from tests.quantizing.float_networks import FloatSketch, relative_error, run_ort, samples_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.quantizing.float_networks import Array
+from tests.quantizing.float_networks import Array, FloatSketch, relative_error, run_ort, samples_of
 
 
 def uneven(net: FloatSketch, name: str, *shape: int, sign: int = 1) -> str:

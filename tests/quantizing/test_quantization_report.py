@@ -1,9 +1,8 @@
 """What a quantization costs: figures by layer, in text, JSON and HTML."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,14 +14,10 @@ from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
+from atc_py.results.float_quantization import FloatQuantization
 from atc_py.running.samples import ArraySamples
 from atc_py.system.structs import replace
 from tests.quantizing.float_networks import conv_network, samples_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.float_quantization import FloatQuantization
 
 SAMPLES = samples_of(6, 1, 3, 16, 16)
 

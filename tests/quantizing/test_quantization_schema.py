@@ -1,9 +1,9 @@
 """The JSON of quantizing a float model, held to its schema."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -13,14 +13,9 @@ import atc_py
 from atc_py.report.quantizing.document import quantization_json_schema
 from atc_py.report.quantizing.formats import render_quantization
 from tests.check_schema import QUANTIZE_SCHEMA
-from tests.cli.conftest import atc as atc  # noqa: PLC0414  (a fixture)
+from tests.cli.conftest import Result
+from tests.cli.conftest import atc as atc
 from tests.quantizing.float_networks import FloatSketch, conv_network, samples_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.cli.conftest import Result
 
 SAMPLES = samples_of(5, 1, 3, 16, 16)
 

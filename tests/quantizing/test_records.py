@@ -1,8 +1,7 @@
 """Records of scales and offsets: written, read in place of calibrating, refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,16 +9,11 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
+from atc_py.diag.diagnostic import Code
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
 from atc_py.quantizing.settings import QuantizeSettings
 from tests.quantizing.float_networks import conv_network, run_ort, samples_of
 from tests.quantizing.test_prepare import norm_products, pair_network
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.diag.diagnostic import Code
 
 SHAPES: dict[Callable[[Path], Path], tuple[int, ...]] = {
     conv_network: (1, 3, 16, 16),

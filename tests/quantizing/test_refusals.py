@@ -1,8 +1,7 @@
 """Models and samples that cannot be quantized: coded, and nothing is written."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -23,20 +22,15 @@ from atc_py.diag.codes import (
     VALUES_NOT_FINITE,
     ZERO_CHANNEL,
 )
+from atc_py.diag.diagnostic import Code
 from tests.quantizing.float_networks import (
+    Array,
     FloatSketch,
     conv_network,
     relative_error,
     run_ort,
     samples_of,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    from atc_py.diag.diagnostic import Code
-    from tests.quantizing.float_networks import Array
 
 
 def refused(model: Path, samples: list[dict[str, Array]], **choice: Any) -> list[Code]:

@@ -1,9 +1,9 @@
 """Samples in files and folders, and what is refused of them."""
 
-from __future__ import annotations
-
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -19,16 +19,11 @@ from atc_py.diag.codes import (
     NO_SAMPLES,
     SAMPLE_NOT_FINITE,
 )
+from atc_py.diag.diagnostic import Code
 from atc_py.running.model import Port
 from atc_py.running.samples import ArraySamples, RandomSamples, checked, open_samples
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.diag.diagnostic import Code
-    from tests.quantizing.float_networks import Array
+from tests.quantizing.float_networks import Array
 
 X = Port("x", DType.FLOAT32, (None, 3, 4))
 FIXED = Port("x", DType.FLOAT32, (2, 3, 4))

@@ -1,9 +1,7 @@
 """Steps that lower the error of int8: judged by the outputs, left out where they lose, reported."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,15 +14,17 @@ from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.channel_errors import ChannelErrors
 from atc_py.quantizing.judging import chosen_parts
 from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.results.step_gain import StepGain
 from atc_py.running.samples import ArraySamples
 from atc_py.system.structs import replace
-from tests.quantizing.float_networks import FloatSketch, conv_network, run_ort, run_sim, samples_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.step_gain import StepGain
-    from tests.quantizing.float_networks import Array
+from tests.quantizing.float_networks import (
+    Array,
+    FloatSketch,
+    conv_network,
+    run_ort,
+    run_sim,
+    samples_of,
+)
 
 
 def uneven_network(path: Path, opset: int = 13) -> Path:

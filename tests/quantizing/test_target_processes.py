@@ -1,11 +1,9 @@
 """The search for a target in several processes: it finds the same, whatever ends on the way."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,11 +15,9 @@ from atc_py.quantizing.fall_back import _middles, cost_order
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.switched_trials import SwitchedTrial, run_trial
 from atc_py.quantizing.trial_model import TrialModel
+from atc_py.results.output_error import ErrorSums
 from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import conv_network, samples_of
-
-if TYPE_CHECKING:
-    from atc_py.results.output_error import ErrorSums
 
 MARK = "ATC_PY_TEST_ENDED"
 SAMPLES = samples_of(5, 1, 3, 16, 16)

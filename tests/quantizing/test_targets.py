@@ -1,10 +1,10 @@
 """Layers that go back to floats until the outputs reach a target."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -20,10 +20,6 @@ from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.output_error import ErrorFigures, ErrorSums
 from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import conv_network, run_ort, samples_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
 
 
 class _Priced:

@@ -4,9 +4,8 @@ The sweep reads 200 lines, as docs/quantization.md says; every run reads a few. 
 chosen on are others than those that are read. The reader is in a wheel, which `make trained` gets.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ import atc_py
 from tests.quantizing.peer import results_of
 from tests.quantizing.text_lines import (
     READER,
+    TextLine,
     alphabet_of,
     line_text,
     prepared_line,
@@ -23,12 +23,6 @@ from tests.quantizing.text_lines import (
     text_lines,
 )
 from tests.trained.wheels import extract, is_cached
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from tests.quantizing.text_lines import TextLine
 
 pytestmark = pytest.mark.skipif(not is_cached(READER.wheel), reason="the wheel is not there")
 

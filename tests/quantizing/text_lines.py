@@ -4,30 +4,21 @@ Lines are drawn with Pillow's own font. Pictures are prepared as PP-OCR does it:
 from -1 to 1, padded on the right. Text comes out by CTC: the best class of each column, without repeats and blanks.
 """
 
-from __future__ import annotations
-
 import random
 import string
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
 from tests.trained.models import TRAINED
 from tests.trained.wheels import fetch
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-
-__all__ = [
-    "READER", "WIDTH", "TextLine", "alphabet_of", "line_text", "prepared_line", "read_text",
-    "rendered_line", "same_share", "text_lines",
-]  # fmt: skip
 
 READER = next(model for model in TRAINED if model.name == "ch_PP-OCRv4_rec_infer")
 

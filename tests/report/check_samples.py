@@ -1,7 +1,5 @@
 """Reports of checks that the tests of all formats share."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from atc_py.check.findings import (

@@ -1,12 +1,8 @@
 """The JSON document of a page, for tests."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
-
-__all__ = ["document_of"]
 
 _DOCUMENT = re.compile(r'<script type="application/json" id="document">(.*?)</script>', re.DOTALL)
 

@@ -1,7 +1,5 @@
 """A check's report in the structure of ATC's pre-check."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,13 +1,11 @@
 """A check's report as CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING
 
 import pytest
 
+from atc_py.check.findings import ModelCheck
 from atc_py.report.check.csv_rows import COLUMNS, check_csv
 from atc_py.report.check.json_document import check_document
 from atc_py.system.structs import replace
@@ -22,9 +20,6 @@ from tests.report.check_samples import (
     report,
     unreadable,
 )
-
-if TYPE_CHECKING:
-    from atc_py.check.findings import ModelCheck
 
 
 def rows_of(*models: ModelCheck) -> list[dict[str, str]]:

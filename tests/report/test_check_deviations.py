@@ -1,17 +1,15 @@
 """Deviations of CANN in every form of a check's report: their certainty, level and summary."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.diag import Place
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
+from atc_py.report.check.document import CheckDocument
 from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.words import verdict_text
@@ -21,9 +19,6 @@ from atc_py.text import Words, verbatim
 from tests.report.check_samples import SLOW, STRIDES, UNDECIDED, at, model_check, report
 from tests.report.page_document import document_of
 from tests.report.test_check_html import html_of
-
-if TYPE_CHECKING:
-    from atc_py.report.check.document import CheckDocument
 
 _INFERRED = Words(" (inferred)", "（推断）")
 

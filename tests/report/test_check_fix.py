@@ -1,30 +1,21 @@
 """The command of `atc-py fix` in every format of a check, with the options that the check was given."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 import pytest
 from sarif_pydantic import Sarif
 
-from tests.cli.conftest import atc
+from tests.cli.conftest import Result
 from tests.cli.test_fixed_origins import model as plain_model
 from tests.report.page_document import document_of
 from tests.report.test_check_sarif import BEYOND, unknown_properties
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 pytestmark = pytest.mark.usefixtures("base_list")
-
-__all__ = ["atc"]
 
 
 def model(path: str = "m.onnx") -> Path:

@@ -1,12 +1,10 @@
 """A check's report as a page that stands alone."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -34,9 +32,6 @@ from tests.report.check_samples import (
     unreadable,
 )
 from tests.report.page_document import document_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VOID = {"meta", "input", "link", "br", "hr", "img", "rect"}
 

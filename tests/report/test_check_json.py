@@ -1,9 +1,8 @@
 """A check's report as JSON, its schema, baselines, and what both mean for the exit status."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -29,9 +28,6 @@ from tests.report.check_samples import (
     report,
     unreadable,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def whole(*models: ModelCheck, language: str = "en") -> Any:

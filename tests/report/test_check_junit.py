@@ -1,7 +1,5 @@
 """A check's report as JUnit XML."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as ET
 
 import pytest

@@ -1,7 +1,5 @@
 """What reports say of dims that a model leaves open."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,14 +1,14 @@
 """A check's report as SARIF: every property is one that SARIF has, and says what it should."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
 from sarif_pydantic import Sarif
 
+from atc_py.check.findings import ModelCheck
 from atc_py.report.check.baseline import Baseline
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.sarif_log import check_sarif
@@ -22,11 +22,6 @@ from tests.report.check_samples import (
     report,
     unreadable,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.check.findings import ModelCheck
 
 BEYOND = {"baselineState"}
 """What SARIF 2.1.0 has and the validating model lacks."""

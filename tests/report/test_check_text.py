@@ -1,7 +1,5 @@
 """A check's report as text: verdicts, groups of nodes, tables, both languages."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.check.findings import ModelCheck, NodeCount, Standing

@@ -1,7 +1,5 @@
 """Comparison with expected data: what passes, and above all what does not."""
 
-from __future__ import annotations
-
 import math
 
 import ml_dtypes

@@ -1,7 +1,5 @@
 """Names from files, as text that may be shown."""
 
-from __future__ import annotations
-
 from atc_py.report.escape import clipped, visible
 from atc_py.report.tables import Table, plain_lines
 

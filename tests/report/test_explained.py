@@ -1,7 +1,5 @@
 """`atc-py explain`: pages in both languages, with examples that print what they show."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,13 +1,11 @@
 """Reports of a fixed model: text, JSON and one HTML file."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,20 +23,14 @@ from atc_py.results.fixing import (
     TargetProof,
 )
 from atc_py.text import Words, verbatim
-from tests.cli.conftest import atc
+from tests.cli.conftest import Result
 from tests.cli.test_fixed_origins import model
 from tests.fix.cases import write_case
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 pytestmark = pytest.mark.usefixtures("base_list")
 
-__all__ = ["atc"]
 
 NASTY = "a<script>alert(1)</script>\u202e"
 

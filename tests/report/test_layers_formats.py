@@ -1,7 +1,5 @@
 """Reports of a layer-by-layer comparison: what spreadsheets and browsers must not do with names."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tables for terminals that are too narrow: texts lose their middle, numbers stay."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.report.tables import Table, narrowed

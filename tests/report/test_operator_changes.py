@@ -1,7 +1,5 @@
 """Changes between versions of operators: made-up schemas for each kind, and ONNX's own."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """`ops diff` and the version history of `ops show`, against ONNX's own operators."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

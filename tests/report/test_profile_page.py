@@ -1,11 +1,8 @@
 """The page of a profile: what is in it."""
 
-from __future__ import annotations
-
 import html
 import json
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
 
 import onnx
 import pytest
@@ -13,11 +10,9 @@ import pytest
 from atc_py.pipeline.outline import outline_for
 from atc_py.pipeline.profile import profile_model
 from atc_py.report.overview.pages import profile_html
+from atc_py.results.compiled_model import CompiledModel
 from tests.cost.small_networks import chain
 from tests.report.page_document import document_of
-
-if TYPE_CHECKING:
-    from atc_py.results.compiled_model import CompiledModel
 
 NASTY = "a<script>alert(1)</script>\u202e"
 

@@ -4,8 +4,6 @@ Source: "Trace Event Format" (Google, 2016): JSON object format, metadata, compl
 events. Perfetto drops events that break these rules without a word.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `ops list` and `ops show` say: width, content, filters, spellings, languages, JSON."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

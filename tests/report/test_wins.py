@@ -1,8 +1,7 @@
 """The biggest wins of a model whose reasons are known, and what the passes are said to have found."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,13 +10,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.compare.overview import OverviewOptions, overview_of
 from atc_py.report.overview.document import overview_document
-from atc_py.report.overview.wins import biggest_wins
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.report.overview.wins import Win
-    from atc_py.results.overview import Overview
+from atc_py.report.overview.wins import Win, biggest_wins
+from atc_py.results.overview import Overview
 
 _RANDOM = np.random.default_rng(0)
 NORMS = "fuse-conv-batch-norm"

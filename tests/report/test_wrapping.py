@@ -1,7 +1,5 @@
 """Text cut into lines by columns, of which Chinese characters take two."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

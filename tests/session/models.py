@@ -1,15 +1,10 @@
 """Small models and doors to larger ones, for the tests of sessions."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 

@@ -1,7 +1,5 @@
 """Runs with bound inputs and outputs, with OrtValues, and in a thread of their own."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from typing import Any

@@ -1,8 +1,6 @@
 """Options of `convert` as keywords of a session."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -12,9 +10,6 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py import AtcError, InferenceSession
 from tests.session.models import expected, layer, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def scaled_by_input(operator: str = "Mish") -> bytes:

@@ -1,9 +1,8 @@
 """Data that programs feed: taken as onnxruntime takes it, else refused with a code."""
 
-from __future__ import annotations
-
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -13,9 +12,6 @@ from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from atc_py import AtcError, InferenceSession
 from tests.session.models import expected, layer, rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 STATIC = layer((2, 3)).SerializeToString()
 OPEN = layer().SerializeToString()

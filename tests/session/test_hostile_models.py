@@ -1,7 +1,5 @@
 """Damaged bytes of models: a session refuses them with a code, or runs them."""
 
-from __future__ import annotations
-
 import random
 
 import onnxruntime

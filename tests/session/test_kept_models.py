@@ -1,12 +1,11 @@
 """Models that a session keeps: the last few, within a bound of memory."""
 
-from __future__ import annotations
-
 import gc
 import tempfile
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,9 +14,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py import AtcError, InferenceSession
 from tests.session.models import expected, layer, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPEN = layer().SerializeToString()
 

@@ -1,9 +1,8 @@
 """Session options and providers of onnxruntime: ignored, honored, warned of or refused."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import onnxruntime
 import pytest
@@ -18,9 +17,6 @@ from atc_py.session.errors import SessionWarning
 from atc_py.session.members import IGNORED, OPTIONS, WARNED
 from atc_py.session.options import recorded_options
 from tests.session.models import expected, layer, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPEN = layer().SerializeToString()
 RECORDED = recorded_options(onnxruntime.SessionOptions)

@@ -1,7 +1,5 @@
 """The tables of members: complete, true, and what the page shows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnxruntime

@@ -1,7 +1,5 @@
 """Sessions in other processes: forked, spawned with a pickled session, ended in the middle."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle
@@ -10,7 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -19,9 +18,6 @@ import pytest
 from atc_py import InferenceSession
 from atc_py.session import compiled
 from tests.session.models import expected, layer, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPEN = layer().SerializeToString()
 

@@ -1,8 +1,8 @@
 """Names, types, shapes and metadata of sessions: the same as onnxruntime's, model by model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,16 +11,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py import AtcError, InferenceSession
+from atc_py.options.choices import RuleChoice
 from tests.sampling import sampled
 from tests.session.models import SHARED, layer
 from tests.trained.models import TRAINED
 from tests.trained.wheels import extract, is_cached
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from atc_py.options.choices import RuleChoice
 
 METADATA = (
     *("producer_name", "graph_name", "domain", "description", "graph_description", "version"),

@@ -1,8 +1,7 @@
 """Results of sessions: those of onnxruntime, within the errors that the arithmetic explains."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,17 +10,13 @@ import pytest
 
 import atc_py
 from atc_py import InferenceSession
+from atc_py.options.choices import ConvertChoice
 from atc_py.results.comparison import compare, explained_share
 from tests.networks.test_shared_models import IN_FLOAT32
 from tests.session.models import SHARED, layer, rows
 from tests.trained.models import TRAINED
 from tests.trained.natural import digits
 from tests.trained.wheels import extract, is_cached
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.options.choices import ConvertChoice
 
 NETWORKS = sorted(SHARED.glob("models/*/model.onnx"))
 KEEP, FLOAT32 = "must_keep_origin_dtype", "force_fp32"

@@ -1,10 +1,9 @@
 """Sessions: made of paths, bytes and offline models, run like onnxruntime's."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,9 +13,6 @@ import atc_py
 from atc_py import AtcError, InferenceSession
 from atc_py.system.structs import replace
 from tests.session.models import expected, layer, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_model_runs_for_each_set_of_shapes() -> None:

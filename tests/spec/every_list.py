@@ -1,22 +1,13 @@
 """The specifications of every list that comes with atc-py, as parameters of tests."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
-from atc_py.spec import library
+from atc_py.spec import Library, OpSpec, library
 from atc_py.spec.lists import operator_lists
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from atc_py.spec import Library, OpSpec
-
-__all__ = ["LISTS", "each_spec", "library_of", "list_of", "parameters"]
 
 LISTS = tuple(each.name for each in operator_lists())
 """Names of the lists, the default first."""

@@ -4,26 +4,10 @@ An entry has lines of prose on opsets, inputs, outputs and attributes, in which 
 are kept apart: `x; 8.5, 9.0: int8 float16; 7.0: float16`. What older editions say is left out.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-__all__ = [
-    "DIGEST",
-    "SPELLINGS",
-    "Entry",
-    "IndexRow",
-    "default_in",
-    "entries",
-    "index_rows",
-    "names_of_8_0",
-]
 
 DIGEST = Path(__file__).resolve().parents[2] / ".." / "shared/reference/cann_lists"
 EDITION = "9.0"

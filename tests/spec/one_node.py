@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -11,15 +12,8 @@ import onnx.defs
 import onnx.shape_inference
 from onnx import AttributeProto, TensorProto, helper
 
-from atc_py.spec import AttributeType
+from atc_py.spec import AttributeSpec, AttributeType, OperandSpec, OpSpec
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.spec import AttributeSpec, OperandSpec, OpSpec
-
-__all__ = ["CUSTOM_DOMAIN", "OPEN_RANK", "build", "is_stated"]
 
 CUSTOM_DOMAIN = "custom"
 """Domain of custom operators, which ONNX's own does not have."""

@@ -1,23 +1,16 @@
 """The list of CANN 9.0 against a digest of its pages, read a second time and in another way."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 import pytest
 
-from atc_py.spec import library
+from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule, library
 from tests.spec.every_list import parameters
-from tests.spec.list_digest import DIGEST, SPELLINGS, default_in, entries, index_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule
-    from tests.spec.list_digest import Entry
+from tests.spec.list_digest import DIGEST, SPELLINGS, Entry, default_in, entries, index_rows
 
 pytestmark = pytest.mark.skipif(not DIGEST.is_dir(), reason="the digest of the pages is not here")
 

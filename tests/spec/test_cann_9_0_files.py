@@ -1,7 +1,5 @@
 """The files of the list of CANN 9.0 against the index of its pages: none is missing, none too many."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,10 +1,9 @@
 """Data of specification files between runs: as the files have it, and read anew where they changed."""
 
-from __future__ import annotations
-
 import shutil
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,9 +11,6 @@ import pytest
 from atc_py.spec import OpSpec, kept_data, load_spec, loader
 from atc_py.spec.yaml_reader import read_document
 from atc_py.system.resources import op_specs_dir
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SPECS = sorted(op_specs_dir().glob("*/*/*.yaml"))
 

@@ -1,7 +1,5 @@
 """The specifications against the operator list, read a second time and in another way."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

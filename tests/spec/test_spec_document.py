@@ -1,7 +1,5 @@
 """YAML reading: the subset, and line and column of whatever is outside it."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

@@ -1,10 +1,7 @@
 """Every specification's example: a small node that ONNX accepts at every listed opset."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 import onnx.checker
@@ -13,14 +10,11 @@ import onnx.shape_inference
 import pytest
 from onnx import TensorProto
 
-from atc_py.spec import AttributeType, OpSpec, find_spec
+from atc_py.spec import AttributeType, OperandSpec, OpSpec, find_spec
 from atc_py.tensor.dtypes import DType
 from tests.failures import Failures
 from tests.spec.every_list import each_spec, parameters
 from tests.spec.one_node import CUSTOM_DOMAIN, build
-
-if TYPE_CHECKING:
-    from atc_py.spec import OperandSpec
 
 SPECS = parameters(each_spec())
 OF_ONNX = parameters(

@@ -1,8 +1,6 @@
 """The specifications that atc-py brings along: facts, ONNX's definitions, the target's rows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import onnx
 import onnx.defs
@@ -19,13 +17,11 @@ from atc_py.spec import (
     find_spec,
 )
 from atc_py.spec.deviation_rules import DeviationRule
+from atc_py.spec.rule import Rule
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from tests.failures import Failures
 from tests.spec.every_list import each_spec, list_of, parameters
-
-if TYPE_CHECKING:
-    from atc_py.spec.rules import Rule
 
 OPERATORS = (
     "Add",

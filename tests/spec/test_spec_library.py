@@ -1,18 +1,13 @@
 """The library: index by file name, loading on demand, lookup by any spelling."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.spec import Library, all_specs, compressed, find_spec, spec_index, stem_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = """\
 op: {op}

@@ -1,9 +1,8 @@
 """Linting: every kind of fault at its line and column, and atc-py's own files are clean."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,15 +10,9 @@ from atc_py.diag import Severity
 from atc_py.diag.codes import BAD_SPEC, DOUBTFUL_SPEC
 from atc_py.frontend.reading.history import history
 from atc_py.spec.document import MAX_BYTES
-from atc_py.spec.lint import lint
+from atc_py.spec.lint import LintResult, lint
 from atc_py.spec.lists import operator_lists
 from tests.executed_lines import PACKAGE, executed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.spec.lint import LintResult
 
 GOOD = """\
 op: Demo

@@ -1,8 +1,6 @@
 """Lists: their folders, and files that say only how they differ from another list's."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,6 @@ from atc_py.diag import AtcError
 from atc_py.spec import library, load_spec
 from atc_py.spec.lists import find_list, operator_lists
 from atc_py.spec.yaml_reader import read_document
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BASE = """\
 op: Demo

@@ -1,24 +1,16 @@
 """Loading: every fault of a specification is BAD_SPEC at its line and column, with a hint."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
-from atc_py.spec import AttributeType, Level, load_spec, parse_spec
+from atc_py.spec import AttributeType, Level, OpSpec, load_spec, parse_spec
 from atc_py.tensor.dtypes import DType
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.spec import OpSpec
 
 GOOD = """\
 op: Demo

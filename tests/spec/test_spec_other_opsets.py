@@ -1,8 +1,7 @@
 """Rows for opsets that are not listed, against ONNX's own definitions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import onnx
 import onnx.defs
@@ -11,9 +10,6 @@ import pytest
 
 from atc_py.spec import AttributeSpec, OpSpec, library
 from tests.spec.every_list import LISTS, each_spec, list_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MEANINGS = {
     ("RoiAlign", "coordinate_transformation_mode"): "output_half_pixel",

@@ -1,21 +1,13 @@
 """A small zoo of models, and the command line to sweep it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from tests.cli.conftest import atc, small_model
-from tests.jobs.conftest import cluster
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["atc", "cluster", "zoo"]
+from tests.cli.conftest import small_model
 
 
 def refused_model() -> onnx.ModelProto:

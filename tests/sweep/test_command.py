@@ -1,7 +1,5 @@
 """`atc-py sweep`: the grid, its table in all forms, verdicts, resuming, limits and faults."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import io
@@ -13,23 +11,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 
 from atc_py.system import atomic_files
-from tests.cli.conftest import small_model
+from tests.cli.conftest import Result, small_model
 from tests.sampling import sampled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
-
-    Atc = Callable[..., Result]
+Atc = Callable[..., Result]
 
 pytestmark = pytest.mark.usefixtures("base_list")
 

@@ -1,13 +1,12 @@
 """Sweeps give the same bytes whatever runs them: one process, two, or a Dask cluster."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,9 +24,6 @@ from atc_py.system.cache_folders import cache_folder
 from atc_py.system.resources import op_specs_dir
 from tests.jobs.failing import FailingExecutor
 from tests.sweep.test_command import rows_of, tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ARGS = ("sweep", "zoo", "--soc", "sim,Ascend310P3", "--profile", "--compare", "data")
 

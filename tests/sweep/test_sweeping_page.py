@@ -1,23 +1,17 @@
 """The commands of docs/sweeping.md run as the page has them, and it names every column and file."""
 
-from __future__ import annotations
-
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from atc_py.report.sweep.rows import COLUMNS
 from atc_py.results.sweep import SweepVerdict
+from tests.cli.conftest import Result
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Result
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "sweeping.md").read_text(encoding="utf-8")

@@ -1,7 +1,5 @@
 """The tables of a sweep: the HTML page, and Parquet."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,24 +1,20 @@
 """A file appears whole or not at all, and what was there before stays."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.system.atomic_files import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 

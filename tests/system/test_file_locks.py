@@ -1,7 +1,5 @@
 """Temporary files and folders: held while their process lives, removed when it is dead."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

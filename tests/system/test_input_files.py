@@ -1,20 +1,14 @@
 """Files of users: what is not there, no text, or without an end is refused with its own code."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Code, Diagnostic
 from atc_py.diag.codes import FILE_NOT_FOUND, FILE_NOT_TEXT, FILE_TOO_LARGE, FILE_UNREADABLE
 from atc_py.system.input_files import read_bytes, read_text
-
-if TYPE_CHECKING:
-    from atc_py.diag import Code, Diagnostic
 
 
 def refusal(path: Path, most: int = 1000) -> Diagnostic:

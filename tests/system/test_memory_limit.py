@@ -1,8 +1,6 @@
 """Sizes as texts, limits of the machine, and refusals that name both sizes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +16,6 @@ from atc_py.system.memory_limit import (
     require_memory,
     require_own_memory,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MIB, GIB = 1024**2, 1024**3
 

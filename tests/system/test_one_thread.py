@@ -1,7 +1,5 @@
 """numpy with one thread of BLAS: for this process alone, and not where the user says how many."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,10 +1,8 @@
 """Signals in the moment in which a file comes up: they are raised when it is known."""
 
-from __future__ import annotations
-
 import signal
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from atc_py.system import atomic_files as atomic
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.file_locks import create_locked
 from atc_py.system.signal_guard import put_off, undisturbed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def ended_while_disturbed(made: list[str]) -> None:

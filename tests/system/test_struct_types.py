@@ -1,17 +1,12 @@
 """Threads of one process compile and load models at the same time, the first time too."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 
 from tests.cli.conftest import small_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROGRAM = """
 import sys

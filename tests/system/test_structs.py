@@ -1,7 +1,5 @@
 """Structs that the Python interface takes and returns: `help` and tools can read their fields."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pydoc

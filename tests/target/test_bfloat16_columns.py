@@ -1,7 +1,5 @@
 """Which operators have bfloat16 columns, and on which SoCs."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.target import Resource, TargetOp, Unit, find_operator, operators, socs

@@ -1,7 +1,5 @@
 """How rows say which dtypes the AI Core kernel of an operator takes on which SoC family."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.target import Resource, TargetOp, Unit, find_soc

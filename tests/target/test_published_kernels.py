@@ -6,8 +6,6 @@ that no ONNX model can bring there (complex numbers, int4 layers, arithmetic of 
 that functions of floats have for integers.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.target import TargetOp, Unit, find_operator, find_soc, operators, socs

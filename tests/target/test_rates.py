@@ -1,7 +1,5 @@
 """Every SoC has rates, and memory where that is published; rows are built by keyword."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

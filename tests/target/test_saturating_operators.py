@@ -1,8 +1,7 @@
 """Operators that are said to saturate are those whose formulas do."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,9 +11,6 @@ from onnx.reference import ReferenceEvaluator
 
 import atc_py
 from atc_py.target import find_operator, operators
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 UNARY = (
     "Abs", "Acosh", "Asinh", "Atan", "Celu", "Ceil", "Cos", "Cosh", "Elu", "Erf", "Exp", "HardSigmoid",

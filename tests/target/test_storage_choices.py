@@ -1,25 +1,19 @@
 """Storage choices: what kernels take, asked of nodes that no graph of the compiler has."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 
 from atc_py.ir import TensorType
 from atc_py.target import find_soc
+from atc_py.target.row import AttributeValue
 from atc_py.target.storage_choices import ROWS, StorageChoice, chosen_storages, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES, in_blocks, is_stored_as
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Dims
 from atc_py.tensor.storage import Storage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.target.row import AttributeValue
-    from atc_py.tensor.shapes import Dims
 
 F16 = DType.FLOAT16
 P3, B3 = find_soc("Ascend310P3"), find_soc("Ascend910B3")

@@ -1,7 +1,5 @@
 """The table of target operators: complete, ordered, each name once."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.target import Unit, find_operator, operators

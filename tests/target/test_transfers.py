@@ -1,7 +1,5 @@
 """Pairs of TransData, as the operator information of CANN 8.1 lists them for each family."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.target import find_soc

@@ -1,7 +1,5 @@
 """Vector functions: what rows say of them, and that nothing else lists operators by name."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,13 +1,12 @@
 """Packing against the rules written out element by element, and there and back."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
@@ -16,9 +15,6 @@ from atc_py.tensor.storage import BLOCKED_FORMATS, ImpossibleStorageError, Stora
 from tests.failures import in_one_item
 from tests.sampling import examples
 from tests.storage_rules import expected
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 F16 = DType.FLOAT16
 NCHW, NHWC, NCDHW, ND = Format.NCHW, Format.NHWC, Format.NCDHW, Format.ND

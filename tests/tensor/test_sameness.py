@@ -1,23 +1,17 @@
 """Values that no figure can say: NaN on both sides, and results of which nothing is finite."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.exec.comparing import add_comparison
 from atc_py.exec.gather import _output
+from atc_py.exec.records import OutputSums
 from atc_py.results.comparison import compare
 from atc_py.tensor.sameness import best_places, same_elements
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from atc_py.exec.records import OutputSums
 
 INF, NAN = math.inf, math.nan
 

@@ -1,8 +1,7 @@
 """Scale words: both packings bit by bit, there and back, and what does not fit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +19,6 @@ from atc_py.tensor.scale_words import (
     encode_hardware,
 )
 from tests.sampling import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ONE = 0x3F800000  # the bits of 1.0
 FACTORS = st.floats(width=32, allow_nan=False, allow_infinity=False)

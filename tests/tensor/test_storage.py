@@ -1,15 +1,11 @@
 """Storage: C0, the shapes of stored tensors, and why some tensors cannot be stored so."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.ir import TensorType
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import OpenShapeError
+from atc_py.tensor.shapes import Dims, OpenShapeError
 from atc_py.tensor.storage import (
     BLOCKED_FORMATS,
     GroupBlocks,
@@ -21,9 +17,6 @@ from atc_py.tensor.storage import (
     stored_shape,
     why_impossible,
 )
-
-if TYPE_CHECKING:
-    from atc_py.tensor.shapes import Dims
 
 F16, F32, I8 = DType.FLOAT16, DType.FLOAT32, DType.INT8
 NCHW, NHWC, NCDHW, ND = Format.NCHW, Format.NHWC, Format.NCDHW, Format.ND

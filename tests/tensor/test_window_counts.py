@@ -1,7 +1,5 @@
 """Windows along an axis, counted one by one."""
 
-from __future__ import annotations
-
 import pytest
 
 from atc_py.tensor.shapes import window_count

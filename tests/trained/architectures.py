@@ -5,18 +5,14 @@ Runs where torch and transformers are installed, which is not the environment of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import transformers
 from torch import nn
 
 from tests.trained.exports import FEATURES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["build"]
 
 WORDS = 8000
 """How many words the networks for text know."""

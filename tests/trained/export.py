@@ -19,8 +19,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.trained.architectures import build
 from tests.trained.exports import EXPORTS, Export, export_path
 
-__all__ = ["export"]
-
 
 def export(wanted: Export, path: Path) -> None:
     """Write one export; a file that is there is whole."""

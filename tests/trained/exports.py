@@ -1,17 +1,10 @@
 """The networks that PyTorch exports: their names, opsets and files, beside the wheels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.trained.wheels import cache_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["EXPORTS", "FEATURES", "Export", "export_path"]
 
 Features = dict[str, tuple[str, tuple[int, ...]]]
 """Kind of data and dims by input."""

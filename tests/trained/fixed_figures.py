@@ -1,34 +1,27 @@
 """Measurements of `fix` on one model: verdicts, rules, and errors of float32 and of float16."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnxruntime
 
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.fix.registry import load_rules
 from atc_py.fix.rule import Exactness
+from atc_py.results.fixing import Fixing
 from tests.trained.in_float64 import run_in_float64
+from tests.trained.subjects import Subject
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+Arrays = Mapping[str, npt.NDArray[Any]]
+Run = Callable[[Arrays], Arrays]
 
-    import numpy.typing as npt
-
-    from atc_py.results.fixing import Fixing
-    from tests.trained.subjects import Subject
-
-    Arrays = Mapping[str, npt.NDArray[Any]]
-    Run = Callable[[Arrays], Arrays]
-
-__all__ = ["COSINE", "SEEDS", "Figures", "measure"]
 
 SEEDS = 10
 """Draws of data on which both models run in float32."""

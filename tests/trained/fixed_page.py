@@ -4,22 +4,12 @@
 these alone and keeps the other rows.
 """
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tests.trained.fixed_figures import COSINE, SEEDS, WITHIN, measure
-from tests.trained.subjects import SUBJECTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.trained.fixed_figures import Figures
-    from tests.trained.subjects import Subject
-
-__all__ = ["LISTS", "PAGE", "rows_of_page", "subject_row"]
+from tests.trained.fixed_figures import COSINE, SEEDS, WITHIN, Figures, measure
+from tests.trained.subjects import SUBJECTS, Subject
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fixed-models.md"
 LISTS = ("base", "cann-9.0")

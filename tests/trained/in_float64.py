@@ -1,24 +1,17 @@
 """A model in float64: what it computes without the rounding of float32, by ONNX's reference."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import AttributeProto, TensorProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Arrays = Mapping[str, npt.NDArray[Any]]
-
-__all__ = ["run_in_float64"]
+Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 class STFT(OpRun):

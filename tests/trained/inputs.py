@@ -1,17 +1,12 @@
 """Data for trained models: images with digits, text, and tones, the same in every run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
+Array = npt.NDArray[Any]
 
-    Array = npt.NDArray[Any]
-
-__all__ = ["digits_image", "photo", "source_text", "waveform"]
 
 _DIGITS = {
     "0": ("01110", "10001", "10011", "10101", "11001", "10001", "01110"),

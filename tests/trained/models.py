@@ -1,25 +1,19 @@
 """The trained models of the page: where each is, its input shapes, and its data."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.options.choices import RuleChoice
 from tests.trained.inputs import digits_image, photo, source_text, waveform
 from tests.trained.wheels import Wheel
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["TRAINED", "TrainedModel"]
 
 RATE = 16000
 """Samples of sound in a second."""

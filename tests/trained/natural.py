@@ -1,32 +1,16 @@
 """Data as models get it in use, by seed: sound, images, bytes, words, states."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.trained.inputs import digits_image
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Array = npt.NDArray[Any]
+Draw = Callable[[int], Array]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-    Draw = Callable[[int], Array]
-
-__all__ = [
-    "activations",
-    "constant",
-    "digits",
-    "file_bytes",
-    "image",
-    "mask",
-    "sound",
-    "state",
-    "words",
-]
 
 RATE = 16000
 """Samples of sound in a second."""

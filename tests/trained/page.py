@@ -3,22 +3,23 @@
 `python -m tests.trained.page --write` downloads the wheels that are missing and makes it again.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 
 import atc_py
 from atc_py.check.findings import Standing
 from atc_py.compare import compare_model
 from atc_py.diag import AtcError
+from atc_py.report.check.document import CheckedModel
 from atc_py.report.check.groups import groups
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.words import verdict_text
@@ -27,16 +28,8 @@ from tests.end_to_end import run_with_onnxruntime
 from tests.trained.models import TRAINED, TrainedModel
 from tests.trained.wheels import extract, fetch
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+Arrays = Mapping[str, npt.NDArray[Any]]
 
-    import numpy.typing as npt
-
-    from atc_py.report.check.document import CheckedModel
-
-    Arrays = Mapping[str, npt.NDArray[Any]]
-
-__all__ = ["LISTS", "MODES", "PAGE", "error_row", "fixed_row", "model_row", "verdict_row"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "trained-models.md"
 

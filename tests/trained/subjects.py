@@ -1,13 +1,16 @@
 """The models that `fix` is measured on: those of wheels, and PyTorch's exports."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import numpy.typing as npt
+
+from atc_py.options.choices import RuleChoice
 from tests.trained.exports import EXPORTS, FEATURES, Export, export_path
-from tests.trained.models import RATE, TRAINED
+from tests.trained.models import RATE, TRAINED, TrainedModel
 from tests.trained.natural import (
     activations,
     constant,
@@ -19,22 +22,10 @@ from tests.trained.natural import (
     state,
     words,
 )
-from tests.trained.wheels import extract, is_cached
+from tests.trained.wheels import Wheel, extract, is_cached
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.options.choices import RuleChoice
-    from tests.trained.models import TrainedModel
-    from tests.trained.wheels import Wheel
-
-    Array = npt.NDArray[Any]
-    Draw = Callable[[int], Array]
-
-__all__ = ["SUBJECTS", "Subject"]
+Array = npt.NDArray[Any]
+Draw = Callable[[int], Array]
 
 
 @dataclass(frozen=True)

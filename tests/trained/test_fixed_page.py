@@ -1,7 +1,5 @@
 """docs/fixed-models.md holds what fixing comes to for each model whose file is at hand."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """docs/trained-models.md holds what the trained models come to, where their wheels are at hand."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 

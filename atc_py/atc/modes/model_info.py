@@ -4,17 +4,10 @@ The lines, their order and their words are ATC's [proven]. atc-py has one stream
 five sizes that ATC keeps of a file, a model of this package has the first two.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.atc.modes.om_sizes import figures_of
 from atc_py.atc.modes.opening import opened_om
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["model_info"]
 
 _FRAMEWORK = "Onnx"
 _STREAMS, _EVENTS = 1, 0

@@ -1,9 +1,7 @@
 """Mode 1 of an ONNX model, mode 5, and the file that both and the offline model's write."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.atc.modes.om_graph import add_graph
 from atc_py.atc.modes.om_json import DROPPED_FIELDS
@@ -13,17 +11,11 @@ from atc_py.diag.codes import BAD_OPTION, NOT_MODEL_TEXT
 from atc_py.frontend.protos.ge_schema import model_class
 from atc_py.frontend.protos.message_json import json_text, message_json
 from atc_py.frontend.protos.onnx_graph import onnx_graph_json
+from atc_py.options.compile_options import CompileOptions
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
 from atc_py.system.memory_limit import require_memory
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.options.compile_options import CompileOptions
-
-__all__ = ["onnx_to_json", "save_json", "text_to_json"]
 
 _OWNER_ALONE = 0o600
 _MOST_TEXT = 256 << 20

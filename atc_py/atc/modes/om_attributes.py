@@ -1,16 +1,10 @@
 """A value as ATC's `AttrDef`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from atc_py.frontend.protos.ge_schema import LIST_TYPES
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["set_attribute"]
 
 _LISTS = {"ints": ("i", "VT_LIST_INT"), "floats": ("f", "VT_LIST_FLOAT")}
 _TEXTS = ("s", "VT_LIST_STRING")

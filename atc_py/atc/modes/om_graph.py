@@ -1,19 +1,13 @@
 """A described graph as ATC's `GraphDef`: Data, Const, operators and NetOutput."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.atc.modes.om_attributes import set_attribute
 from atc_py.atc.modes.om_tensors import set_tensor
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.target import find_operator
-
-if TYPE_CHECKING:
-    from atc_py.package.schema import OmModel, OmNode
-
-__all__ = ["add_graph"]
 
 _NET_OUTPUT = "Node_Output"
 _ORIGINS = "_datadump_original_op_names"

@@ -3,23 +3,16 @@
 docs/om-json.md has each part with how certain it is.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from atc_py.atc.modes.om_graph import add_graph
 from atc_py.atc.modes.om_sizes import figures_of
 from atc_py.atc.modes.opening import opened_om
 from atc_py.frontend.protos.ge_schema import LIST_TYPES, model_class
 from atc_py.frontend.protos.message_json import json_text, message_json
+from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.package.reader import OfflineModel
-
-__all__ = ["DROPPED_FIELDS", "om_to_json"]
 
 DROPPED_FIELDS = frozenset(
     {

@@ -1,21 +1,13 @@
 """Figures of an offline model under the names that ATC has for them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 from atc_py.package.names import KERNELS, MODEL, WEIGHTS
+from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE
 from atc_py.package.stored import stored_nbytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.package.reader import OfflineModel
-
-__all__ = ["OmFigures", "figures_of"]
 
 _WEIGHTS, _KERNELS = WEIGHTS.rstrip("/"), KERNELS.rstrip("/")
 

@@ -1,19 +1,13 @@
 """A tensor of an offline model as ATC's `TensorDescriptor`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.atc.modes.formats import GE_DTYPE_NAMES, format_number
 from atc_py.atc.modes.om_attributes import set_attribute
 from atc_py.frontend.protos.ge_schema import DATA_TYPES
+from atc_py.package.schema import OmTensor
 from atc_py.package.stored import stored_dims
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.package.schema import OmTensor
-
-__all__ = ["set_tensor"]
 
 _OPEN = -1
 _UNBOUNDED = (0, -1)

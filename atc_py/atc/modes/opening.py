@@ -1,21 +1,13 @@
 """Offline models as ATC's modes open them, with ATC's code of the fault."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.device.opening import open_verified
 from atc_py.diag import AtcError, AtcFault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from atc_py.package.reader import OfflineModel
-
-__all__ = ["opened_om", "with_fault"]
+from atc_py.package.reader import OfflineModel
 
 
 @contextmanager

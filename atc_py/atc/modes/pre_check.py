@@ -5,25 +5,16 @@ whether names are unique [proven]. This one has every rule of `atc-py check`; a 
 fails with ATC's number for wrong parameters.
 """
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
-from atc_py.check.findings import CheckReport, Standing
+from atc_py.check.findings import CheckReport, ModelCheck, Standing
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError
+from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.pipeline.check import check_files
 from atc_py.report.check.atc_lines import check_atc
 from atc_py.report.check.json_document import check_document
 from atc_py.system.atomic_files import atomic_write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.check.findings import ModelCheck
-    from atc_py.options.compile_options import CheckOptions, CompileOptions
-
-__all__ = ["pre_check", "save_failed_check"]
 
 
 def pre_check(model: Path, report: Path, options: CheckOptions) -> None:

@@ -1,19 +1,12 @@
 """A single operator as the file of `--singleop` has it, and the name of its offline model."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.options.ranges import DimRange
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["UNDEFINED", "SingleOp", "SingleOpAttribute", "SingleOpTensor"]
+from atc_py.options.ranges import DimRange
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims
 
 UNDEFINED = 28
 """Number of the type of an optional input that is not there."""

@@ -1,10 +1,10 @@
 """The JSON file of `--singleop`, read with ATC's checks in its order."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from atc_py.atc.modes.formats import FORMAT_NUMBERS
 from atc_py.atc.modes.opening import with_fault
@@ -15,12 +15,6 @@ from atc_py.options.ranges import DimRange
 from atc_py.system.input_files import read_text
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-__all__ = ["read_single_ops"]
 
 _MOST_BYTES = 64 << 20
 _MOST_ELEMENTS = 2**31 - 1

@@ -1,34 +1,22 @@
 """The graph of one operator: its operands, constants and attributes against the target's row."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from atc_py.atc.modes.formats import FORMAT_NUMBERS
-from atc_py.diag import AtcFault, Place
+from atc_py.atc.modes.single_op import SingleOp, SingleOpAttribute, SingleOpTensor
+from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPERATOR_FILE
 from atc_py.diag.suggestions import nearest
-from atc_py.ir import DenseConst, Graph, Origin, TensorType
+from atc_py.ir import AttrValue, DenseConst, Graph, Node, Origin, TensorType, Value
 from atc_py.ir.signature import ATTRIBUTE_TYPES, Signature
-from atc_py.target import find_operator, operators
+from atc_py.target import TargetOp, find_operator, operators
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.atc.modes.single_op import SingleOp, SingleOpAttribute, SingleOpTensor
-    from atc_py.diag import AtcError
-    from atc_py.ir import AttrValue, Node, Value
-    from atc_py.target import TargetOp
-
-__all__ = ["graph_of"]
 
 _SAME_AS = {"MatMul": "MatMulV2", "Softmax": "SoftmaxV2", "Gelu": "GeluV2"}
 """Operators of earlier versions of CANN with the operands of a later one, which has the row."""

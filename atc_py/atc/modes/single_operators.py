@@ -1,30 +1,21 @@
 """`--singleop`: a list of target operators, each compiled to an offline model of its own."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from atc_py.atc.modes.single_op import SingleOp
 from atc_py.atc.modes.single_op_file import read_single_ops
 from atc_py.atc.modes.single_op_graph import graph_of
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPERATOR_FILE
+from atc_py.ir import Graph
 from atc_py.options.choices import ConvertChoice
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.compile_options import CompileOptions, PrecisionMode
+from atc_py.options.ranges import Ranges
 from atc_py.pipeline.bare_graph import compile_graph
 from atc_py.system.folders import make_folder
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from atc_py.atc.modes.single_op import SingleOp
-    from atc_py.ir import Graph
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.options.ranges import Ranges
-
-__all__ = ["compile_single_operators", "with_kept_dtypes"]
 
 
 def with_kept_dtypes(choice: ConvertChoice) -> ConvertChoice:

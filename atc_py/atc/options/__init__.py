@@ -1,7 +1,5 @@
 """The table of atc's options."""
 
-from __future__ import annotations
-
 from atc_py.atc.options import building, debugging, model, precision, target
 from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
 

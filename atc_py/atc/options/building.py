@@ -1,10 +1,6 @@
 """Options on passes, memory, tuning and clusters."""
 
-from __future__ import annotations
-
 from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
-
-__all__ = ["ROWS"]
 
 _ORDER = "the order of launches changes no result"
 _TUNING = "tuning changes how fast kernels are, not what they compute"

@@ -1,10 +1,6 @@
 """Options on logs, caches and debugging."""
 
-from __future__ import annotations
-
 from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
-
-__all__ = ["ROWS"]
 
 _NO_COMPILER = "the simulator needs no compiled kernels"
 

@@ -1,10 +1,6 @@
 """Options on the mode, the model and its inputs."""
 
-from __future__ import annotations
-
 from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
-
-__all__ = ["ROWS"]
 
 ROWS = (
     AtcOption("help", "prints the options and stops", kind=ValueKind.SWITCH, values=("true", "false")),

@@ -1,11 +1,7 @@
 """A row of the table of atc's options: what atc says of an option, and what becomes of it here."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
-
-__all__ = ["AtcOption", "Since", "Treatment", "ValueKind"]
 
 
 class Treatment(Enum):

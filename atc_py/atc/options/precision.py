@@ -1,10 +1,6 @@
 """Options on dtypes and arithmetic."""
 
-from __future__ import annotations
-
 from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
-
-__all__ = ["ROWS"]
 
 _QUANTIZE = "quantize the ONNX model with AMCT before it is compiled"
 

@@ -1,10 +1,6 @@
 """Options on the offline model, reports, and the device that is compiled for."""
 
-from __future__ import annotations
-
 from atc_py.atc.options.option import AtcOption, Since, Treatment, ValueKind
-
-__all__ = ["ROWS"]
 
 ROWS = (
     AtcOption(

@@ -1,18 +1,12 @@
 """The base of calibrators for which counts of values are enough."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from atc_py.calibration.histogram import Histogram
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.calibration.value_range import RangeSettings, ValueRange
-
-__all__ = ["CountedCalibrator"]
+from atc_py.calibration.value_range import RangeSettings, ValueRange
 
 
 class CountedCalibrator(ABC):

@@ -16,23 +16,13 @@ PyTorch; onnxruntime's `calibrate.py`, from which this differs in points 1 (it c
 the bins that no group has out of it).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.calibrators.counted import CountedCalibrator
+from atc_py.calibration.histogram import Histogram
 from atc_py.calibration.pieces import pieces_of
-from atc_py.calibration.value_range import ValueRange, require_values
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.calibration.histogram import Histogram
-    from atc_py.calibration.value_range import RangeSettings
-
-__all__ = ["Entropy", "divergence"]
+from atc_py.calibration.value_range import RangeSettings, ValueRange, require_values
 
 _SMOOTH = 1e-4
 

@@ -12,24 +12,16 @@ Of a histogram, bins are divided as AMCT divides the bins of earlier batches: by
 `hfmg_impl.py` and `hfmg.py` of AMCT.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.float_values import finite_floats
+from atc_py.calibration.histogram import Histogram
 from atc_py.calibration.pieces import grid_integral, pieces_of
 from atc_py.calibration.scales import EPSILON
-from atc_py.calibration.value_range import ValueRange, require_values
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.calibration.histogram import Histogram
-    from atc_py.calibration.value_range import RangeSettings
-
-__all__ = ["Hfmg", "candidate_ranges"]
+from atc_py.calibration.value_range import RangeSettings, ValueRange, require_values
 
 _CODES = 256
 _MOST_STEPS = 100_000

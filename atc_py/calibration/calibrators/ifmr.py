@@ -11,25 +11,17 @@ Of a histogram, values are those at the middles of bins, and exact zeros. Source
 `ifmr.py` of AMCT.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.calibration.float_values import finite_floats
+from atc_py.calibration.histogram import Histogram
 from atc_py.calibration.pieces import pieces_of
 from atc_py.calibration.scales import EPSILON
-from atc_py.calibration.value_range import ValueRange, require_values
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.calibration.histogram import Histogram
-    from atc_py.calibration.value_range import RangeSettings
-
-__all__ = ["Ifmr"]
+from atc_py.calibration.value_range import RangeSettings, ValueRange, require_values
 
 _WIDE = 2.0**60
 """Squares of larger numbers can leave float32."""

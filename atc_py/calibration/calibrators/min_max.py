@@ -1,17 +1,8 @@
 """The calibrator `min-max`: from the lowest value to the highest, as onnxruntime's MinMax."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.calibration.calibrators.counted import CountedCalibrator
-from atc_py.calibration.value_range import ValueRange, require_values
-
-if TYPE_CHECKING:
-    from atc_py.calibration.histogram import Histogram
-    from atc_py.calibration.value_range import RangeSettings
-
-__all__ = ["MinMax"]
+from atc_py.calibration.histogram import Histogram
+from atc_py.calibration.value_range import RangeSettings, ValueRange, require_values
 
 
 class MinMax(CountedCalibrator):

@@ -9,26 +9,16 @@ range. The whole range is among the candidates and wins a tie. It is taken at on
 what bins can tell: then the values are on the grid of its codes already.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from atc_py.calibration.calibrators.counted import CountedCalibrator
-from atc_py.calibration.pieces import pieces_of
+from atc_py.calibration.histogram import Histogram
+from atc_py.calibration.pieces import Pieces, pieces_of
 from atc_py.calibration.scales import EPSILON, ActivationScale, activation_scale
-from atc_py.calibration.value_range import ValueRange, require_values
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.calibration.histogram import Histogram
-    from atc_py.calibration.pieces import Pieces
-    from atc_py.calibration.value_range import RangeSettings
-
-__all__ = ["Mse", "range_error"]
+from atc_py.calibration.value_range import RangeSettings, ValueRange, require_values
 
 _COARSE, _FINE = 1024, 4096
 """Pieces on which clips are searched, and scales and offsets."""

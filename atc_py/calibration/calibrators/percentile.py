@@ -5,22 +5,12 @@ of the magnitudes. Within a bin, values are taken as evenly spread, where onnxru
 edge of a bin that is 4 to 8 times as wide; the two agree to one of its bins.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from atc_py.calibration.calibrators.counted import CountedCalibrator
-from atc_py.calibration.pieces import pieces_of
-from atc_py.calibration.value_range import ValueRange, require_values
-
-if TYPE_CHECKING:
-    from atc_py.calibration.histogram import Histogram
-    from atc_py.calibration.pieces import Pieces
-    from atc_py.calibration.value_range import RangeSettings
-
-__all__ = ["Percentile"]
+from atc_py.calibration.histogram import Histogram
+from atc_py.calibration.pieces import Pieces, pieces_of
+from atc_py.calibration.value_range import RangeSettings, ValueRange, require_values
 
 
 class Percentile(CountedCalibrator):

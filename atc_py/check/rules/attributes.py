@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from atc_py.check.answers import HOLDS, Answer, fails
@@ -28,8 +29,6 @@ from atc_py.spec.rules import (
 from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from atc_py.check.bound_node import BoundNode
 
 _ROUNDING = 1e-7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,7 @@ from atc_py.check.rules.wording import (
     with_rank,
 )
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
+from atc_py.source import SourceTensor
 from atc_py.spec.rules import (
     AttrPermutation,
     AxesExtentIsOne,
@@ -36,10 +38,7 @@ from atc_py.spec.rules import (
 from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
 
 
 class _Axes(NamedTuple):

@@ -20,6 +20,7 @@ from atc_py.check.rules.reading import (
 )
 from atc_py.check.rules.wording import array_at_fault, described, noted, shown, with_rank
 from atc_py.diag.codes import SHAPES_DISAGREE
+from atc_py.source import SourceTensor
 from atc_py.spec.rules import (
     AttrSumIsExtent,
     CountIsLength,
@@ -34,7 +35,6 @@ from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
 
 
 @predicate(

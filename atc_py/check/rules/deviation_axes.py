@@ -9,12 +9,12 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import dims_of
 from atc_py.check.rules.wording import described, shape_text
 from atc_py.diag.codes import DEVIATES_ON_CANN
+from atc_py.source import SourceTensor
 from atc_py.spec.deviation_rules import OneAxisFrom, PartsEven, RowsWithinColumns
 from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
 
 _MATRIX = 2
 

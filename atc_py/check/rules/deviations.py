@@ -9,6 +9,7 @@ from atc_py.check.answers import HOLDS, Answer, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.wording import shown
 from atc_py.diag.codes import DEVIATES_ON_CANN
+from atc_py.source import SourceNode
 from atc_py.spec.deviation_rules import (
     AnyAttrGiven,
     AnyOperandGiven,
@@ -23,7 +24,6 @@ from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceNode
 
 _OTHERWISE = Text("express it with other operators")
 

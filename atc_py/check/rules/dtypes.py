@@ -11,6 +11,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.quantization import is_integer_layer
 from atc_py.diag.codes import DTYPE_NOT_LISTED
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.source import SourceTensor
 from atc_py.spec.implied import DtypeListed, DtypeSame
 from atc_py.spec.rules import DtypeAmong, DtypeExcluded
 from atc_py.tensor.dtypes import DType
@@ -18,7 +19,6 @@ from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
 
 _FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}
 """Dtypes that every precision mode can bring together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
@@ -14,6 +15,7 @@ from atc_py.diag.codes import (
     OPERAND_NOT_SUPPORTED,
     RANK_NOT_LISTED,
 )
+from atc_py.source import SourceTensor
 from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
     LastDimWithinRank,
@@ -26,10 +28,7 @@ from atc_py.spec.rules import (
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
 
 _RESHAPE = Text(
     "reshape {tensor} before the node and its result after it, or export the model with "

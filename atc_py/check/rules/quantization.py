@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy.typing as npt
+
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, count_of, dims_of, is_known
 from atc_py.check.rules.wording import described, shape_text, shown
 from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
+from atc_py.source import SourceTensor
 from atc_py.spec.implied import DtypeQuantized
 from atc_py.spec.rules import ScalesPerChannel, ScalesPositive
 from atc_py.tensor.dtypes import DType
@@ -16,12 +19,7 @@ from atc_py.tensor.scale_words import channel_axis, decode_graph, is_a_list
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
-
-__all__ = ["is_integer_layer"]
 
 
 @predicate(

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy.typing as npt
+
+from atc_py.source import SourceTensor
 from atc_py.spec import AttributeType
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy.typing as npt
-
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
 
-__all__ = [
-    "READ_LIMIT",
-    "attribute",
-    "constant",
-    "count_of",
-    "dims_of",
-    "elements",
-    "integers",
-    "is_known",
-    "lengths",
-    "may_be_known",
-    "numbers",
-    "rank_of",
-    "whole_numbers",
-]
 
 READ_LIMIT = 2**20
 """Elements of a constant that rules on values look at; a larger one is not a list of axes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
@@ -9,6 +10,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, count_of, dims_of, integers, lengths
 from atc_py.check.rules.wording import described, noted, shape_text, shown
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
+from atc_py.source import SourceTensor
 from atc_py.spec.rules import (
     DimDivisible,
     DimInRange,
@@ -21,10 +23,7 @@ from atc_py.spec.rules import (
 from atc_py.text import COMMA, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
 
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 """Bases for which the Miller-Rabin test errs on no number below 2**64 (OEIS A014233)."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy.typing as npt
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.open_dims import NOT_YET
@@ -10,11 +13,12 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, is_known, may_be_known, numbers
 from atc_py.check.rules.wording import array_at_fault
 from atc_py.diag.codes import VALUE_NOT_CONSTANT, VALUE_OUT_OF_RANGE
+from atc_py.source import SourceTensor
+from atc_py.spec.rule import Level, Number, Rule
 from atc_py.spec.rules import (
     KnownValuesAre,
     KnownValuesAtLeast,
     KnownValuesExclude,
-    Level,
     ValuesAtLeast,
     ValuesEqual,
     ValuesExclude,
@@ -23,13 +27,7 @@ from atc_py.spec.rules import (
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
-    from atc_py.spec.rules import Number, Rule
 
 _Keeps: TypeAlias = "Callable[[npt.NDArray[Any], Callable[[Number], Any]], Any]"
 """Function that marks values that keep a rule, from integers or float64 and their dtype."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
@@ -9,15 +10,13 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, dims_of, integers
 from atc_py.check.rules.wording import described, noted, shown
 from atc_py.diag.codes import DEVIATES_ON_CANN, SHAPES_DISAGREE
+from atc_py.source import SourceTensor
 from atc_py.spec.deviation_rules import OutputShapeFromPads, OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 from atc_py.text import COMMA, Text, verbatim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import SourceTensor
 
 
 class _Steps(NamedTuple):

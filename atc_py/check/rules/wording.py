@@ -1,31 +1,15 @@
 """Short texts for observed values: numbers, elements at fault, shapes."""
 
-from __future__ import annotations
-
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
+
+import numpy.typing as npt
 
 from atc_py.check.rules.reading import dims_of
+from atc_py.source import SourceTensor
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.source import SourceTensor
-
-__all__ = [
-    "array_at_fault",
-    "at_fault",
-    "described",
-    "noted",
-    "quoted",
-    "shape_text",
-    "shown",
-    "with_rank",
-]
 
 _ELEMENTS = 8
 """Elements of a list that are shown."""

@@ -1,36 +1,26 @@
 """onnxruntime as a device back end: it runs the exported form of an offline model."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterator, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
 from atc_py.device.feeds import check_feeds
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY, NO_ONNXRUNTIME
 from atc_py.export.elements import element_type, held_dtype
-from atc_py.export.model import emulate
+from atc_py.export.model import Emulated, emulate
 from atc_py.export.writing import model_bytes
 from atc_py.frontend.rewriting.model_message import LEAST_EXTERNAL
+from atc_py.package.schema import OmModel
 from atc_py.system.one_thread import granted_threads
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import element_count, format_shape
+from atc_py.tensor.shapes import Dims, element_count, format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from types import ModuleType
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
-    from atc_py.export.model import Emulated
-    from atc_py.package.schema import OmModel
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["OrtBackend", "OrtModel", "held", "onnxruntime"]
 
 _BESIDE = "constants"
 """Where the model says that its constants are; they are given to the session by name."""

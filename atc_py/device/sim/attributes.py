@@ -1,20 +1,12 @@
 """Attributes as JSON holds them, checked by the operator's row and given their Python types."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.device.sim.node import NodeError
+from atc_py.package.schema import OmAttribute
+from atc_py.target.row import Attribute, AttributeValue, TargetOp
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.package.schema import OmAttribute
-    from atc_py.target.row import Attribute, AttributeValue, TargetOp
-
-__all__ = ["read_attributes"]
 
 
 def read_attributes(row: TargetOp, found: Mapping[str, OmAttribute]) -> dict[str, AttributeValue]:

@@ -1,21 +1,14 @@
 """The simulated NPU as a device back end."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from numpy.typing import NDArray
 
+from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.device.sim.memory.exact_storage import ExactModel
 from atc_py.diag.codes import DEVICE_FAILED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
-
-__all__ = ["SimBackend"]
 
 
 class SimBackend:

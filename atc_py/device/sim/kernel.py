@@ -5,46 +5,25 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
+from typing import Any, TypeAlias, TypedDict, TypeVar
 
 import msgspec
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from typing_extensions import Unpack
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.device.sim.kernel_modules import MODULES
 from atc_py.device.sim.memory.array_pool import Pool
+from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import Kind, rounding
 from atc_py.system.memory_limit import format_size
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import DTypeLike, NDArray
-    from typing_extensions import Unpack
-
-    from atc_py.device.sim.node import NodeFacts, TensorFacts
-    from atc_py.tensor.dtypes import DType
-
-__all__ = [
-    "Call",
-    "Kernel",
-    "Launch",
-    "Part",
-    "Rounding",
-    "Traits",
-    "Workspace",
-    "falls_together",
-    "find_kernel",
-    "in_turn",
-    "kernel",
-    "kernels",
-    "shared",
-]
-
 
 Launch: TypeAlias = "Callable[[], object]"
 """A function that computes a call anew each time, from what the call's arrays hold then."""

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 import msgspec
+from numpy.typing import NDArray
 
+from atc_py.target.row import AttributeValue
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.target.row import AttributeValue
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["NodeError", "NodeFacts", "TensorFacts", "UnknownNumbersError"]
 
 
 class NodeError(ValueError):

@@ -1,26 +1,10 @@
 """Type rules that several kernels share: output types from input types, or why there are none."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.tensor.shapes import broadcast_shapes, normalize_axis
 from atc_py.text import error_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = [
-    "axes_of",
-    "broadcast",
-    "one_dtype",
-    "require_float",
-    "require_number",
-    "require_rank",
-    "same_as_x",
-    "same_float_as_x",
-]
 
 
 def same_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -6,8 +6,6 @@ model uses, 4 rules on nodes, 5 offline models, 6 the compiler's passes, 7 the d
 
 # ruff: noqa: F403  (what the families define is listed in them alone)
 
-from __future__ import annotations
-
 from atc_py.diag.codes.calibration import *
 from atc_py.diag.codes.device import *
 from atc_py.diag.codes.files import *

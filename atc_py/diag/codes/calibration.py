@@ -1,19 +1,7 @@
 """Codes of calibration, in families 2 and 3: its files, and values that have no int8 form."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode
-
-__all__ = [
-    "BAD_HISTOGRAM",
-    "BAD_QUANT_CONFIG",
-    "BAD_QUANT_RECORD",
-    "NO_VALUES",
-    "QUANT_FIELD_NOT_MODELED",
-    "SCALE_OUT_OF_RANGE",
-    "VALUES_NOT_FINITE",
-]
 
 BAD_QUANT_RECORD = add_code(
     2060,

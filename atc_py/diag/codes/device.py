@@ -1,28 +1,7 @@
 """Codes of family 7: the device."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
-
-__all__ = [
-    "BELOW_TARGET",
-    "DEVICE_FAILED",
-    "DEVICE_MEMORY",
-    "DEVICE_TIMEOUT",
-    "FIX_DIFFERS",
-    "FIX_NOT_SETTLED",
-    "KERNEL_DIFFERS",
-    "KERNEL_FAULT",
-    "KERNEL_NOT_BUILT",
-    "NOT_FINITE",
-    "NO_COMPILER",
-    "NO_ONNXRUNTIME",
-    "NO_ONNX_FORM",
-    "OUTPUT_MISMATCH",
-    "REFERENCE_FAILED",
-    "UNKNOWN_DEVICE",
-]
 
 UNKNOWN_DEVICE = add_code(
     7001,

@@ -1,38 +1,7 @@
 """Codes of family 2: files."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
-
-__all__ = [
-    "BAD_AIPP",
-    "BAD_BASELINE",
-    "BAD_CONTROL_FILE",
-    "BAD_DATA_FILE",
-    "BAD_FACTORS",
-    "BAD_IR_TEXT",
-    "BAD_MEASUREMENTS",
-    "BAD_OPERATOR_FILE",
-    "BAD_PICTURE",
-    "BAD_SPEC",
-    "BAD_SWITCH_FILE",
-    "BAD_TEMPLATE",
-    "BAD_TENSOR",
-    "CANNOT_WRITE",
-    "DOUBTFUL_AIPP",
-    "DOUBTFUL_SPEC",
-    "EXTERNAL_DATA_MISSING",
-    "EXTERNAL_DATA_OUTSIDE",
-    "FILE_NOT_FOUND",
-    "FILE_NOT_TEXT",
-    "FILE_TOO_LARGE",
-    "FILE_UNREADABLE",
-    "MEMORY_LIMIT",
-    "NOT_MODEL_TEXT",
-    "NOT_ONNX",
-    "NO_PILLOW",
-]
 
 FILE_NOT_FOUND = add_code(
     2001,

@@ -1,13 +1,7 @@
 """Codes of family 9: atc-py."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode
-
-__all__ = [
-    "INTERNAL",
-]
 
 INTERNAL = add_code(
     9001,

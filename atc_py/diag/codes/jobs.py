@@ -1,19 +1,7 @@
 """Codes of tasks in several processes or on a cluster, in families 1 and 7."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode
-
-__all__ = [
-    "CLUSTER_FAILED",
-    "DUPLICATE_MODEL",
-    "NO_DISTRIBUTED",
-    "NO_PYARROW",
-    "ROW_FAILED",
-    "TASK_FAILED",
-    "WORKER_VERSION",
-]
 
 NO_DISTRIBUTED = add_code(
     1090,

@@ -1,17 +1,7 @@
 """Codes of family 5: offline models."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode
-
-__all__ = [
-    "NOT_OM",
-    "OM_CONTENT",
-    "OM_MEMBER",
-    "OM_PLAN",
-    "OM_VERSION",
-]
 
 NOT_OM = add_code(
     5001,

@@ -1,23 +1,7 @@
 """Codes of family 6: the compiler's passes."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
-
-__all__ = [
-    "ASSUMED_KERNELS",
-    "BROKEN_INVARIANT",
-    "FUSION_NOT_SWITCHED",
-    "IMPLEMENTATION_NOT_MODELED",
-    "INFINITY_CLIPPED",
-    "KEPT_NARROWER",
-    "NO_16_BIT_KERNEL",
-    "NO_SUCH_IMPLEMENTATION",
-    "QUANT_BIAS_WRAPS",
-    "QUANT_OFFSET",
-    "SMALL_CHANNEL_WITHOUT_EFFECT",
-]
 
 BROKEN_INVARIANT = add_code(
     6001,

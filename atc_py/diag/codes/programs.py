@@ -1,17 +1,7 @@
 """Codes of family 7 about programs that `atc-py exec` runs."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
-
-__all__ = [
-    "NO_ONNXRUNTIME_IN_PROGRAM",
-    "NO_SESSION_SEEN",
-    "PROGRAM_LACKS_LIBRARIES",
-    "PROGRAM_NOT_STARTED",
-    "SESSION_IN_ONNXRUNTIME",
-]
 
 PROGRAM_NOT_STARTED = add_code(
     7060,

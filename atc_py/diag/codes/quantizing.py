@@ -1,23 +1,7 @@
 """Codes of quantizing float models: samples, and models or layers that are not quantized."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
-
-__all__ = [
-    "ALREADY_QUANTIZED",
-    "BAD_SAMPLE",
-    "CONSTANT_TENSOR",
-    "LAYERS_IN_BODIES",
-    "LAYER_LEFT_FLOAT",
-    "NO_FLOAT_LAYERS",
-    "NO_SAMPLES",
-    "RANDOM_SAMPLES",
-    "SAMPLE_NOT_FINITE",
-    "STEP_LEFT_OUT",
-    "ZERO_CHANNEL",
-]
 
 NO_SAMPLES = add_code(
     1070,

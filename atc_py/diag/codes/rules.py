@@ -1,28 +1,7 @@
 """Codes of family 4: rules on nodes."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode
-
-__all__ = [
-    "ATTR_MISSING",
-    "ATTR_NOT_LISTED",
-    "ATTR_NOT_SUPPORTED",
-    "ATTR_OUT_OF_RANGE",
-    "BAD_NODE",
-    "DIM_OUT_OF_RANGE",
-    "DTYPE_NOT_LISTED",
-    "NO_KERNEL",
-    "OPERAND_MISSING",
-    "OPERAND_NOT_LISTED",
-    "OPERAND_NOT_SUPPORTED",
-    "RANK_NOT_LISTED",
-    "SHAPES_DISAGREE",
-    "UNSUPPORTED_FORM",
-    "VALUE_NOT_CONSTANT",
-    "VALUE_OUT_OF_RANGE",
-]
 
 UNSUPPORTED_FORM = add_code(
     4001,

@@ -1,16 +1,9 @@
 """The rows that the families have added, and how one is found by its number or name."""
 
-from __future__ import annotations
-
 import copyreg
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from atc_py.diag.diagnostic import Code, ExitCode, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["add_code", "all_codes", "find_code"]
 
 _TABLE: dict[str, Code] = {}
 _SPELLINGS: dict[str, Code] = {}

@@ -1,34 +1,7 @@
 """Codes of family 1: how the command was called."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
-
-__all__ = [
-    "ARRAY_OF_OTHER_NAME",
-    "BAD_CONFIG",
-    "BAD_INPUT_SHAPE",
-    "BAD_OPTION",
-    "BAD_RUN_INPUT",
-    "GEAR_NOT_COMPILED",
-    "INPUT_NOT_FINITE",
-    "MISSING_RUN_INPUT",
-    "NOT_IN_MODEL",
-    "NOT_MODELED",
-    "NOT_TRUSTED",
-    "NO_BFLOAT16",
-    "NO_SUCH_GEAR",
-    "OPEN_DIMS_NOT_COMPILED",
-    "OPTIONS_EXCLUDE",
-    "OPTION_WITHOUT_EFFECT",
-    "REQUIRED_PASS",
-    "SESSION_OPTION_WITHOUT_EFFECT",
-    "SESSION_UNSUPPORTED",
-    "UNKNOWN_NAME",
-    "UNKNOWN_PASS",
-    "UNKNOWN_SOC",
-]
 
 BAD_OPTION = add_code(
     1001,

@@ -1,31 +1,7 @@
 """Codes of family 3: which operators and versions a model uses."""
 
-from __future__ import annotations
-
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
-
-__all__ = [
-    "BAD_MODEL",
-    "DEVIATES_ON_CANN",
-    "FOLD_TOO_LARGE",
-    "FREE_DIMENSION",
-    "LAYER_ON_FLOATS",
-    "LAYER_ON_INT8",
-    "LAYER_ROLLED_BACK",
-    "NOT_LOWERED",
-    "NOT_PUBLISHED",
-    "NOT_QUANTIZED",
-    "NO_CANN_ARITHMETIC",
-    "NO_QDQ_FORM",
-    "OPERATOR_RESTATED",
-    "QUANT_ROOT_RESET",
-    "QUANT_ROUND_MODE",
-    "REFUSED_BY_PARSER",
-    "UNKNOWN_OPERATOR",
-    "UNKNOWN_SHAPE",
-    "UNSUPPORTED_OPSET",
-]
 
 UNKNOWN_OPERATOR = add_code(
     3001,

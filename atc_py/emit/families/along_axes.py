@@ -1,29 +1,26 @@
 """Reductions and normalizations: what runs along axes of one tensor."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.emit.family import Family
 from atc_py.emit.fields import extended
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.planes import PATTERN
-from atc_py.emit.reduction import ChannelsTiling, Folded, RowsTiling, axes_tiling, folded
+from atc_py.emit.reduction import (
+    AxesTiling,
+    ChannelsTiling,
+    Folded,
+    RowsTiling,
+    axes_tiling,
+    folded,
+)
 from atc_py.emit.tiling import DEPTH
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import element_count
+from atc_py.tensor.shapes import Shape, element_count
 from atc_py.tensor.storage import Storage, c0_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.emit.reduction import AxesTiling
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["FAMILIES", "room_of"]
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 _FLOATS = frozenset({F16, F32, BF16})

@@ -1,23 +1,16 @@
 """Batch normalization with given statistics: a function of each element and of its channel."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.emit.elementwise import ElementwiseFamily, rows_and_planes
+from atc_py.emit.family import InputSample
 from atc_py.emit.formula import Formula, loaded
+from atc_py.emit.plan import KernelFacts
 from atc_py.emit.scratch import Scratch
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts
-
-__all__ = ["FAMILIES"]
 
 _VARIANCE = 4
 """Position of the variance among the inputs."""

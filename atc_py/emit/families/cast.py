@@ -1,23 +1,15 @@
 """Casts: one conversion of the vector unit, a chain of them, or the scalar unit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.emit.cpp import C_TYPES
 from atc_py.emit.elementwise import ElementwiseFamily, rows_and_planes
 from atc_py.emit.formula import Formula, loaded
 from atc_py.emit.functions import operators_of
+from atc_py.emit.plan import KernelFacts
 from atc_py.emit.scratch import Scratch
 from atc_py.target.vector import Form
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.emit.plan import KernelFacts
-
-__all__ = ["FAMILIES"]
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 I8, I16, I32, I64, U8 = DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.UINT8

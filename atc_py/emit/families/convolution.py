@@ -7,8 +7,9 @@ one row, so that what a tap sees of a channel is a rectangle.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from atc_py.emit.convolutions import (
     DEEP,
@@ -41,17 +42,10 @@ from atc_py.emit.cube import (
 )
 from atc_py.emit.families.each import each_facts, each_plan
 from atc_py.emit.fields import extended, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["FAMILIES"]
+from atc_py.target import Soc
+from atc_py.tensor.shapes import Shape
 
 _MOST_ROWS, _MOST_COLUMNS = 256, 512
 _HALF = 2

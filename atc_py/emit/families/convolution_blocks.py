@@ -8,8 +8,9 @@ windows have several slices of taps, each of all blocks.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from atc_py.emit.convolutions import (
     DEEP,
@@ -45,19 +46,12 @@ from atc_py.emit.cube import (
     whole,
 )
 from atc_py.emit.fields import extended, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
+from atc_py.emit.ports import KernelPort
 from atc_py.emit.tiling import BLOCK
+from atc_py.target import Soc
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import FLOAT32_C0, FRACTAL_ROWS, Storage, depth_of, group_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.emit.ports import KernelPort
-    from atc_py.target import Soc
-
-__all__ = ["FAMILIES"]
 
 _MOST_POSITIONS, _MOST_CHANNELS = 512, 256
 _IMAGES = {

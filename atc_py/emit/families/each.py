@@ -1,28 +1,18 @@
 """Results whose parts are where data say, or numbers that only the run knows: one by one."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.emit.family import Family
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import Tiling, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts, Launch
-
-    Draw = Callable[[InputSample, np.random.Generator], NDArray[Any] | None]
-
-__all__ = ["FAMILIES", "EachTiling", "each_facts", "each_plan"]
+Draw = Callable[[InputSample, np.random.Generator], NDArray[Any] | None]
 
 
 class EachTiling(Tiling):

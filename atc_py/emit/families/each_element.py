@@ -1,28 +1,19 @@
 """Elements picked or replaced, one for each index: GatherElements and ScatterElements."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.emit.box_family import number
 from atc_py.emit.boxes import dense
-from atc_py.emit.family import Family
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import Tiling, extended, narrow, numbers, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, Launch, Plan
 from atc_py.emit.tiling import DEPTH, ElementFootprint, vector_tiling
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import Launch
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["FAMILIES", "GatherTiling", "ScatterTiling"]
+from atc_py.tensor.shapes import Shape
 
 
 class GatherTiling(Tiling):

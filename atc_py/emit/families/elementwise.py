@@ -1,27 +1,20 @@
 """Functions of each element: unary, activations, arithmetic, comparisons, the choice."""
 
-from __future__ import annotations
-
 from math import inf, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.emit.elementwise import ElementwiseFamily, rows_and_planes
+from atc_py.emit.family import InputSample
 from atc_py.emit.formula import Formula, loaded
 from atc_py.emit.functions import compute_type, operators_of, scratch_of, tensor_of
+from atc_py.emit.plan import KernelFacts
 from atc_py.emit.scratch import Scratch
-from atc_py.target.vector import MASK, Form, Operands
+from atc_py.target.vector import MASK, Form, Operands, VectorFunction
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts
-    from atc_py.target.vector import VectorFunction
-
-__all__ = ["FAMILIES"]
 
 _MOST_SUMMANDS = 16
 

@@ -1,27 +1,17 @@
 """Results as many as data decide: boxes that overlap no better one, elements other than 0."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.emit.box_family import number
-from atc_py.emit.family import Family
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import Tiling, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts, Launch
-
-__all__ = ["FAMILIES", "FindTiling", "SuppressTiling"]
 
 _CLASSES = "BatchMultiClassNonMaxSuppression"
 _WORD = 4

@@ -1,23 +1,16 @@
 """Tensors joined along an axis, and cut apart there."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.emit.box_family import BoxFamily, number
 from atc_py.emit.boxes import Box
+from atc_py.emit.plan import KernelFacts, Launch
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage, c0_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["FAMILIES"]
 
 _MATRIX, _CHANNELS, _DEPTH = 2, 1, 2
 

@@ -1,25 +1,16 @@
 """Losses of classes: what runs along the classes, and one number of each label."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.emit.families.along_axes import room_of
-from atc_py.emit.family import Family
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import extended
-from atc_py.emit.plan import Plan
+from atc_py.emit.plan import KernelFacts, Launch, Plan
 from atc_py.emit.reduction import axes_tiling, folded
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts, Launch
-
-__all__ = ["FAMILIES"]
 
 _CLASSES = 1
 """The axis of scores that runs over classes."""

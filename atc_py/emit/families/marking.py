@@ -1,24 +1,16 @@
 """One-hot: one value where a new axis runs over an index, another elsewhere."""
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.emit.box_family import number
-from atc_py.emit.family import Family
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import Tiling, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, Launch, Plan
 from atc_py.emit.tiling import DEPTH, ElementFootprint, vector_tiling
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import Launch
-
-__all__ = ["FAMILIES", "MarkTiling"]
 
 _BEYOND = 2
 """How far drawn indices reach beyond the axis, where they mark nothing."""

@@ -1,9 +1,8 @@
 """The softmax of masked scores: a normalization along the last axis with a mask beside x."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.emit.families.along_axes import room_of
 from atc_py.emit.family import Family
@@ -11,13 +10,7 @@ from atc_py.emit.fields import extended, numbers, wide
 from atc_py.emit.plan import KernelFacts, Launch, Plan
 from atc_py.emit.reduction import AxesTiling, Folded, axes_tiling
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["FAMILIES"]
+from atc_py.tensor.shapes import Shape
 
 
 class MaskedTiling(AxesTiling):

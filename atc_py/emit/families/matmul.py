@@ -1,9 +1,8 @@
 """Products of matrices: transposed or not, stacks broadcast, with bias and int8's offsets."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.emit.cube import (
     ACCUMULATOR,
@@ -32,19 +31,11 @@ from atc_py.emit.cube import (
 from atc_py.emit.families.each import each_facts, each_plan
 from atc_py.emit.fields import extended, numbers
 from atc_py.emit.keys import Reach
-from atc_py.emit.plan import Plan
+from atc_py.emit.plan import KernelFacts, Launch, Plan
+from atc_py.target import Soc
 from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import element_count
+from atc_py.tensor.shapes import Shape, element_count
 from atc_py.tensor.storage import FLOAT32_C0, Storage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["FAMILIES"]
 
 _MATRIX = 2
 _MOST = 512

@@ -1,18 +1,10 @@
 """Elements in another order, repeated, or left out: strided views of one tensor."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from atc_py.emit.box_family import BoxFamily, number, numbers_of
 from atc_py.emit.boxes import Box, dense, view
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.emit.plan import Launch
-
-__all__ = ["FAMILIES"]
+from atc_py.emit.plan import Launch
 
 
 def _transpose(launch: Launch) -> Iterable[Box]:

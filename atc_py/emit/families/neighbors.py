@@ -1,19 +1,11 @@
 """Local response normalization: each element divided by what the channels around it hold."""
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING
 
 from atc_py.emit.family import Family
 from atc_py.emit.fields import Tiling, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
-
-if TYPE_CHECKING:
-    from atc_py.emit.plan import KernelFacts, Launch
-
-__all__ = ["FAMILIES", "NeighborTiling"]
 
 _FLOAT = 4
 _TENSORS = 3

@@ -1,20 +1,13 @@
 """Borders: a constant, the edge repeated, or the inside mirrored."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.emit.box_family import BoxFamily, numbers_of
 from atc_py.emit.boxes import Box, dense
 from atc_py.emit.constants import repeated_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-
-__all__ = ["FAMILIES"]
+from atc_py.emit.plan import KernelFacts, Launch
 
 
 def _borders(kernel: KernelFacts) -> list[tuple[int, int]]:

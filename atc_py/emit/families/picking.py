@@ -1,30 +1,20 @@
 """Slices picked by index: GatherV2D along one axis, GatherNd by tuples of indices."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.emit.box_family import number
 from atc_py.emit.boxes import dense
-from atc_py.emit.family import Family
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import Tiling, narrow, numbers, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["FAMILIES", "PickTiling"]
+from atc_py.tensor.shapes import Shape
 
 _MOST_RUNS = 4095
 """Runs that one copy takes."""

@@ -1,25 +1,16 @@
 """TensorScatterUpdate: a copy of a tensor with some of its slices replaced."""
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.emit.boxes import dense
-from atc_py.emit.family import Family
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import Tiling, narrow, numbers, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, Launch, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import Launch
-
-__all__ = ["FAMILIES", "PlaceTiling"]
 
 
 class PlaceTiling(Tiling):

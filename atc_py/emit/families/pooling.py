@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.emit.family import Family
 from atc_py.emit.fields import Tiling, extended, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import DEPTH, vector_cores
+from atc_py.ir import AttrValue
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import Storage, c0_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.ir import AttrValue
-
-__all__ = ["FAMILIES", "PoolTiling"]
 
 _HALF, _FLOAT = 2, 4
 _PER_BLOCK = 16

@@ -1,27 +1,17 @@
 """Pictures before a network: Aipp. Pixels are loaded one by one, and normalized line by line."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.emit.family import Family
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import Tiling, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.tiling import DEPTH, vector_cores
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts, Launch
-
-__all__ = ["FAMILIES", "PictureTiling"]
 
 _ALIGNED = 32
 """Columns of a tile are a multiple of it, so that a tile of bytes is whole blocks, too."""

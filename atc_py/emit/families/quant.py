@@ -1,24 +1,18 @@
 """Quantization: floats to small integers and back, and sums of products to either."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.emit.cpp import C_TYPES
 from atc_py.emit.elementwise import ElementwiseFamily, rows_and_planes
+from atc_py.emit.family import InputSample
 from atc_py.emit.formula import Formula, Loaded, loaded
+from atc_py.emit.plan import KernelFacts
+from atc_py.emit.ports import KernelPort
 from atc_py.emit.scratch import Scratch
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts
-    from atc_py.emit.ports import KernelPort
-
-__all__ = ["FAMILIES"]
 
 _MODES = {
     "Round": "CAST_RINT",

@@ -1,26 +1,17 @@
 """Recurrent layers: LSTM and GRU in one direction, whole sequences on a core."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from atc_py.emit.family import Family
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.emit.family import Family, InputSample
 from atc_py.emit.fields import Tiling, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
+from atc_py.emit.ports import KernelPort
 from atc_py.emit.tiling import DEPTH, vector_cores
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.emit.family import InputSample
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.emit.ports import KernelPort
-
-__all__ = ["FAMILIES", "RecurrentTiling"]
 
 _FLOAT = 4
 _WHOLE = 16

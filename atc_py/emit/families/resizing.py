@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
 from atc_py.emit.fields import Tiling, narrow, numbers, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 from atc_py.system.structs import replace
+from atc_py.target import Soc
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage, c0_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["FAMILIES", "ResizeTiling"]
 
 _OFFSET = 4
 """Bytes of an offset of a gather."""

@@ -1,19 +1,11 @@
 """Skeletons: kernels whose frame is written and whose arithmetic is left to write."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING
 
 from atc_py.emit.family import Family
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, Launch, Plan
 from atc_py.emit.tiling import DEPTH, ElementFootprint, shard_tiling, vector_tiling
 from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from atc_py.emit.plan import Launch
-
-__all__ = ["AICPU", "is_skeleton", "skeleton"]
 
 
 class _Flat(Family):

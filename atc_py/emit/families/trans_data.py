@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from atc_py.emit.box_family import BoxFamily
 from atc_py.emit.boxes import Box
 from atc_py.emit.constants import repeated_word
+from atc_py.emit.plan import KernelFacts, Launch
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import FRACTAL_ROWS, Storage, depth_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["FAMILIES"]
 
 _PLAIN = {Format.ND.value, Format.NCHW.value, Format.NCDHW.value}
 _MATRIX = 2

@@ -1,21 +1,13 @@
 """Triangles: matrices of which the elements on one side of a diagonal become 0."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.emit.family import Family
 from atc_py.emit.fields import Tiling, narrow, wide
-from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.tiling import DEPTH, ElementFootprint, vector_tiling
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.emit.plan import KernelFacts, Launch
-
-__all__ = ["FAMILIES", "TriangleTiling"]
 
 
 class TriangleTiling(Tiling):

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 
 TYPE_CHECKING = False
+
+_Text: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
 
-    _Text: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-
-__all__ = ["MARK", "STARTUP", "carry_in_forks", "forget", "hidden", "hide_and_carry", "hooked"]
 
 MARK = "ATC_PY_EXEC"
 """Variable with the folder of the run; a separator after it says that PYTHONPATH was set, but empty."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-__all__ = ["ImportWatch", "install"]
 
 LIBRARY = "onnxruntime"
 TARGET = "onnxruntime.capi.onnxruntime_inference_collection"

@@ -1,24 +1,15 @@
 """Activations: functions of each element that networks put between their layers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.export.body import Body
 from atc_py.export.exponentials import exponential_less_1, logarithm_of_1_more
 from atc_py.export.numbers import number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
 """Klambauer et al. 2017, as float32 holds them, which is how ONNX states them."""

@@ -1,24 +1,15 @@
 """Pictures into features: a gather of bytes, products of integers, steps in float16."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.export.node import NoFormError
+from atc_py.export.body import Body
+from atc_py.export.node import CompiledNode, NoFormError
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-    from atc_py.export.node import CompiledNode
-
-__all__: list[str] = []
 
 _RAISED = 1 << 17
 """Added to quotients before they are cut off, so that none is negative."""

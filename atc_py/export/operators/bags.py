@@ -1,18 +1,10 @@
 """Rows of a table, reduced bag by bag."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _OFFSETS, _FACTORS = 2, 3
 """Positions of the operands that may be absent."""

@@ -1,21 +1,12 @@
 """Conversion to another dtype."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from atc_py.export.body import is_rounded
+from atc_py.export.body import Body, is_rounded
 from atc_py.export.node import NoFormError
 from atc_py.export.numbers import truncated
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _BEYOND = {DType.FLOAT16: 65520.0, DType.BFLOAT16: 2.0**128 - 2.0**119}
 """The least number that is rounded to infinity, by 16-bit dtype."""

@@ -1,19 +1,11 @@
 """Comparisons, logic, and the choice between two tensors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.numbers import carried, returned
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 
 def _ordered(body: Body, op_type: str) -> str:

@@ -1,9 +1,8 @@
 """Operators whose numbers are inputs, which only the run may know."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.borders import PADDED, bordered
 from atc_py.export.carriers import carried
 from atc_py.export.integer_sums import integer_sum
@@ -11,13 +10,6 @@ from atc_py.export.marks import marked
 from atc_py.export.operators.movement import REPEATED
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _AXES, _STRIDES = 3, 4
 """Positions of inputs of StridedSliceV2."""

@@ -1,13 +1,14 @@
 """Convolutions and transposed convolutions of images and volumes."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.export.body import Body
 from atc_py.export.hf32 import factors
 from atc_py.export.int8 import (
     OFFSET_W,
@@ -21,16 +22,8 @@ from atc_py.export.node import NoFormError
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Geometry = dict[str, Any]
 
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-
-    Geometry = dict[str, Any]
-
-__all__: list[str] = []
 
 _FILTER, _BIAS = 1, 2
 

@@ -1,20 +1,12 @@
 """Object detection: pooling in regions of interest, and choosing boxes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.node import NoFormError
 from atc_py.export.regions import align_regions, elsewhere, images_of, real_of
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _HALF_PIXEL = 2
 """The value of roi_end_mode that moves regions by half a pixel."""

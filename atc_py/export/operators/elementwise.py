@@ -1,17 +1,9 @@
 """Sums, products and bounds of each element, and broadcasting."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.numbers import carried, number, returned, scalar
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 
 def _pair(body: Body, op_type: str) -> str:

@@ -1,24 +1,15 @@
 """Detection that ONNX does not define: features from several maps, boxes of several classes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.node import NoFormError
 from atc_py.export.region_maxima import largest_samples
 from atc_py.export.regions import align_regions, images_of, real_of
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
-
 
 # Several maps -----------------------------------------------------------------------------------
 

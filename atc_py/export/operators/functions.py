@@ -1,21 +1,13 @@
 """Elementary functions of each element."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from atc_py.export import doubles
+from atc_py.export.body import Body
 from atc_py.export.node import NoFormError
 from atc_py.export.numbers import carried, number, returned, truncated
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 
 def _declare(op: str, text: str, of_doubles: Callable[[Body, str], str] | None = None) -> None:

@@ -3,20 +3,13 @@
 For float16 runtimes' own sigmoid and GELU are near enough; see Sigmoid.
 """
 
-from __future__ import annotations
-
 from math import pi, sqrt
-from typing import TYPE_CHECKING
 
+from atc_py.export.body import Body
 from atc_py.export.node import NoFormError
 from atc_py.export.numbers import number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _APPROXIMATIONS = ("none", "tanh")
 

@@ -1,17 +1,9 @@
 """Random numbers, which have a form only where nothing is drawn that matters."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.node import NoFormError
 from atc_py.export.registry import emulates
 from atc_py.tensor.shapes import closed_shape
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 
 @emulates("RandomStandardNormal", "RandomUniform")

@@ -1,17 +1,9 @@
 """Blocks of feature maps moved between channels and space."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.dims import dims_of, over, shaped, times
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _DEPTH_AXES = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """Order of the axes N, (block, block, C) or (C, block, block), H, W in the result, by mode."""

@@ -1,21 +1,13 @@
 """Elements picked, placed or marked by index."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.carriers import carried
 from atc_py.export.marks import marked
 from atc_py.export.node import NoFormError
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _FOUND = frozenset({DType.BOOL, DType.FLOAT32, DType.INT32, DType.INT64, DType.UINT8})
 """Dtypes that a runtime's NonZero takes."""

@@ -1,20 +1,12 @@
 """Normalization of rows by statistics of their own."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.export.axes import mean
+from atc_py.export.body import Body
 from atc_py.export.numbers import carrier, number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _CHANNEL_AXES = 2
 """Axes that InstanceNorm keeps: image and channel."""

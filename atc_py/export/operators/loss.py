@@ -1,20 +1,12 @@
 """Losses."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.export.axes import reduced
+from atc_py.export.body import Body
 from atc_py.export.numbers import number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _CLASSES = 1
 """The axis of scores that runs over classes."""

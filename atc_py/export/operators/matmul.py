@@ -1,20 +1,12 @@
 """Matrix products, alone and stacked, and determinants."""
 
-from __future__ import annotations
+from onnx import GraphProto
 
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.hf32 import factors
 from atc_py.export.int8 import bytes_of_operand, offset_of_weights, single_offset, zero_point
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from onnx import GraphProto
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _BIAS = 2
 

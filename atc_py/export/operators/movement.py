@@ -1,20 +1,12 @@
 """Data movement: elements are copied or renamed, never computed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.borders import bordered
 from atc_py.export.carriers import carried
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 REPEATED = frozenset(DType) - {DType.BFLOAT16, DType.INT16, DType.UINT16, DType.FLOAT16}
 """Dtypes that a runtime's Tile takes."""

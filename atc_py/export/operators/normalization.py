@@ -1,22 +1,14 @@
 """Normalization along axes or channels, and choices that stand in for it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from atc_py.export.axes import arg_of, from_front, mean, reduced
+from atc_py.export.body import Body
 from atc_py.export.numbers import carrier, number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _EACH = "high_performance"
 _DIFFERENCE = frozenset({_EACH, "float16_difference", "float16_exponential"})

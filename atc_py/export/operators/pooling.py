@@ -1,26 +1,17 @@
 """Pools over sliding windows of NCHW data."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.export.axes import reduced
+from atc_py.export.body import Body
 from atc_py.export.node import NoFormError
 from atc_py.export.numbers import carrier, number
 from atc_py.export.registry import emulates
 from atc_py.export.sliding import SPATIAL, SlidingPool
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 
 def _is_empty(body: Body) -> bool:

@@ -1,17 +1,9 @@
 """Powers of each element."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.numbers import number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 
 @emulates("Power")

@@ -1,19 +1,11 @@
 """Quantization: floats to small integers and back, in float16 where every step is rounded to it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.registry import emulates
 from atc_py.export.scales import cleared, factor, saturated
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 

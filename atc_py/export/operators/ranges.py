@@ -1,17 +1,9 @@
 """Numbers counted up in steps."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.numbers import carrier, returned, scalar
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _MOST = 2.0**62
 """A number of elements that no memory holds."""

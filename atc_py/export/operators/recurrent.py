@@ -3,27 +3,20 @@
 Nothing is rounded within a layer: gates and states are float32, results are rounded at the end.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.export.body import Body
 from atc_py.export.cells import USUAL, CellActivation, CellOperands, Gates, scan_gru, scan_lstm
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-
-    Array = NDArray[Any]
-
-__all__: list[str] = []
 
 _IOFC = (0, 3, 2, 1)
 """Where ONNX's gates i, o, f and c stand in the gate order "ijfo"; c is called j there."""

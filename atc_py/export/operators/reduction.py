@@ -1,9 +1,7 @@
 """Reductions over axes, and where the largest and smallest elements are."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,19 +14,13 @@ from atc_py.export.axes import (
     reduced,
     with_nan,
 )
+from atc_py.export.body import Body
 from atc_py.export.integer_norms import integer_norm
 from atc_py.export.integer_products import wrapped_product
 from atc_py.export.integer_sums import integer_sum
 from atc_py.export.numbers import carrier, number
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _POOLED_FROM = 2
 """The first axis that a global pool reduces, after batch and channel."""

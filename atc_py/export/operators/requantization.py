@@ -1,17 +1,9 @@
 """Requantization: sums of products to small integers in one step, or over int16."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.registry import emulates
 from atc_py.export.scales import along_channels, cleared, factor, halves, offset, saturated
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _ADDEND = 2
 

@@ -1,11 +1,11 @@
 """Feature maps resized: elements taken from, or interpolated between, places along each axis."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.carriers import carried, carrier_of
 from atc_py.export.dims import dims_of
 from atc_py.export.late_sampling import LateAxis
@@ -14,14 +14,8 @@ from atc_py.export.registry import emulates
 from atc_py.export.sampling import SampledAxis
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Axis: TypeAlias = SampledAxis | LateAxis
 
-    from atc_py.export.body import Body
-
-    Axis: TypeAlias = SampledAxis | LateAxis
-
-__all__: list[str] = []
 
 _ROI, _SCALES, _SIZES = 1, 2, 3
 """Positions of what a Resize reads."""

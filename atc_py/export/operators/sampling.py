@@ -1,20 +1,12 @@
 """Images sampled at positions that tensors give, in float32 where the images are narrower."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _FAR = 1e6
 """A position, in images, that is outside of every one; the runtime counts pixels in 64 bits."""

@@ -1,18 +1,10 @@
 """Work along one axis that keeps it: running sums, and the largest elements in order."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.carriers import carrier_of
 from atc_py.export.ranking import rank_key
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _SUMMED = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64})
 """Dtypes that a runtime's CumSum takes."""

@@ -3,19 +3,11 @@
 Lengths may be computed in the run, so that places are worked out by nodes.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 
 @emulates("DynSeqOuter")

@@ -1,17 +1,9 @@
 """Counts of words of sequences."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from atc_py.export.body import Body
 from atc_py.export.registry import emulates
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 
 @emulates("TfIdfVectorizer")

@@ -1,18 +1,10 @@
 """Diagonals and triangles of matrices."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.export.body import Body
 from atc_py.export.borders import PADDED
 from atc_py.export.carriers import carried, carrier_of
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 _CUT = frozenset({DType.BOOL, DType.FLOAT32, DType.FLOAT64, DType.INT64})
 """Dtypes that a runtime's Trilu takes."""

@@ -1,21 +1,12 @@
 """The largest elements of windows that divide an image."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.export.body import Body
 from atc_py.export.node import NoFormError
 from atc_py.export.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.export.body import Body
-
-__all__: list[str] = []
 
 
 @emulates("AdaptiveMaxPool2d", moves=True)

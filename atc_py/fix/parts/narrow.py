@@ -1,6 +1,6 @@
 """Integers in another dtype: what has to be known of their values, and the casts."""
 
-from atc_py.fix.ranges import INT32, Range
+from atc_py.fix.range_rules import INT32, Range
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import UnfitError
 from atc_py.source import SourceTensor

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
+from atc_py.fix.case import ConstInput, Fed, RuleCase, case, contrib_case, data
+from atc_py.fix.facts import FLOATS
 from atc_py.fix.parts.attention import (
     Attended,
     HeadDims,
@@ -17,20 +19,11 @@ from atc_py.fix.parts.attention import (
     split_heads,
 )
 from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, centered_codes, scaled
-from atc_py.fix.writing import (
-    FLOATS,
-    REORDERED,
-    ConstInput,
-    DType,
-    Fed,
-    RuleCase,
-    Site,
-    case,
-    contrib_case,
-    data,
-    require,
-    rule,
-)
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import REORDERED
+from atc_py.tensor.dtypes import DType
 
 # Positions of inputs: the mask, the past of key and value, the lengths of the keys.
 _MASK, _PAST, _LENGTHS = 3, 4, 6

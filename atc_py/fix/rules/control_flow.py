@@ -9,26 +9,19 @@ from itertools import permutations
 import numpy as np
 
 from atc_py.fix import tables
+from atc_py.fix.case import CaseGraph, Fed, case, data
 from atc_py.fix.parts.bodies import FIRST_STATE, MOST_STEPS, body_of, check_room, loop_steps, stack
 from atc_py.fix.parts.loop_layers import gru_of, lstm_of, read_recurrence, write_layer
-from atc_py.fix.writing import (
-    EQUAL,
-    REORDERED,
-    CaseGraph,
-    DType,
-    Fed,
-    Site,
-    UnfitError,
-    case,
-    data,
-    require,
-    rule,
-)
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import UnfitError, require
+from atc_py.fix.writing import EQUAL, REORDERED
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.graph_body import GraphBody
 from atc_py.frontend.rewriting.total_nodes import may_repeat_always, may_run_always
 from atc_py.source import SourceTensor
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 
 # What the lists let Where choose from.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from atc_py.fix import tables
+from atc_py.fix.case import case, contrib_case, data
 from atc_py.fix.parts.windows import (
     LONGEST_ROW,
     LONGEST_STRIDE,
@@ -21,7 +22,10 @@ from atc_py.fix.parts.windows import (
     require_known_windows,
     same_pads,
 )
-from atc_py.fix.writing import REORDERED, Site, case, contrib_case, data, require, rule
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import REORDERED
 
 
 @rule(

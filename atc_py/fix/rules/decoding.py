@@ -7,19 +7,14 @@ from typing import Any
 import numpy as np
 
 from atc_py.fix import tables
+from atc_py.fix.case import ConstInput, Fed, contrib_case, data
 from atc_py.fix.parts.attention import HeadDims, attend, causal_term, merged, split_heads
 from atc_py.fix.parts.bodies import MOST_STEPS
-from atc_py.fix.writing import (
-    REORDERED,
-    ConstInput,
-    DType,
-    Fed,
-    Site,
-    contrib_case,
-    data,
-    require,
-    rule,
-)
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import REORDERED
+from atc_py.tensor.dtypes import DType
 
 _PAIR = 2
 

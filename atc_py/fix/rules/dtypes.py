@@ -8,20 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from atc_py.fix import tables
+from atc_py.fix.case import Fed, case
 from atc_py.fix.parts.narrow import EXACT_FLOAT, INTEGERS, require_range, require_result
-from atc_py.fix.ranges import INT32, Range
-from atc_py.fix.writing import (
-    APPROXIMATE,
-    EQUAL,
-    DType,
-    Fed,
-    Site,
-    case,
-    require,
-    rule,
-    skip_unless,
-)
+from atc_py.fix.range_rules import INT32, Range
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require, skip_unless
+from atc_py.fix.writing import APPROXIMATE, EQUAL
 from atc_py.source import SourceTensor
+from atc_py.tensor.dtypes import DType
 
 # Dtypes of eight bits by ONNX's numbers, and their ends.
 _BYTES = {2: (DType.UINT8, 0.0, 255.0), 3: (DType.INT8, -128.0, 127.0)}

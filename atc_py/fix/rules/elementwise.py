@@ -6,20 +6,13 @@ from math import prod
 import numpy as np
 
 from atc_py.fix import tables
-from atc_py.fix.ranges import Range
-from atc_py.fix.writing import (
-    EQUAL,
-    REORDERED,
-    DType,
-    Fed,
-    Site,
-    case,
-    contrib_case,
-    data,
-    require,
-    rule,
-    skip_unless,
-)
+from atc_py.fix.case import Fed, case, contrib_case, data
+from atc_py.fix.range_rules import Range
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require, skip_unless
+from atc_py.fix.writing import EQUAL, REORDERED
+from atc_py.tensor.dtypes import DType
 
 
 @rule(

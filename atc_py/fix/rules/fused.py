@@ -5,7 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from atc_py.fix.writing import REORDERED, DType, Fed, Site, contrib_case, data, require, rule
+from atc_py.fix.case import Fed, contrib_case, data
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import REORDERED
+from atc_py.tensor.dtypes import DType
 
 # Activations that are operators, and the attributes that their values become.
 _NAMES: dict[str, tuple[str, ...]] = {

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from atc_py.fix import tables
-from atc_py.fix.writing import BOUNDED, FLOATS, REORDERED, Site, case, data, require, rule
+from atc_py.fix.case import case, data
+from atc_py.fix.facts import FLOATS
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import BOUNDED, REORDERED
 
 
 @rule(

@@ -7,22 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
+from atc_py.fix.case import Fed, case
+from atc_py.fix.facts import FLOATS
 from atc_py.fix.parts.windows import (
     PoolAxis,
     pool_axes,
     take,
 )
-from atc_py.fix.writing import (
-    BOUNDED,
-    EQUAL,
-    FLOATS,
-    DType,
-    Fed,
-    Site,
-    case,
-    require,
-    rule,
-)
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import BOUNDED, EQUAL
+from atc_py.tensor.dtypes import DType
 
 # Slices that are written along an axis at most.
 _MOST_TAPS = 512

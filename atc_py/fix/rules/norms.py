@@ -8,20 +8,12 @@ from math import prod
 
 import numpy as np
 
-from atc_py.fix.writing import (
-    EQUAL,
-    REORDERED,
-    ConstInput,
-    DType,
-    Fed,
-    Site,
-    case,
-    contrib_case,
-    data,
-    require,
-    rule,
-    skip_unless,
-)
+from atc_py.fix.case import ConstInput, Fed, case, contrib_case, data
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require, skip_unless
+from atc_py.fix.writing import EQUAL, REORDERED
+from atc_py.tensor.dtypes import DType
 
 # Least positive number of float16.
 _LEAST = 6e-8

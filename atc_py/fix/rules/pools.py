@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from atc_py.fix.case import case
 from atc_py.fix.parts.windows import (
     LONGEST_ROW,
     MOST_PIECES,
@@ -13,15 +14,10 @@ from atc_py.fix.parts.windows import (
     pool_axes,
     share_of_counted,
 )
-from atc_py.fix.writing import (
-    BOUNDED,
-    REORDERED,
-    Site,
-    case,
-    require,
-    rule,
-    skip_unless,
-)
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require, skip_unless
+from atc_py.fix.writing import BOUNDED, REORDERED
 
 
 @rule(

@@ -9,19 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from atc_py.fix.writing import (
-    BOUNDED,
-    REORDERED,
-    CaseNode,
-    DType,
-    Fed,
-    Site,
-    UnfitError,
-    case_after,
-    require,
-    rule,
-)
+from atc_py.fix.case import CaseNode, Fed, case_after
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import UnfitError, require
+from atc_py.fix.writing import BOUNDED, REORDERED
 from atc_py.source import SourceNode, SourceTensor
+from atc_py.tensor.dtypes import DType
 
 LEAST_NORMAL = 2.0**-14
 """Least normal number of float16; below, it has fewer digits."""

@@ -10,23 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
+from atc_py.fix.case import ConstInput, Fed, RuleCase, case, contrib_case, data
 from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, centered_codes, dynamic_codes, scaled
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
 from atc_py.fix.surroundings import ValueReader
-from atc_py.fix.writing import (
-    BOUNDED,
-    EQUAL,
-    REORDERED,
-    ConstInput,
-    DType,
-    Fed,
-    RuleCase,
-    Site,
-    case,
-    contrib_case,
-    data,
-    require,
-    rule,
-)
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import BOUNDED, EQUAL, REORDERED
+from atc_py.tensor.dtypes import DType
 
 _BYTE = 8
 

@@ -2,7 +2,12 @@
 
 from collections.abc import Sequence
 
-from atc_py.fix.writing import EQUAL, DType, Site, case, rule, skip_unless
+from atc_py.fix.case import case
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import skip_unless
+from atc_py.fix.writing import EQUAL
+from atc_py.tensor.dtypes import DType
 
 # ONNX's number of the dtype.
 _FLOAT64 = 11

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
+from atc_py.fix.case import ConstInput, Fed, case, contrib_case, data
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.parts.unrolled import (
     States,
@@ -22,20 +23,11 @@ from atc_py.fix.parts.unrolled import (
     require_finite_weights,
     unrolled,
 )
-from atc_py.fix.writing import (
-    APPROXIMATE,
-    BOUNDED,
-    REORDERED,
-    ConstInput,
-    DType,
-    Fed,
-    Site,
-    case,
-    contrib_case,
-    data,
-    require,
-    rule,
-)
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import APPROXIMATE, BOUNDED, REORDERED
+from atc_py.tensor.dtypes import DType
 
 
 def _weights(seed: int) -> ConstInput:

@@ -10,19 +10,14 @@ from math import prod
 import numpy as np
 
 from atc_py.fix import tables
+from atc_py.fix.case import ConstInput, case, data
+from atc_py.fix.facts import FLOATS
 from atc_py.fix.parts.windows import H, ImageAxis, W
-from atc_py.fix.writing import (
-    BOUNDED,
-    FLOATS,
-    REORDERED,
-    ConstInput,
-    DType,
-    Site,
-    case,
-    data,
-    require,
-    rule,
-)
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import BOUNDED, REORDERED
+from atc_py.tensor.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

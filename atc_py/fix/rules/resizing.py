@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from atc_py.fix.case import case
 from atc_py.fix.parts.resampling import matrix, resized_axes, with_outside
 from atc_py.fix.parts.windows import take
-from atc_py.fix.writing import EQUAL, REORDERED, DType, Site, case, require, rule
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import EQUAL, REORDERED
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import ResizedAxis
 
 # Coordinates without a region that the lists have.

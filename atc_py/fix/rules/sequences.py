@@ -2,8 +2,13 @@
 
 import numpy as np
 
+from atc_py.fix.case import CaseGraph, Fed, MadeInput, case
 from atc_py.fix.parts.sequences import elements_of, optional_value, place_in, split_tensor
-from atc_py.fix.writing import EQUAL, CaseGraph, DType, Fed, MadeInput, Site, case, require, rule
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require
+from atc_py.fix.writing import EQUAL
+from atc_py.tensor.dtypes import DType
 
 _PAIR = {"a": Fed((2,)), "b": Fed((2,))}
 _MAKE = ("SequenceConstruct", ("a", "b"), ("s",), dict[str, int]())

@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from atc_py.fix import tables
+from atc_py.fix.case import Fed, case
 from atc_py.fix.parts.narrow import require_range
 from atc_py.fix.parts.windows import take
-from atc_py.fix.ranges import INT32
-from atc_py.fix.writing import EQUAL, REORDERED, DType, Fed, Site, case, require, rule, skip_unless
+from atc_py.fix.range_rules import INT32
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require, skip_unless
+from atc_py.fix.writing import EQUAL, REORDERED
+from atc_py.tensor.dtypes import DType
 
 LISTED = frozenset({DType.FLOAT16, DType.FLOAT32, DType.INT32})
 """Dtypes that Pad has on the lists."""

@@ -9,20 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
+from atc_py.fix.case import CaseNode, Fed, case, case_after, data
 from atc_py.fix.parts.windows import SAME
-from atc_py.fix.writing import (
-    EQUAL,
-    REORDERED,
-    CaseNode,
-    Fed,
-    Site,
-    case,
-    case_after,
-    data,
-    require,
-    rule,
-    skip_unless,
-)
+from atc_py.fix.registry import rule
+from atc_py.fix.site import Site
+from atc_py.fix.unfit import require, skip_unless
+from atc_py.fix.writing import EQUAL, REORDERED
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,16 @@
 """Binding input shapes: what the model declares, joined with what the user gives."""
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
-from atc_py.diag import AtcFault, Place, Sink
+from atc_py.diag import AtcFault, Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_TENSOR, FREE_DIMENSION
-from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.folding.graph import ValueType, WorkNode
+from atc_py.frontend.reading.declared import DeclaredInput
 from atc_py.frontend.reading.tensors import dtype_of_element, element_name, size_complaint
-from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
-from atc_py.tensor.shapes import MAX_RANK, format_shape
+from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, ShapeAdvice, format_input_shapes
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.reading.declared import DeclaredInput
-    from atc_py.options.input_shapes import ShapeAdvice
-    from atc_py.tensor.shapes import Dims, Shape
-
-__all__ = ["bind_inputs", "input_faults", "observe_inputs"]
 
 
 def bind_inputs(

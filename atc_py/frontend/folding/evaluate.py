@@ -1,25 +1,17 @@
 """Evaluation of a single node on arrays, by ONNX's own reference implementation."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 
 from atc_py.frontend.folding.evaluator_faults import FAULTY, FINITE, SINCE
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import normalize_axis
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from atc_py.frontend.folding.graph import WorkNode
-
-__all__ = ["SLOW_LIMIT", "can_evaluate", "evaluate", "is_slow"]
 
 SLOW_LIMIT = 2**16
 """Bytes of inputs and of results up to which slow operators take a second or two."""

@@ -1,15 +1,9 @@
 """Forms of operators that ONNX's own evaluator gets wrong, each with the reason."""
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import onnx
-
-__all__ = ["FAULTY", "FINITE", "SINCE", "fault_of"]
+import onnx
 
 FINITE = frozenset({"Conv", "MaxPool", "ReduceLogSumExp", "Resize"})
 """Operators of which the evaluator loses NaN and infinities, or spreads them over other elements."""

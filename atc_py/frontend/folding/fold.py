@@ -5,39 +5,33 @@ Over 400 lines because one object folds every kind of node, and holds all to the
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from atc_py.diag import AtcError, Sink
+from atc_py.diag import AtcError, Diagnostic, Sink
 from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.frontend.folding.evaluate import SLOW_LIMIT, can_evaluate, evaluate, is_slow
 from atc_py.frontend.folding.fold_views import VIEW_FOLDS, ints_of
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.folding.inline_branches import inline_branches
 from atc_py.frontend.folding.masked_where import fold_masked_where
 from atc_py.frontend.folding.small_results import SmallResults
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.reading.sparse import dense_array
-from atc_py.frontend.reading.tensors import dtype_of_element
+from atc_py.frontend.reading.tensors import TensorReader, dtype_of_element
 from atc_py.frontend.typing.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.ir import ConstData, DenseConst, SplatConst
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
+from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    import numpy.typing as npt
-
-    from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.fold_memo import FoldMemo
-    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.tensor.shapes import Shape
 
-__all__ = ["SPLAT_LIMIT", "fold_graph", "fold_what_can_be"]
 
 SPLAT_LIMIT = 4 * 2**30
 """Bytes of a constant that repeats one value; it takes no memory before the device has it.

@@ -1,16 +1,9 @@
 """Constants that folding made of constants, kept for graphs of one file with other shapes."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.ir import ConstData
-
-__all__ = ["FoldMemo"]
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.ir import ConstData
 
 
 class FoldMemo:

@@ -1,20 +1,12 @@
 """Folds that only look at shapes: they make constants without reading weights."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.ir import ConstData, DeferredConst, DenseConst, SplatConst
-from atc_py.tensor.shapes import MAX_RANK, element_count, is_addressable, normalize_axis
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from atc_py.source import SourceAttr
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["VIEW_FOLDS", "ints_of", "reshaped"]
+from atc_py.source import SourceAttr
+from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, is_addressable, normalize_axis
 
 Attributes: TypeAlias = "Mapping[str, SourceAttr]"
 Fold: TypeAlias = "Callable[[Sequence[ConstData | None], Attributes], ConstData | None]"

@@ -1,21 +1,13 @@
 """A model after folding: its source model, and the working graph that it was made from."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from atc_py.diag import Sink
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.folding.if_branches import FoldedGraph
 from atc_py.frontend.folding.static_types import report_untyped
-
-if TYPE_CHECKING:
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.folding.if_branches import FoldedGraph
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.source import SourceModel
-
-__all__ = ["FoldedModel"]
+from atc_py.frontend.reading.tensors import TensorReader
+from atc_py.source import SourceModel
 
 
 class FoldedModel(msgspec.Struct, frozen=True):

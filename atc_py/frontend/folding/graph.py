@@ -1,40 +1,20 @@
 """The working graph: an ONNX graph by names while it is bound, inferred and folded."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import onnx
+from onnx import GraphProto, NodeProto
 
 from atc_py.diag import Place
 from atc_py.frontend.reading.text import are_texts, text_of, texts_of
+from atc_py.ir import ConstData
 from atc_py.options.compile_options import QuantBias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from onnx import GraphProto, NodeProto
-
-    from atc_py.ir import ConstData
-    from atc_py.tensor.shapes import Shape
-
-__all__ = [
-    "VISITS",
-    "ValueType",
-    "WorkGraph",
-    "WorkNode",
-    "captured_names",
-    "inner_names",
-    "inner_nodes",
-    "levels_of",
-    "make_nodes",
-    "normal_domain",
-    "subgraphs",
-]
+from atc_py.tensor.shapes import Shape
 
 _HOLDING_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
+from onnx import GraphProto
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
 from atc_py.frontend.folding.fold import fold_what_can_be
-from atc_py.frontend.folding.graph import ValueType, WorkGraph, inner_nodes
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode, inner_nodes
 from atc_py.frontend.reading.contents import locate_contents
 from atc_py.frontend.reading.signatures import signature_faults
-from atc_py.frontend.reading.tensors import element_name
+from atc_py.frontend.reading.tensors import TensorReader, element_name
 from atc_py.frontend.reading.text import texts_of
 from atc_py.frontend.reading.validate import sort_nodes
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.typing.infer import infer_between
 from atc_py.frontend.typing.known_type import known_type
-from atc_py.source import scope_name
+from atc_py.ir import ConstData
+from atc_py.source import QuantizedNode, scope_name
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from onnx import GraphProto
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.ir import ConstData
-    from atc_py.source import QuantizedNode
-
-__all__ = ["Branch", "FoldedGraph", "fold_with_branches"]
 
 _NOTHING = ValueType(0, None)
 

@@ -1,29 +1,19 @@
 """If nodes whose condition is known: the branch taken replaces the node."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import onnx
+from onnx import GraphProto
 
 from atc_py.diag import Sink
-from atc_py.frontend.folding.graph import WorkNode, inner_names, inner_nodes
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode, inner_names, inner_nodes
 from atc_py.frontend.reading.signatures import check_signatures
+from atc_py.frontend.reading.tensors import TensorReader
 from atc_py.frontend.reading.text import text_of
 from atc_py.frontend.reading.validate import sort_nodes
 from atc_py.frontend.rewriting.graph_body import renamed_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from onnx import GraphProto
-
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.ir import ConstData
-
-__all__ = ["inline_branches"]
+from atc_py.ir import ConstData
 
 
 def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:

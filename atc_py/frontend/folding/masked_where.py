@@ -5,27 +5,20 @@ a constant condition what the cast is not needed for. ONNX leaves the cast of wh
 the device; as long as the condition chooses none of it, the result is a constant.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 
 from atc_py.frontend.folding.evaluate import can_evaluate, evaluate, fits_the_cast
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Array = npt.NDArray[Any]
+Partial = tuple[Array, npt.NDArray[np.bool_]]
+Producer = Callable[[str], WorkNode | None]
 
-    import numpy.typing as npt
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-
-    Array = npt.NDArray[Any]
-    Partial = tuple[Array, npt.NDArray[np.bool_]]
-    Producer = Callable[[str], WorkNode | None]
-
-__all__ = ["fold_masked_where"]
 
 _ELEMENTWISE = frozenset(
     {"Abs", "Add", "Cast", "Div", "Identity", "Max", "Min", "Mul", "Neg", "Sub"}

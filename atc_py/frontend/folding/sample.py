@@ -1,24 +1,15 @@
 """Some nodes of a folded model as a model of their own, to be compiled apart from the rest."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import msgspec
 
-from atc_py.diag import Sink
+from atc_py.diag import Diagnostic, Sink
+from atc_py.frontend.folding.folded import FoldedModel
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.folding.static_types import TypeSearch
+from atc_py.source import SourceModel
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.source import SourceModel
-
-__all__ = ["Sample", "sample"]
 
 
 class Sample(msgspec.Struct, frozen=True):

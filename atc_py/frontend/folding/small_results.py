@@ -4,19 +4,11 @@ Every block of a network computes the same shapes from shapes, and ONNX's refere
 a millisecond for each node, however small.
 """
 
-from __future__ import annotations
+from collections.abc import Hashable, Mapping
+from typing import TypeAlias
 
-from typing import TYPE_CHECKING, TypeAlias
-
-from atc_py.ir import DenseConst
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.ir import ConstData
-
-__all__ = ["SmallResults"]
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.ir import ConstData, DenseConst
 
 _MOST_BYTES = 1024
 """Bytes of all inputs, and of all results, up to which results are kept."""

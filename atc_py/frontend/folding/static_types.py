@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from atc_py.diag import Place
+from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.frontend.folding.if_branches import FoldedGraph
 from atc_py.frontend.reading.attributes import read_attributes
 from atc_py.frontend.reading.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.reading.tensors import (
+    TensorReader,
     dtype_of_element,
     element_name,
     output_fault,
     size_complaint,
 )
 from atc_py.frontend.typing.infer import inference_complaint
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.diag import Diagnostic, Sink
-    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-    from atc_py.frontend.folding.if_branches import FoldedGraph
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["TypeSearch", "report_untyped"]
 
 
 def report_untyped(folded: FoldedGraph, tensors: TensorReader, sink: Sink) -> None:

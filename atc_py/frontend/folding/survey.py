@@ -1,28 +1,20 @@
 """Survey of an ONNX file: everything known about it, whether or not it compiles."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import msgspec
 
+from atc_py.diag import Diagnostic
 from atc_py.frontend.folding.bind import input_faults, observe_inputs
+from atc_py.frontend.folding.folded import FoldedModel
 from atc_py.frontend.folding.if_branches import fold_with_branches
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
+from atc_py.options.compile_options import QuantBias
+from atc_py.options.input_shapes import ShapeAdvice
+from atc_py.source import SourceModel
 from atc_py.source.limits import FOLD_LIMIT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.compile_options import QuantBias
-    from atc_py.options.input_shapes import ShapeAdvice
-    from atc_py.source import SourceModel
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["Survey", "survey", "surveyed"]
+from atc_py.tensor.shapes import Shape
 
 
 class Survey(msgspec.Struct, frozen=True, eq=False):

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from atc_py.diag import Sink
+from atc_py.diag import Diagnostic, Sink
 from atc_py.diag.codes import BAD_MODEL
-from atc_py.frontend.folding.vanishing import vanishing
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.folding.if_branches import Branch, FoldedGraph
+from atc_py.frontend.folding.vanishing import Vanishing, vanishing
 from atc_py.frontend.reading.attributes import PLAIN, seen_attributes
 from atc_py.frontend.reading.signatures import is_optional_output, type_contradiction
-from atc_py.frontend.reading.tensors import element_label, element_name, output_fault
+from atc_py.frontend.reading.tensors import TensorReader, element_label, element_name, output_fault
 from atc_py.frontend.reading.wire import bytes_field
 from atc_py.frontend.typing.infer import own_complaint
 from atc_py.frontend.typing.known_type import known_type
-from atc_py.source import SourceBranch, SourceNode, SourceTensor, scope_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.folding.if_branches import Branch, FoldedGraph
-    from atc_py.frontend.folding.vanishing import Vanishing
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.source import SourceAttr
-
-__all__ = ["Translation", "translate"]
+from atc_py.source import SourceAttr, SourceBranch, SourceNode, SourceTensor, scope_name
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 """The attributes, or the branches, of the many nodes that have none."""

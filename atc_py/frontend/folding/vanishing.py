@@ -9,22 +9,14 @@ whatever dims are chosen, while a node inside may still stay, for instance becau
 would be too large.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
 from atc_py.frontend.folding.evaluate import can_evaluate
 from atc_py.frontend.folding.fold_views import VIEW_FOLDS
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.folding.if_branches import Branch, FoldedGraph
-
-__all__ = ["Vanishing", "vanishing"]
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.folding.if_branches import Branch, FoldedGraph
 
 _SHAPES = frozenset({"Shape", "Size"})
 

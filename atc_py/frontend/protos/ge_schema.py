@@ -5,8 +5,6 @@ classes are made from it when they are first asked for. `*` stands for a list, `
 text as keys, `|` for a member of the message's oneof `value`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
@@ -15,8 +13,6 @@ from google.protobuf import (  # type: ignore[import-untyped]
     descriptor_pool,
     message_factory,
 )
-
-__all__ = ["DATA_TYPES", "LIST_TYPES", "model_class"]
 
 _PACKAGE = "ge.proto"
 

@@ -7,22 +7,17 @@ in a list and messages nested deeper than 20. ATC reads ONNX's messages with a s
 scalar without presence of its own appears where it is not zero; so it is here.
 """
 
-from __future__ import annotations
-
 import json
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Collection, Iterator
+from typing import Any, TypeAlias
 
 from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
 
 from atc_py.system.json_text import escaped
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
 Json: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
 
-__all__ = ["Json", "json_text", "message_json"]
 
 _DEPTH = 20
 """Messages nested deeper are null."""

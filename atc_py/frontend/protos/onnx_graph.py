@@ -1,25 +1,16 @@
 """The graph of an ONNX file as JSON values, by the rules of ATC's mode 1."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_ONNX
-from atc_py.frontend.protos.message_json import message_json
+from atc_py.frontend.protos.message_json import Json, message_json
 from atc_py.system.input_files import read_bytes
 from atc_py.system.memory_limit import require_memory
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.frontend.protos.message_json import Json
-
-__all__ = ["onnx_graph_json"]
 
 _MOST = 2**31 - 1
 """Bytes of a file that protobuf reads."""

@@ -1,20 +1,12 @@
 """The Add after a product of matrices whose constant is the product's bias in all but name."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import msgspec
 from onnx import TensorProto
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.typing.known_type import known_type
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-
-__all__ = ["Addition", "additions_after"]
 
 
 class Addition(msgspec.Struct, frozen=True, eq=False):

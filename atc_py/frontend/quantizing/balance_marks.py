@@ -1,16 +1,9 @@
 """The mark for values that have other numbers than in the float model, channel by channel."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from onnx import ModelProto
-
-__all__ = ["balance_mark", "balanced_values"]
+from onnx import ModelProto
 
 _KEY = "atc_py.balanced_values"
 """The key among the model's metadata whose value is a list of names, as JSON."""

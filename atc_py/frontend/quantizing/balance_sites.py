@@ -6,37 +6,20 @@ with f(s x) = s f(x) for s > 0, channel by channel. Makers are layers, and the f
 normalization.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from onnx import TensorProto
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.quantizing.fold_norms import over_axis, over_outputs
+from atc_py.frontend.quantizing.layer_constants import LayerConstants
+from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.quantizing.layer_constants import LayerConstants
-    from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
-
-__all__ = [
-    "BalanceSite",
-    "apply_factors",
-    "balance_sites",
-    "input_channels",
-    "input_weights",
-    "over_inputs",
-    "scaled_values",
-]
 
 _HOMOGENEOUS = frozenset(
     {

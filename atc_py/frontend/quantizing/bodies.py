@@ -1,21 +1,12 @@
 """Layers in the graphs of nodes: branches of If, bodies of Loop and Scan."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from atc_py.frontend.folding.graph import subgraphs
+from onnx import GraphProto
+
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode, subgraphs
 from atc_py.frontend.quantizing.layers import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from onnx import GraphProto
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-
-__all__ = ["layers_in_bodies"]
 
 
 def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:

@@ -1,27 +1,19 @@
 """The graph of a float model that is to be quantized, and the refusal of one that is quantized."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from atc_py.diag import Place
 from atc_py.diag.codes import ALREADY_QUANTIZED
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.fold import fold_what_can_be
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.qdq.opening import is_opened
 from atc_py.frontend.rewriting.qdq.sums import is_sum
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.source.limits import FOLD_LIMIT
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["is_quantized", "open_float"]
 
 _QUANTIZING = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "DynamicQuantizeLSTM"}

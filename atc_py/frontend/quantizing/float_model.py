@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TypeAlias
 
 import onnx
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_QDQ_FORM
+from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.frontend.quantizing.balance_marks import balance_mark
 from atc_py.frontend.quantizing.float_graph import open_float
-from atc_py.frontend.quantizing.layers import find_layers
-from atc_py.frontend.quantizing.qdq_nodes import put_qdq
+from atc_py.frontend.quantizing.layers import FoundLayers, find_layers
+from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, put_qdq
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.read import read_model
-from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
+from atc_py.frontend.rewriting.onnx_writer import Written, bytes_read, write_onnx
 from atc_py.frontend.rewriting.qdq.convention import MARK
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
 from atc_py.options.compile_options import QuantBias
-from atc_py.source import Outcome
+from atc_py.source import Outcome, QuantizedNode
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from pathlib import Path
-    from typing import TypeAlias
+Numbers: TypeAlias = Callable[[FoundLayers], Sequence[Int8Layer]]
 
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.quantizing.layers import FoundLayers
-    from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.frontend.rewriting.onnx_writer import Written
-    from atc_py.source import QuantizedNode
-
-    Numbers: TypeAlias = Callable[[FoundLayers], Sequence[Int8Layer]]
-
-__all__ = ["FloatModel"]
 
 _PER_CHANNEL = 13
 """The opset since which DequantizeLinear takes a scale for each channel."""

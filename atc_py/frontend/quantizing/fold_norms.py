@@ -3,26 +3,16 @@
 w' = w * g,    b' = (b - mean) * g + beta,    g = gamma / sqrt(variance + epsilon)
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.quantizing.layer_constants import LayerConstants
-from atc_py.frontend.quantizing.layers import find_layers
+from atc_py.frontend.quantizing.layers import FloatLayer, find_layers
 from atc_py.frontend.reading.attributes import numeric_attributes
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.quantizing.layers import FloatLayer
-
-__all__ = ["fold_norms", "over_axis", "over_outputs"]
 
 _FOLDED_INTO = frozenset({"Conv", "ConvTranspose"})
 _WEIGHTS, _BIAS = 1, 2

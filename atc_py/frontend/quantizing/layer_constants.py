@@ -1,21 +1,13 @@
 """New constants for operands of nodes: a graph in which some nodes read others than before."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.rewriting.qdq.writer import Writer
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-
-__all__ = ["LayerConstants"]
 
 
 class LayerConstants:

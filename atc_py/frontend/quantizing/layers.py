@@ -4,14 +4,13 @@ The kinds are those that CANN's quantizer takes: Conv and ConvTranspose, Gemm, a
 constant weights on the right. Weights have one scale per output channel for all of them.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import msgspec
 from onnx import TensorProto
 
-from atc_py.frontend.quantizing.additions import additions_after
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.quantizing.additions import Addition, additions_after
 from atc_py.frontend.quantizing.reasons import (
     COMPUTED_WEIGHTS,
     CONSTANT_DATA,
@@ -22,16 +21,8 @@ from atc_py.frontend.quantizing.reasons import (
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.reasons import COMPUTED_BIAS, VOLUMES
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.quantizing.additions import Addition
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["KINDS", "FloatLayer", "FoundLayers", "find_layers", "layer_name"]
 
 KINDS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 """Operators of layers that can be quantized."""

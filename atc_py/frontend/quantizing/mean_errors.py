@@ -1,27 +1,19 @@
 """A float model with int8 forms of its layers beside them, and the mean error of each channel."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from atc_py.calibration.weights import dequantized_weights
+from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
 from atc_py.system.atomic_files import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
-
-__all__ = ["ErrorNames", "FormBeside", "write_mean_errors"]
 
 _OWN = "atc_py/mean_errors"
 """Start of the names of new values."""

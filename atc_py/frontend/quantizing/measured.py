@@ -8,26 +8,23 @@ model's outputs takes one run, and no new model.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.calibration.weights import dequantized_weights
 from atc_py.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from atc_py.frontend.quantizing.float_model import FloatModel
     from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
 
-__all__ = ["OWN", "SWITCHES", "FormWriter", "LayerSums", "write_measured"]
 
 OWN = "atc_py"
 """Start of the names of new values."""

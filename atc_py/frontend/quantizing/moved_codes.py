@@ -5,20 +5,13 @@ commutes with MaxPool as well: the code of the largest number is the largest cod
 sums and means, such as AveragePool.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.typing.known_type import known_type
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-
-__all__ = ["data_of", "nodes_on_codes"]
 
 _ALL_MOVED = frozenset(
     {

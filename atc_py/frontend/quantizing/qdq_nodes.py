@@ -6,26 +6,18 @@ elements, so a pair is also put before those whose every reader quantizes in the
 then run on int8, and results are the same.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.quantizing.layers import FloatLayer
 from atc_py.frontend.quantizing.moved_codes import data_of, nodes_on_codes
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.writer import Writer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.quantizing.layers import FloatLayer
-
-__all__ = ["Int8Layer", "TensorScale", "put_qdq", "takes_bias"]
 
 
 class TensorScale(msgspec.Struct, frozen=True):

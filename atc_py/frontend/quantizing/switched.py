@@ -3,28 +3,20 @@
 So one model tells whether a step of quantization, and which of its parts, serves the outputs.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
+from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.quantizing.measured import OWN, SWITCHES, FormWriter
+from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
 from atc_py.system.atomic_files import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.quantizing.float_model import FloatModel
-    from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
-
-__all__ = ["SwitchedForm", "write_switched"]
 
 
 class SwitchedForm(msgspec.Struct, frozen=True, eq=False):

@@ -1,18 +1,11 @@
 """A model whose inner values are outputs, for a run that looks at them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
 import onnx
 
 from atc_py.system.atomic_files import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-__all__ = ["write_watched"]
 
 
 def write_watched(model: Path, output: Path, names: Iterable[str]) -> None:

@@ -1,33 +1,17 @@
 """Attributes of ONNX nodes as plain values."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from onnx import AttributeProto
 
-from atc_py.diag import AtcError, Sink
+from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_MODEL, UNSUPPORTED_FORM
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.frontend.reading.tensors import TensorReader
 from atc_py.frontend.reading.text import text_of
+from atc_py.source import SourceAttr
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.diag import Place
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.source import SourceAttr
-
-__all__ = [
-    "PLAIN",
-    "attribute_type_name",
-    "numeric_attributes",
-    "read_attributes",
-    "seen_attributes",
-    "simple_attributes",
-]
 
 
 def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[str, SourceAttr]:

@@ -1,28 +1,18 @@
 """A file whose ends the user chose: results as outputs, other shapes of inputs than it fixes."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.diag import AtcFault
+from atc_py.diag import AtcError, AtcFault
 from atc_py.diag.codes import NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
-from atc_py.options.out_nodes import OUT_NODES_PLACE, out_nodes_error
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.frontend.reading.declared import DeclaredInput
+from atc_py.frontend.reading.onnx_file import OnnxFile
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.out_nodes import OUT_NODES_PLACE, OutNode, out_nodes_error
 from atc_py.system.structs import replace
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.diag import AtcError
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.reading.declared import DeclaredInput
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.compile_options import CompileOptions
-    from atc_py.options.out_nodes import OutNode
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["with_user_ends"]
 
 _NEAREST = 3
 

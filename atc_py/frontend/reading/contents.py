@@ -1,29 +1,19 @@
 """The tensors of a file's graph: initializers as constants, and their bytes."""
 
-from __future__ import annotations
-
+from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING
 
 import msgspec
+from onnx import GraphProto, TensorProto
 
 from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.folding.graph import ValueType
-from atc_py.frontend.reading.tensors import dtype_of_element, tensor_shape
+from atc_py.frontend.reading.tensors import TensorReader, dtype_of_element, tensor_shape
 from atc_py.frontend.reading.text import text_of
+from atc_py.ir import ConstData
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from onnx import GraphProto, TensorProto
-
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.ir import ConstData
-
-__all__ = ["Contents", "locate_contents"]
 
 
 class Contents(msgspec.Struct):

@@ -1,21 +1,12 @@
 """Types that a file states for its values, and its graph inputs with their open dimensions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
+from onnx import TypeProto, ValueInfoProto
 
+from atc_py.diag import Place
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.text import text_of
-
-if TYPE_CHECKING:
-    from onnx import TypeProto, ValueInfoProto
-
-    from atc_py.diag import Place
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["DeclaredInput", "declared_input", "type_of_proto"]
+from atc_py.tensor.shapes import Shape
 
 
 class DeclaredInput(msgspec.Struct, frozen=True):

@@ -1,20 +1,13 @@
 """Weights in files beside the model: where they may be, and which byte range a tensor is."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TENSOR, EXTERNAL_DATA_MISSING, EXTERNAL_DATA_OUTSIDE
 from atc_py.frontend.reading.mapped import MappedFile
 from atc_py.text import Text, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.diag import Place
-
-__all__ = ["ByteRange", "ExternalFiles", "number_entry"]
 
 _MAX_DIGITS = 18
 """Offsets and lengths of more digits are refused; no file is that long."""

@@ -1,25 +1,16 @@
 """Counts of what an ONNX file holds: operators, parameters, ports, files beside it."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import onnx
 
 from atc_py.diag import Place
 from atc_py.frontend.folding.graph import normal_domain
-from atc_py.frontend.reading.declared import declared_input
+from atc_py.frontend.reading.declared import DeclaredInput, declared_input
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.tensors import dtype_of_element
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.frontend.reading.declared import DeclaredInput
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-
-__all__ = ["dtype_name", "external_tensors", "operator_counts", "output_types", "parameter_count"]
 
 
 def operator_counts(file: OnnxFile) -> Counter[tuple[str, str]]:

@@ -4,26 +4,19 @@ A function may call others, each several times, so a short file can stand for an
 and for endless ones where a function calls itself. So the size after inlining is computed first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import onnx
+from onnx import ModelProto, NodeProto
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.folding.graph import normal_domain, subgraphs
 from atc_py.ir.ordering import CycleError, producers_first
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from onnx import ModelProto, NodeProto
-
-__all__ = ["MOST_BYTES", "MOST_DEPTH", "MOST_NODES", "inline_functions"]
 
 MOST_NODES = 100_000
 """Largest number of nodes after inlining."""

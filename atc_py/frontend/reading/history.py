@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.source import AttributeSchema, FormalParameter, OperatorSchema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from atc_py.source.schema import Default
-
-__all__ = ["OnnxHistory", "history"]
+from atc_py.source.schema import Default
 
 _ELEMENTS = {"float": "float32", "double": "float64"}
 """Element types that atc-py spells in another way than ONNX."""

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import onnx
-from onnx import TensorProto
+from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto
 
+from atc_py.diag import Place
 from atc_py.frontend.reading.text import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from onnx import ModelProto, TypeProto, ValueInfoProto
-
-    from atc_py.diag import Place
-
-__all__ = [
-    "UNDEFINED",
-    "DeclaredDims",
-    "DeclaredValue",
-    "FileMetadata",
-    "ModelInterface",
-    "inputs_alone",
-    "interface_of",
-]
 
 DeclaredDims: TypeAlias = "tuple[int | str | None, ...]"
 """Dims as a file declares them: a name for a symbolic one, None for one without a name."""

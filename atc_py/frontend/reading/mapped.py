@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self
 
 from atc_py.system.input_files import check_name, check_regular, note_read, read_refusal
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import numpy.typing as npt
-    from typing_extensions import Self
-
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["MappedConst", "MappedFile", "open_model_file", "reading_errors"]
-
+from atc_py.tensor.shapes import Shape, element_count
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Without O_NONBLOCK, opening a pipe would wait for a writer that may never come."""

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from onnx import ModelProto
 
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.frontend.folding.bind import bind_inputs
 from atc_py.frontend.folding.fold import fold_graph
 from atc_py.frontend.folding.folded import FoldedModel
-from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.folding.if_branches import FoldedGraph, fold_with_branches
 from atc_py.frontend.folding.translation import translate
-from atc_py.frontend.reading.tensors import dtype_of_element
+from atc_py.frontend.reading.contents import Contents
+from atc_py.frontend.reading.declared import DeclaredInput
+from atc_py.frontend.reading.tensors import TensorReader, dtype_of_element
 from atc_py.frontend.rewriting.qdq.convention import bias_convention
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
-from atc_py.ir import DenseConst
-from atc_py.source import SourceModel, form_of
+from atc_py.ir import ConstData, DenseConst
+from atc_py.options.compile_options import QuantBias
+from atc_py.options.input_shapes import ShapeAdvice
+from atc_py.source import BiasConvention, QuantizedNode, SourceModel, form_of
 from atc_py.source.limits import FOLD_LIMIT
-from atc_py.tensor.shapes import MAX_RANK, is_addressable
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, is_addressable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from onnx import ModelProto
-
-    from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.fold_memo import FoldMemo
-    from atc_py.frontend.folding.graph import ValueType, WorkNode
-    from atc_py.frontend.reading.contents import Contents
-    from atc_py.frontend.reading.declared import DeclaredInput
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.ir import ConstData
-    from atc_py.options.compile_options import QuantBias
-    from atc_py.options.input_shapes import ShapeAdvice
-    from atc_py.source import BiasConvention, QuantizedNode
-    from atc_py.tensor.shapes import Dims, Shape
-
-__all__ = ["OnnxFile"]
 
 
 class OnnxFile(msgspec.Struct, frozen=True):

@@ -1,28 +1,17 @@
 """The outline of a file that was read: its nodes, and what a survey found out about its values."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from typing import TYPE_CHECKING
+from onnx import AttributeProto, TensorProto
 
-from onnx import AttributeProto
-
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.reading.tensors import dtype_of_element
+from atc_py.source import SourceModel, SourceTensor
 from atc_py.source.outline import ModelOutline, OutlineNode, OutlineValue
-from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from onnx import TensorProto
-
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.source import SourceModel, SourceTensor
-    from atc_py.tensor.shapes import Dims
-
-__all__ = ["outline_of", "read_outline"]
+from atc_py.tensor.shapes import Dims, element_count
 
 _MOST_ITEMS, _MOST_TEXT = 16, 200
 """Items of a list and characters of a text that an attribute shows."""

@@ -1,16 +1,15 @@
 """Reading an ONNX file: mapped, slimmed, parsed, its tensors located, its graph checked."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_MODEL, FILE_TOO_LARGE, NOT_ONNX
-from atc_py.frontend.folding.graph import make_nodes, normal_domain
+from atc_py.frontend.folding.graph import ValueType, WorkNode, make_nodes, normal_domain
 from atc_py.frontend.reading.contents import locate_contents
 from atc_py.frontend.reading.declared import declared_input, type_of_proto
 from atc_py.frontend.reading.external import ExternalFiles
@@ -27,17 +26,8 @@ from atc_py.frontend.reading.validate import (
     check_weights,
     sort_nodes,
 )
-from atc_py.frontend.reading.wire import WireError, WireSizeError, cut_large_data
+from atc_py.frontend.reading.wire import Slimmed, WireError, WireSizeError, cut_large_data
 from atc_py.text import Text, error_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from atc_py.frontend.folding.graph import ValueType, WorkNode
-    from atc_py.frontend.reading.wire import Slimmed
-
-__all__ = ["read_model"]
 
 _SMALLER = "save weights as raw data or as external data; check that it is the intended file"
 _ZIP = b"PK\x03\x04"

@@ -1,34 +1,21 @@
 """Nodes against the signature of their operator: inputs and attributes."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import msgspec
 import onnx
 
+from atc_py.diag import Diagnostic, Sink
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.diag.suggestions import nearest
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.reading.attributes import attribute_type_name
 from atc_py.frontend.reading.text import text_of
 from atc_py.frontend.typing.rules.quantized import may_be_integer
 from atc_py.source import INTERNAL_PREFIX
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from atc_py.diag import Diagnostic, Sink
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.tensor.dtypes import DType
-
-__all__ = [
-    "check_signatures",
-    "is_optional_output",
-    "signature_faults",
-    "type_contradiction",
-]
 
 _ANY_NUMBER = 2**31 - 1
 

@@ -1,21 +1,14 @@
 """Sparse tensors as arrays (onnx.proto, SparseTensorProto)."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from onnx import numpy_helper
+from numpy.typing import NDArray
+from onnx import SparseTensorProto, numpy_helper
 
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from onnx import SparseTensorProto
-
-__all__ = ["dense_array"]
 
 
 def dense_array(sparse: SparseTensorProto) -> NDArray[Any]:

@@ -1,9 +1,9 @@
 """Reading `.pb` files that hold one tensor, as ONNX's test data does."""
 
-from __future__ import annotations
+from pathlib import Path
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+import numpy.typing as npt
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
@@ -13,13 +13,6 @@ from atc_py.frontend.reading.mapped import open_model_file
 from atc_py.frontend.reading.tensors import decode_inline
 from atc_py.system.memory_limit import require_memory
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-__all__ = ["read_tensor"]
 
 
 def read_tensor(path: Path) -> npt.NDArray[Any]:

@@ -1,50 +1,25 @@
 """TensorProto to constants: data inline, cut out of the model's file, or in a file beside it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from onnx import TensorProto
 
-from atc_py.diag import Place
+from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
-from atc_py.frontend.reading.external import ByteRange, number_entry
-from atc_py.frontend.reading.mapped import MappedConst
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.reading.external import ByteRange, ExternalFiles, number_entry
+from atc_py.frontend.reading.mapped import MappedConst, MappedFile
 from atc_py.frontend.reading.text import text_of
-from atc_py.frontend.reading.wire import CutField
-from atc_py.ir import DenseConst
+from atc_py.frontend.reading.wire import CutField, Slimmed
+from atc_py.ir import ConstData, DenseConst
 from atc_py.source.limits import MOST_BYTES
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape, is_addressable
+from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape, is_addressable
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.reading.external import ExternalFiles
-    from atc_py.frontend.reading.mapped import MappedFile
-    from atc_py.frontend.reading.wire import Slimmed
-    from atc_py.ir import ConstData
-    from atc_py.tensor.shapes import Shape
-
-__all__ = [
-    "Elsewhere",
-    "TensorReader",
-    "decode_inline",
-    "dtype_of_element",
-    "element_label",
-    "element_name",
-    "element_of_dtype",
-    "output_fault",
-    "size_complaint",
-    "tensor_shape",
-]
 
 _ELEMENTS: dict[int, DType] = {
     TensorProto.FLOAT: DType.FLOAT32,

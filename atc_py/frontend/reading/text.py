@@ -1,19 +1,12 @@
 """Strings of ONNX files, which protobuf returns as bytes where they are not UTF-8."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from sys import intern
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from atc_py.diag import Place
 from atc_py.diag.codes import NOT_ONNX
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag import Place
-
-__all__ = ["are_texts", "text_of", "texts_of"]
 
 
 def text_of(value: str | bytes, place: Place) -> str:

@@ -1,26 +1,18 @@
 """ONNX's structural rules on a graph: one producer for every value, no cycle, names that exist."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
+from atc_py.frontend.folding.graph import WorkNode
+from atc_py.frontend.reading.contents import Contents
+from atc_py.frontend.reading.declared import DeclaredInput
 from atc_py.frontend.reading.tensors import element_name, element_of_dtype, size_complaint
 from atc_py.ir.ordering import CycleError, producers_first
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.reading.contents import Contents
-    from atc_py.frontend.reading.declared import DeclaredInput
-
-__all__ = ["GraphNames", "check_names", "check_sizes", "check_weights", "sort_nodes"]
 
 
 class GraphNames:

@@ -7,32 +7,14 @@ reference to external data whose location starts with a token that the caller ma
 every file, so no file can hold one of its own.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from mmap import mmap
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from mmap import mmap
-
-__all__ = [
-    "MOST_FIELDS",
-    "MOST_KEPT",
-    "THRESHOLD",
-    "Cut",
-    "CutField",
-    "Slimmed",
-    "WireError",
-    "WireSizeError",
-    "bytes_field",
-    "cut_large_data",
-    "opening",
-]
 
 Buffer: TypeAlias = "bytes | mmap"
 

@@ -1,16 +1,10 @@
 """Attributes of new nodes as ONNX's messages."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import onnx
 from onnx import helper
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-__all__ = ["attribute_protos"]
 
 
 def attribute_protos(attributes: Mapping[str, Any]) -> Iterator[onnx.AttributeProto]:

@@ -1,23 +1,14 @@
 """Branches of an If as ONNX's messages, from graphs that were folded and written in other forms."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 import onnx
 
-from atc_py.frontend.folding.graph import captured_names
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode, captured_names
 from atc_py.frontend.rewriting.proto_parts import new_tensor
+from atc_py.ir import ConstData
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.ir import ConstData
-
-__all__ = ["branch_message", "with_branches"]
 
 
 def branch_message(

@@ -1,25 +1,17 @@
 """Bodies of operators that ONNX defines as functions of others, expanded by onnx's own inliner."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper, inliner, numpy_helper
 
 from atc_py.frontend.reading.sparse import dense_array
 from atc_py.frontend.rewriting.attribute_protos import attribute_protos
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.source import SourceNode
-
-__all__ = ["BodyNode", "body_node", "function_body"]
+from atc_py.source import SourceNode
 
 
 class BodyNode(msgspec.Struct, frozen=True):

@@ -1,26 +1,17 @@
 """Graphs inside of nodes as plain values: the bodies of If, Loop, Scan and SequenceMap."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 import onnx
+from numpy.typing import NDArray
 
-from atc_py.frontend.folding.graph import subgraphs
+from atc_py.diag import Place
+from atc_py.frontend.folding.graph import ValueType, WorkNode, subgraphs
 from atc_py.frontend.reading.declared import type_of_proto
+from atc_py.frontend.reading.tensors import TensorReader
 from atc_py.frontend.rewriting.function_body import BodyNode, body_node
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import Place
-    from atc_py.frontend.folding.graph import ValueType, WorkNode
-    from atc_py.frontend.reading.tensors import TensorReader
-
-__all__ = ["GraphBody", "graph_bodies", "is_message", "renamed_attributes", "renamed_graph"]
 
 
 class GraphBody(msgspec.Struct, frozen=True):

@@ -1,27 +1,18 @@
 """Steps of a Loop, found by running the part of its body that decides them."""
 
-from __future__ import annotations
-
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from atc_py.diag import Place
-from atc_py.frontend.folding.graph import captured_names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkNode
-
-__all__ = ["LoopTrace", "trace_loop"]
+from atc_py.frontend.folding.graph import WorkNode, captured_names
 
 _BEFORE_STATES = 2
 """Inputs of a body before its states: the step and the condition."""

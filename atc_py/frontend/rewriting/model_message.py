@@ -5,22 +5,16 @@ Above protobuf's size limit, or if requested, weights go into one file beside th
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from onnx import GraphProto, ModelProto
 
 from atc_py.frontend.reading.wire import opening
+from atc_py.frontend.rewriting.proto_parts import ByteSink, Part, TensorPart
 from atc_py.system.atomic_files import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from onnx import GraphProto, ModelProto
-
-    from atc_py.frontend.rewriting.proto_parts import ByteSink, Part, TensorPart
-
-__all__ = ["INLINE_LIMIT", "LEAST_EXTERNAL", "ModelMessage", "data_path"]
 
 INLINE_LIMIT = 1_800_000_000
 """Size of a model above which weights go into a file beside it; protobuf's limit is 2 GiB."""

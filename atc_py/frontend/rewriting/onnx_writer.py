@@ -3,34 +3,23 @@
 Above protobuf's size limit, or if requested, weights go into one file beside the model.
 """
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import onnx
+from onnx import GraphProto, ModelProto, NodeProto
 
 from atc_py import __version__
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.model_message import ModelMessage, data_path
-from atc_py.frontend.rewriting.proto_parts import new_tensor, node_part, stored_tensor
+from atc_py.frontend.rewriting.proto_parts import TensorPart, new_tensor, node_part, stored_tensor
 from atc_py.frontend.rewriting.qdq.convention import PRODUCER
-from atc_py.frontend.rewriting.restore_folded import unfolded
+from atc_py.frontend.rewriting.restore_folded import Unfolded, unfolded
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
-
-    from onnx import GraphProto, ModelProto, NodeProto
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.frontend.rewriting.proto_parts import TensorPart
-    from atc_py.frontend.rewriting.restore_folded import Unfolded
-
-__all__ = ["Written", "bytes_read", "write_onnx"]
 
 _ALIGNMENT = 64
 """Alignment of tensors in the file beside the model."""

@@ -5,37 +5,19 @@ Nothing here is large before it is written: a part knows how many bytes it will 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
-from onnx import NodeProto, TensorProto
+from onnx import GraphProto, NodeProto, TensorProto
 
+from atc_py.diag import Place
 from atc_py.frontend.folding.graph import subgraphs
-from atc_py.frontend.reading.tensors import element_of_dtype
+from atc_py.frontend.reading.tensors import Elsewhere, TensorReader, element_of_dtype
 from atc_py.frontend.reading.wire import CutField, bytes_field, opening
+from atc_py.ir import ConstData
 from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnx import GraphProto
-
-    from atc_py.diag import Place
-    from atc_py.frontend.reading.tensors import Elsewhere, TensorReader
-    from atc_py.ir import ConstData
-
-__all__ = [
-    "ByteSink",
-    "Data",
-    "NodePart",
-    "Part",
-    "TensorPart",
-    "new_tensor",
-    "node_part",
-    "stored_tensor",
-    "whole_node",
-]
 
 _CHUNK = 16 * 2**20
 _LOCATED = ("external_data", "data_location")

@@ -4,18 +4,11 @@ A rewrite may fold constants to know the graph as far as it can be. A file that 
 should differ from the one that was read where the rewrite changed it, and nowhere else.
 """
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-
-__all__ = ["Unfolded", "unfolded"]
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.reading.onnx_file import OnnxFile
 
 
 @dataclass(frozen=True, slots=True)

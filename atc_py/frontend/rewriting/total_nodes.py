@@ -1,19 +1,11 @@
 """Nodes that may run although the model would not run them: none of their results can be an error."""
 
-from __future__ import annotations
+from collections.abc import Collection
 
-from typing import TYPE_CHECKING
+from onnx import GraphProto, NodeProto
 
 from atc_py.frontend.folding.graph import subgraphs
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from onnx import GraphProto, NodeProto
-
-    from atc_py.source import SourceNode
-
-__all__ = ["may_repeat_always", "may_run_always"]
+from atc_py.source import SourceNode
 
 _DRAWN = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",

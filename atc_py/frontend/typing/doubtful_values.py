@@ -6,15 +6,9 @@ Its inference of Slice and of GatherND aborts the whole process on them, so rule
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.reading.attributes import numeric_attributes
-
-if TYPE_CHECKING:
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.source import SourceAttr
-
-__all__ = ["doubtful_values"]
+from atc_py.source import SourceAttr
 
 _STEADY = frozenset(
     {

@@ -3,21 +3,19 @@
 It has more than 400 lines: runs over the whole graph and runs node by node, which share most.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from sys import intern
-from typing import TYPE_CHECKING
 
 import msgspec
 import onnx
 from onnx import shape_inference
 
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import BAD_MODEL
-from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.reading.declared import type_of_proto
 from atc_py.frontend.typing import rules
 from atc_py.frontend.typing.doubtful_values import doubtful_values
@@ -46,21 +44,6 @@ from atc_py.system.freed_memory import MANY_NODES, give_back
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-
-__all__ = [
-    "infer_between",
-    "infer_node",
-    "infer_types",
-    "infer_what_can_be",
-    "inference_complaint",
-    "own_complaint",
-]
 
 _FAILURES = (
     shape_inference.InferenceError,

@@ -1,23 +1,14 @@
 """What onnx's inference is shown of a graph: its nodes, types, and small constants by value."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 import onnx
 
-from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.reading.tensors import element_of_dtype
+from atc_py.frontend.typing.type_rules import Shown
+from atc_py.ir import ConstData
 from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.typing.type_rules import Shown
-    from atc_py.ir import ConstData
-
-__all__ = ["SMALL", "imports", "inference_model", "small_tensor", "type_proto"]
 
 SMALL = 256
 """Constants of at most so many elements are shown to inference by value: shapes, axes, scales."""

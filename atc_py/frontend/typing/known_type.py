@@ -1,16 +1,7 @@
 """The type of a value as far as it is known by now."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.folding.graph import ValueType, WorkGraph
 from atc_py.frontend.reading.tensors import element_of_dtype
-
-if TYPE_CHECKING:
-    from atc_py.frontend.folding.graph import WorkGraph
-
-__all__ = ["known_type"]
 
 
 def known_type(graph: WorkGraph, name: str) -> ValueType | None:

@@ -5,22 +5,13 @@ and keeps an object for each of its elements: 30 million elements take it 13 sec
 range that claims 10^12 takes the machine.
 """
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
-
+import onnx
 from onnx import shape_inference
 
+from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.declared import type_of_proto
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import onnx
-
-    from atc_py.frontend.folding.graph import ValueType
-
-__all__ = ["LONG", "has_long_vectors"]
 
 LONG = 1 << 16
 """Elements of a vector that is no shape any more."""

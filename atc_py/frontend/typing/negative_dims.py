@@ -1,20 +1,12 @@
 """Dims below zero that onnx infers for nodes whose windows, pads or bounds do not fit."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
 
-from typing import TYPE_CHECKING
+import onnx
 
 from atc_py.diag.codes import BAD_NODE
+from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import onnx
-
-    from atc_py.frontend.folding.graph import WorkGraph
-
-__all__ = ["dims_below_zero", "refuse_negative_dims"]
 
 
 def dims_below_zero(proto: onnx.TypeProto) -> list[int]:

@@ -1,36 +1,14 @@
 """The registry of type rules, the corrections of onnx's inference, by operator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, TypeAlias
 
 import msgspec
-from onnx import helper
+from onnx import NodeProto, helper
 
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.typing.known_type import known_type
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from onnx import NodeProto
-
-    from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-    from atc_py.ir import ConstData
-
-__all__ = [
-    "Contradiction",
-    "Negative",
-    "Override",
-    "Question",
-    "Refinement",
-    "Shown",
-    "TypeRule",
-    "Withheld",
-    "has_rules",
-    "rules_of",
-    "type_rule",
-    "verdicts",
-]
+from atc_py.ir import ConstData
 
 # What a rule returns before onnx is asked --------------------------------------------------------
 

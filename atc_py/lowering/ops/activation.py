@@ -1,23 +1,14 @@
 """Lowering of activations whose forms differ from the target's."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import element_count, format_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.lowering.builder import Builder
-    from atc_py.tensor.shapes import Dims, Shape
-
-__all__: list[str] = []
+from atc_py.tensor.shapes import Dims, Shape, element_count, format_shape
 
 _SELU_ALPHA, _SELU_GAMMA = 1.6732631921768188, 1.0507010221481323
 """ONNX's defaults, which the target's Selu has built in."""

@@ -1,23 +1,14 @@
 """Lowering of control flow: If."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import TensorType
+from atc_py.ir import TensorType, Value
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.scope import Scope
+from atc_py.source import SourceBranch
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import Value
-    from atc_py.lowering.builder import Builder
-    from atc_py.source import SourceBranch
-
-__all__: list[str] = []
 
 _BRANCHES = ("else_branch", "then_branch")
 """In the order of Switch's outputs: condition false, condition true."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from atc_py.ir import DeferredConst, DenseConst, TensorType, Value
+from atc_py.ir import AttrValue, DeferredConst, DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import stated
+from atc_py.source import SourceTensor
 from atc_py.source.custom_results import (
     ROI_SCALES,
     ContradictionError,
@@ -17,20 +20,12 @@ from atc_py.source.custom_results import (
     deformable_window,
 )
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape, format_shape
+from atc_py.tensor.shapes import Shape, closed_shape, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import numpy as np
     import numpy.typing as npt
 
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-    from atc_py.source import SourceTensor
-    from atc_py.tensor.shapes import Shape
-
-__all__: list[str] = []
 
 _MOST_NUMBERS = 4096
 """Numbers that are read as dims or lengths of sequences; a longer list is data."""

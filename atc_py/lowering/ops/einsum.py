@@ -8,27 +8,20 @@ contracted, letters in one operand and the result are free.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
-from atc_py.ir import TensorType, Value
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
-from atc_py.source.equation import read_equation
+from atc_py.source.equation import Equation, read_equation
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import OpenShapeError, format_shape
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+Sizes = Mapping[str, int | None]
 
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-    from atc_py.source.equation import Equation
-
-    Sizes = Mapping[str, int | None]
-
-__all__: list[str] = []
 
 _PAIR = 2
 

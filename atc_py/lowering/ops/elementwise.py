@@ -1,12 +1,11 @@
 """Lowering of elementwise arithmetic and bounds whose forms differ from the target's."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.source.limits import FOLD_LIMIT
@@ -14,15 +13,7 @@ from atc_py.spec.rewrites import performs
 from atc_py.system.memory_limit import format_size
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.lowering.builder import Builder
-    from atc_py.tensor.shapes import Shape
-
-__all__: list[str] = []
+from atc_py.tensor.shapes import Shape, element_count
 
 
 @lowering("Sum")

@@ -1,22 +1,14 @@
 """Lowering of operators that draw random numbers or make matrices of their own."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from atc_py.ir import SplatConst, Value
+from atc_py.ir import AttrValue, SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 
 @lowering("RandomUniform")

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from atc_py.ir import TensorType
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     import numpy.typing as npt
 
-    from atc_py.ir import AttrValue, Value
-    from atc_py.lowering.builder import Builder
-    from atc_py.tensor.shapes import Shape
-
-__all__: list[str] = []
 
 _MODES = ("nearest", "linear")
 _CROP = "tf_crop_and_resize"

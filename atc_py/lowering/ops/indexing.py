@@ -1,25 +1,16 @@
 """Lowering of operators that pick, place or mark elements by index."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from atc_py.ir import TensorType
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_int, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue, Value
-    from atc_py.lowering.builder import Builder
-    from atc_py.tensor.shapes import Dims
-
-__all__: list[str] = []
+from atc_py.tensor.shapes import Dims, closed_shape
 
 _NARROW = {DType.INT8, DType.INT16, DType.UINT8, DType.UINT16}
 """Integers that int32, in which the target marks indices, holds."""

@@ -1,25 +1,15 @@
 """Lowering of LayerNormalization."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import SplatConst, TensorType, Value
+from atc_py.ir import AttrValue, SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor.shapes import Shape, closed_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-    from atc_py.tensor.shapes import Shape
-
-__all__: list[str] = []
 
 _SCALE, _SHIFT = 1, 2
 """Positions of the inputs Scale and B."""

@@ -1,21 +1,12 @@
 """Lowering of logic and of shifts whose forms differ from the target's."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import SplatConst
+from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_int, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import Value
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 _SHIFTS = {"LEFT": "LeftShift", "RIGHT": "RightShift"}
 

@@ -1,20 +1,11 @@
 """Lowering of losses."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import TensorType, Value
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_int, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 _NO_CLASS = -1
 """An ignore_index that no label has: labels are 0 or more."""

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from atc_py.ir import DeferredConst, TensorType, Value
+from atc_py.ir import AttrValue, ConstData, DeferredConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
+from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     import numpy.typing as npt
 
-    from atc_py.ir import AttrValue, ConstData
-    from atc_py.lowering.builder import Builder
-    from atc_py.tensor.shapes import Dims, Shape
-
-__all__: list[str] = []
 
 _MATRIX = 2
 

@@ -1,12 +1,11 @@
 """Lowering of neural-network operators: convolutions, pools, normalizations."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE
-from atc_py.ir import SplatConst, Value
+from atc_py.ir import AttrValue, SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import (
@@ -17,6 +16,7 @@ from atc_py.lowering.windows import (
     forward_pads,
     transposed_pads,
 )
+from atc_py.source import SourceTensor
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import (
     OpenShapeError,
@@ -26,15 +26,6 @@ from atc_py.tensor.shapes import (
     window_count,
 )
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-    from atc_py.source import SourceTensor
-
-__all__: list[str] = []
 
 _IMAGE, _VOLUME = 4, 5
 """Ranks of what the device convolves; it pools images."""

@@ -1,24 +1,14 @@
 """Lowering of normalization along axes: softmax and its kin, norms, mean and variance."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
-from atc_py.ir import TensorType, Value
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_optional_ints
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
-from atc_py.tensor.shapes import closed_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-    from atc_py.tensor.shapes import Dims
-
-__all__: list[str] = []
+from atc_py.tensor.shapes import Dims, closed_shape
 
 _EXPONENTIALS = {"Softmax": "SoftmaxV2", "LogSoftmax": "LogSoftmaxV2"}
 

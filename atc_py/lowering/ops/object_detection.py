@@ -1,23 +1,14 @@
 """Lowering of object detection: regions of interest, suppression of boxes."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import DenseConst, TensorType, Value
+from atc_py.ir import AttrValue, DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import OpenShapeError, format_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 _LARGEST_EXACT = 2048
 """Up to here float16 holds every integer: images are numbers among the coordinates of rois."""

@@ -5,25 +5,16 @@ what AscendDequant reads of a word, the factor, is in the same place in both pac
 that have the other operators have hardware words.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
-from atc_py.ir import TensorType, Value
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import said, stated
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 _ROUND_MODES = ("Round", "Floor", "Ceil", "Trunc")
 _TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16, "INT4": DType.INT4}

@@ -1,24 +1,15 @@
 """Lowering of what runs along axes: reductions, positions, running sums, the largest elements."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
-from atc_py.ir import TensorType, Value
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_int, get_optional_ints
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 _REDUCTIONS = {
     "ReduceMax": "ReduceMaxD",

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from atc_py.ir import DeferredConst, SplatConst, TensorType, Value
+from atc_py.ir import AttrValue, ConstData, DeferredConst, SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_int
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.ops.rnn_layer import DIRECTIONS, RecurrentLayer
 from atc_py.lowering.registry import lowering
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
-
-    from atc_py.ir import AttrValue, ConstData
-    from atc_py.lowering.builder import Builder
 
     Array = npt.NDArray[Any]
 
-__all__: list[str] = []
 
 _IOFC_TO_IJFO = (0, 3, 2, 1)
 """ONNX's gates i, o, f, c in the order of DynamicRNN, where c is called j."""

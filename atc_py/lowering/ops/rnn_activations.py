@@ -1,15 +1,8 @@
 """Activations of recurrent layers: names, and the alpha and beta of each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
 
-if TYPE_CHECKING:
-    from atc_py.lowering.builder import Builder
-
-__all__ = ["Activations", "read_activations"]
+from atc_py.lowering.builder import Builder
 
 _DEFAULTS: dict[str, tuple[float | None, float | None]] = {
     "affine": (1.0, 0.0),

@@ -1,22 +1,13 @@
 """A recurrent layer as a source node states it: sizes, operands, and results in its layout."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import TensorType, Value
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.ops.rnn_activations import Activations, read_activations
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["DIRECTIONS", "RecurrentLayer"]
 
 DIRECTIONS = {
     "forward": ("UNIDIRECTIONAL",),

@@ -1,11 +1,10 @@
 """Lowering of operators that cut tensors or add borders: Slice, Split, Pad."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import TensorType, Value
+from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_optional_ints, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.computed import (
     check_pad_mode,
     crop,
@@ -16,14 +15,6 @@ from atc_py.lowering.computed import (
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 
 @lowering("Slice")

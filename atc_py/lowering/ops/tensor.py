@@ -1,23 +1,14 @@
 """Lowering of operators that move or rename data."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import ConstData, SplatConst
+from atc_py.ir import ConstData, SplatConst, Value
 from atc_py.lowering.attributes import get_int, get_optional_ints
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import Value
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 
 @lowering("Identity")

@@ -1,20 +1,12 @@
 """Lowering of statistics of sequences of words."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from atc_py.ir import AttrValue, Value
 from atc_py.lowering.attributes import get_int, get_optional_ints, get_string
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import AttrValue, Value
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 
 @lowering("TfIdfVectorizer", since=9)

@@ -1,20 +1,11 @@
 """Lowering of MaxUnpool, which puts values back where max pooling found them."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import SplatConst
+from atc_py.ir import SplatConst, TensorType, Value
+from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.shapes import element_count, format_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import TensorType, Value
-    from atc_py.lowering.builder import Builder
-
-__all__: list[str] = []
 
 _OUTPUT_SHAPE = 2
 

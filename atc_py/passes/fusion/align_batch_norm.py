@@ -1,22 +1,14 @@
 """Batch normalization of other ranks than that of images is computed on images."""
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.ir import DenseConst, TensorType
+from atc_py.ir import DenseConst, Graph, Node, TensorType, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.spec.rewrites import performs
 from atc_py.target.stored_nodes import IMAGE_RANK
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, Value
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["AlignBatchNormPass"]
+from atc_py.tensor.shapes import Shape
 
 
 @performs("align-ranks")

@@ -5,10 +5,6 @@ its fusion rules, and in public sources of its fusion engine. A pass of this com
 what a rule of ATC does has the rule's name among its `atc_names`.
 """
 
-from __future__ import annotations
-
-__all__ = ["ALWAYS_ON", "KNOWN", "LEFT_ON_BY_ALL"]
-
 _ALWAYS_ON = """
 AABiasaddConvFusion AddNFusionPass ADeformableConv2dPass ADepthwiseFusionPass ALSTMFusionPass
 ApplyAddOutputPass AReduceMeanFusionPass AReduceSumFusionPass ArgMaxWithFusionPass

@@ -1,13 +1,6 @@
 """Facts that several fusion rules read: attributes that are lists of integers, and views."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-
-__all__ = ["VIEWS", "ints"]
+from atc_py.ir import AttrValue
 
 VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
 """Operators that hand on their elements in order under other dims."""

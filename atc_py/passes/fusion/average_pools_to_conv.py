@@ -1,12 +1,9 @@
 """Average pools in float16 run on the cube, as convolutions of each channel by itself."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 
-from atc_py.ir import DenseConst, Engine, Phase
+from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, Phase, Value
 from atc_py.ir.constants import SplatConst
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.attributes import ints
@@ -14,14 +11,8 @@ from atc_py.passes.fusion.record import Miss
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
+Counts = npt.NDArray[np.int64]
 
-    from atc_py.ir import AttrValue, Graph, Node, Value
-
-    Counts = npt.NDArray[np.int64]
-
-__all__ = ["AveragePoolsToConvPass"]
 
 _HALF = DType.FLOAT16
 _MOST_PADDING = 255

@@ -1,15 +1,7 @@
 """Batch normalization that no convolution took becomes its inference operator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Graph
 from atc_py.passes.base import Pass, PassContext
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-
-__all__ = ["BatchNormToBNInferPass"]
 
 
 class BatchNormToBNInferPass(Pass):

@@ -1,17 +1,9 @@
 """Borders that a Pad adds around maps and that a window can add: shared by rules on padding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import AttrValue, Node
 from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.matching import Match
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue, Node
-    from atc_py.passes.fusion.matching import Match
-
-__all__ = ["added_pads", "borders"]
 
 _LEAD = (0, 0, 0, 0)
 """Borders of batch and channels, and the padding that a window has if it says nothing."""

@@ -1,15 +1,7 @@
 """Dead code elimination: nodes that no output needs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Graph, Node
 from atc_py.passes.base import Pass, PassContext
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
-
-__all__ = ["EliminateDeadCodePass"]
 
 
 class EliminateDeadCodePass(Pass):

@@ -1,17 +1,9 @@
 """A Transpose and a change of shape beside it become one operator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Graph, Node, Value
+from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, Value
-    from atc_py.passes.base import PassContext
-
-__all__ = ["FuseConfusionTransposePass"]
 
 _BLOCK = 16
 _MOST_AXES = 8

@@ -1,26 +1,17 @@
 """Folds batch normalization into the weights and bias of the convolution before it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from atc_py.ir import DeferredConst, RowwiseConst
+from atc_py.ir import ConstData, DeferredConst, RowwiseConst, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.weights import CONVOLUTIONS, channels_axis
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from typing import Any
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    from atc_py.ir import ConstData, Value
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["FuseConvBatchNormPass"]
 
 _FILTER, _BIAS = 1, 2
 

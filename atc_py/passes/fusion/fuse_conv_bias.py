@@ -1,12 +1,8 @@
 """A constant per channel that is added to a convolution's result becomes its bias."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.matching import Match, RewritePass
 from atc_py.passes.fusion.weights import CONVOLUTIONS, channel_constant, summed
 from atc_py.tensor.shapes import closed_shape
-
-__all__ = ["FuseConvBiasPass"]
 
 _BIAS = 2
 

@@ -1,17 +1,10 @@
 """The Gaussian error linear unit that exporters write out becomes one operator."""
 
-from __future__ import annotations
-
 from math import pi, sqrt
-from typing import TYPE_CHECKING
 
+from atc_py.ir import Node, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, is_close, scalar
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node, Value
-
-__all__ = ["FuseGeluPass"]
 
 _CUBIC = 0.044715
 _SLOPE = sqrt(2 / pi)

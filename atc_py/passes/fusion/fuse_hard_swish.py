@@ -1,11 +1,7 @@
 """An input multiplied with its own straight sigmoid becomes one operator."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, is_close, scalar
 from atc_py.text import Text
-
-__all__ = ["FuseHardSwishPass"]
 
 _SIXTH, _THREE, _SIX = 1 / 6, 3.0, 6.0
 

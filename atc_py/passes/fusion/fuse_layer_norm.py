@@ -1,9 +1,6 @@
 """The layer normalization that exporters write out becomes one operator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Node, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import (
     addend_of,
@@ -14,11 +11,6 @@ from atc_py.passes.fusion.norm_pattern import (
     root_of,
 )
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node, Value
-
-__all__ = ["FuseLayerNormPass"]
 
 
 class FuseLayerNormPass(RewritePass):

@@ -1,20 +1,13 @@
 """The softmax of masked scores, as attention has it, becomes one operator."""
 
-from __future__ import annotations
-
 from math import isfinite
-from typing import TYPE_CHECKING
 
+from atc_py.ir import Node, Value
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.mask_pattern import Mask, inverted, mask_of, require_low_fill
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, scalar
 from atc_py.target import find_operator
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node, Value
-
-__all__ = ["FuseMaskedSoftmaxPass"]
 
 _FUSED = "ScaledMaskedSoftmax"
 _SCALES = frozenset({"Mul", "Muls", "RealDiv"})

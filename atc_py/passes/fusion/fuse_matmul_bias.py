@@ -1,16 +1,8 @@
 """A vector that is added to every row of a matrix product becomes its bias."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Node, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node, Value
-
-__all__ = ["FuseMatmulBiasPass"]
 
 _PRODUCTS = ("MatMulV2", "BatchMatMulV2")
 _BIAS = 2

@@ -1,18 +1,10 @@
 """Borders that a Pad adds become padding of the convolution after it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Node
 from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node
-
-__all__ = ["FusePadConvPass"]
 
 
 class FusePadConvPass(RewritePass):

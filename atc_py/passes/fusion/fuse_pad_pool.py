@@ -1,21 +1,13 @@
 """Borders that a Pad adds become padding of the pool after it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import ml_dtypes
 
+from atc_py.ir import AttrValue
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["FusePadPoolPass"]
 
 
 class FusePadPoolPass(RewritePass):

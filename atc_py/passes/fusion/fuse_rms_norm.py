@@ -1,7 +1,5 @@
 """The root mean square normalization that exporters write out becomes one operator."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import (
     factor_of,
@@ -11,8 +9,6 @@ from atc_py.passes.fusion.norm_pattern import (
     root_of,
 )
 from atc_py.text import Text
-
-__all__ = ["FuseRmsNormPass"]
 
 
 class FuseRmsNormPass(RewritePass):

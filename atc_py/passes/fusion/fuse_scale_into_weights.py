@@ -1,7 +1,5 @@
 """A constant factor after a layer goes into its weights and bias."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
@@ -13,8 +11,6 @@ from atc_py.passes.fusion.weights import (
     weighted,
 )
 from atc_py.text import Text
-
-__all__ = ["FuseScaleIntoWeightsPass"]
 
 _BIAS = 2
 _FAR = 16

@@ -1,18 +1,10 @@
 """The softmax that exporters write out becomes one operator."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Node, Value
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import quotient_of
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node, Value
-
-__all__ = ["FuseSoftmaxPass"]
 
 _NATURAL = {"base": -1.0, "scale": 1.0, "shift": 0.0}
 """Attributes of an Exp that is the exponential of its input; a base of -1 stands for e."""

@@ -1,10 +1,6 @@
 """An input multiplied with its own sigmoid becomes one operator."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.matching import Match, RewritePass
-
-__all__ = ["FuseSwishPass"]
 
 
 class FuseSwishPass(RewritePass):

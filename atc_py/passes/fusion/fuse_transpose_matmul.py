@@ -1,16 +1,8 @@
 """A Transpose of the last two axes becomes a flag of the matrix product that reads it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Node
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, merged_origins
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node
-
-__all__ = ["FuseTransposeMatmulPass"]
 
 _FLAGS = {"MatMulV2": ("transpose_x1", "transpose_x2"), "BatchMatMulV2": ("adj_x1", "adj_x2")}
 

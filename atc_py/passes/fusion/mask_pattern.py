@@ -1,22 +1,14 @@
 """Masks of a softmax: a choice between scores and a fill, and how low the fill must be."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.ir import DeferredConst, SplatConst
+from atc_py.ir import DeferredConst, Node, SplatConst, Value
 from atc_py.passes.fusion.matching import Match, MissError, scalar
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.ir import Node, Value
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["Mask", "inverted", "mask_of", "require_low_fill"]
 
 _LOW = -1e4
 """The highest fill that exporters write; exp is 0 in float32 from 104 below the largest score on."""

@@ -8,39 +8,21 @@ share, and the rewrite, work on them.
 Over 400 lines: a match and what it may be asked are one thing.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import Counter
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
-from atc_py.ir import DenseConst, Return
+from atc_py.ir import AttrValue, DenseConst, Graph, Node, Origin, Return, Value
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.fusion.record import Miss
-from atc_py.target import find_operator, is_view
+from atc_py.passes.fusion.record import Miss, PassFusions
+from atc_py.target import Column, find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.ir import AttrValue, Graph, Node, Origin, Value
-    from atc_py.passes.fusion.record import PassFusions
-    from atc_py.target import Column
-
-__all__ = [
-    "Match",
-    "MissError",
-    "RewritePass",
-    "is_close",
-    "listed_readers",
-    "merged_origins",
-    "scalar",
-]
 
 _TOLERANCE = 1e-3
 """Relative; float16 holds constants of formulas to 5e-4."""

@@ -1,20 +1,12 @@
 """Nodes that compute the same of the same become one."""
 
-from __future__ import annotations
+from collections.abc import Hashable, Sequence
 
-from typing import TYPE_CHECKING
-
+from atc_py.ir import AttrValue, Graph, Node, Origin, Value
 from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.precision.controls import Controls
 from atc_py.target import find_operator
 from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from atc_py.ir import AttrValue, Graph, Node, Origin, Value
-    from atc_py.passes.precision.controls import Controls
-
-__all__ = ["MergeCommonNodesPass"]
 
 _NEVER = frozenset({"Merge", "Switch"})
 """Operators that decide what runs."""

@@ -1,10 +1,6 @@
 """Convolutions are launched together with the functions after them."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.merge_kernels import MergePass
-
-__all__ = ["MergeConvElemwisePass"]
 
 
 class MergeConvElemwisePass(MergePass):

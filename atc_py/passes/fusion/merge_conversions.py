@@ -5,22 +5,14 @@ element and may quantize the result again. Elsewhere the fix pipe converts them 
 and applies one function after that.
 """
 
-from __future__ import annotations
+from typing import ClassVar
 
-from typing import TYPE_CHECKING, ClassVar
-
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Graph, Node
+from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.merge_kernels import MergePass, any_open, only_reader
-from atc_py.target import find_operator
+from atc_py.target import Soc, find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
-    from atc_py.passes.base import PassContext
-    from atc_py.target import Soc
-
-__all__ = ["ConversionPass"]
 
 _QUANT = "AscendQuant"
 _NARROW = frozenset({DType.FLOAT16, DType.BFLOAT16})

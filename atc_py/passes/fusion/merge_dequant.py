@@ -1,10 +1,6 @@
 """Sums become floats in the launch that computes them."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.merge_conversions import ConversionPass
-
-__all__ = ["MergeDequantPass"]
 
 
 class MergeDequantPass(ConversionPass):

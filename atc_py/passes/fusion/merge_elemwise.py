@@ -1,10 +1,6 @@
 """Functions of each element are launched together."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.merge_kernels import ELEMENTWISE, MergePass
-
-__all__ = ["MergeElemwisePass"]
 
 
 class MergeElemwisePass(MergePass):

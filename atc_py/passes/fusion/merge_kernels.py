@@ -5,25 +5,17 @@ functions work on what is still in the unified buffer. Nothing is rounded otherw
 Where cube and vector unit share no buffer, the fix pipe alone works on what leaves the cube.
 """
 
-from __future__ import annotations
+from typing import ClassVar
 
-from typing import TYPE_CHECKING, ClassVar
-
-from atc_py.ir import Engine, Phase
+from atc_py.ir import Engine, Graph, Node, Phase, TensorType
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.matching import listed_readers, scalar
 from atc_py.passes.fusion.record import Miss
-from atc_py.target import Unit, find_operator
+from atc_py.target import Soc, Unit, find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, TensorType
-    from atc_py.target import Soc
-
-__all__ = ["ELEMENTWISE", "MergePass", "any_open", "only_reader"]
 
 ELEMENTWISE = frozenset({"unary", "binary"})
 """Families of operators that are functions of each element."""

@@ -1,10 +1,6 @@
 """Sums become int8 in the launch that computes them."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.merge_conversions import ConversionPass
-
-__all__ = ["MergeRequantPass"]
 
 
 class MergeRequantPass(ConversionPass):

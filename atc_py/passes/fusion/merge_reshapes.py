@@ -1,12 +1,8 @@
 """Views of views become one view, and views that change nothing go."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.text import Text
-
-__all__ = ["MergeReshapesPass"]
 
 
 class MergeReshapesPass(RewritePass):

@@ -1,17 +1,9 @@
 """Transposes that follow one another become one, a Reshape, or nothing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Value
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Value
-
-__all__ = ["MergeTransposesPass"]
 
 
 class MergeTransposesPass(RewritePass):

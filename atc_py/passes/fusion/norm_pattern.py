@@ -1,19 +1,12 @@
 """The common part of patterns of normalizations over last axes: roots, quotients, factors."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from atc_py.ir import SplatConst
+from atc_py.ir import Node, SplatConst, Value
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, scalar
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node, Value
-
-__all__ = ["Root", "addend_of", "factor_of", "first_axis", "parameter", "quotient_of", "root_of"]
 
 _SQUARE = 2.0
 

@@ -1,10 +1,6 @@
 """Findings of fusion passes: matches, rewrites, and the nearest miss of each pass."""
 
-from __future__ import annotations
-
 import msgspec
-
-__all__ = ["Fusions", "Miss", "PassFusions"]
 
 
 class Miss(msgspec.Struct, frozen=True):

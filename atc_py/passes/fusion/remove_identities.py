@@ -1,12 +1,8 @@
 """Nodes that pass on their operand unchanged are removed."""
 
-from __future__ import annotations
-
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.text import Text
-
-__all__ = ["RemoveIdentitiesPass"]
 
 
 class RemoveIdentitiesPass(RewritePass):

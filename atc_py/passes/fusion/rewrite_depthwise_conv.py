@@ -1,16 +1,8 @@
 """Convolution with one group per input channel becomes DepthwiseConv2D."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Graph, Node
 from atc_py.passes.base import Pass, PassContext
 from atc_py.spec.rewrites import performs
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
-
-__all__ = ["RewriteDepthwiseConvPass"]
 
 
 @performs("split-groups")

@@ -1,27 +1,19 @@
 """Grouped convolution becomes a split, one convolution per group, and a concatenation."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
-from atc_py.ir import DeferredConst, TensorType
+from atc_py.ir import AttrValue, DeferredConst, Graph, Node, TensorType, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+Array = npt.NDArray[np.generic]
 
-    from atc_py.ir import AttrValue, Graph, Node, Value
-
-    Array = npt.NDArray[np.generic]
-
-__all__ = ["SplitGroupedConvPass"]
 
 _CONVOLUTIONS = ("Conv2D", "Conv3D")
 

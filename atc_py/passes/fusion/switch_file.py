@@ -6,28 +6,20 @@ that every compilation needs, nor those that ATC leaves on. A rule that ATC has 
 has not switches nothing.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from atc_py.diag import Place, Sink
+from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED
+from atc_py.passes.base import Pass
 from atc_py.passes.fusion.atc_rules import ALWAYS_ON, KNOWN, LEFT_ON_BY_ALL
 from atc_py.system.input_files import read_text
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.passes.base import Pass
-
-__all__ = ["Switches", "read_switches"]
 
 _GRAPH, _UB = "GraphFusion", "UBFusion"
 _ALL = "ALL"

@@ -1,23 +1,16 @@
 """Constants that follow a layer, seen per output channel, and weights that take them in."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from atc_py.ir import DeferredConst, RowwiseConst
+from atc_py.ir import ConstData, DeferredConst, Node, RowwiseConst, Value
 from atc_py.passes.fusion.matching import Match, MissError
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
+Array = npt.NDArray[Any]
 
-    from atc_py.ir import ConstData, Node, Value
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["CONVOLUTIONS", "PRODUCTS", "channel_constant", "channels_axis", "summed", "weighted"]
 
 _TRANSPOSED = ("Conv2DTransposeD", "Conv3DTransposeD")
 CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D", "Conv3D", *_TRANSPOSED)

@@ -1,21 +1,12 @@
 """Says which values are images or volumes: NCHW and NCDHW spread from operators that need them."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Phase
+from atc_py.ir import Graph, Node, Phase, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Unit, find_operator
 from atc_py.target.stored_nodes import IMAGE_RANK, VOLUME_RANK
 from atc_py.tensor.formats import Format
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.ir import Graph, Node, Value
-
-__all__ = ["AssignFormatsPass"]
 
 _FORMATS = {IMAGE_RANK: Format.NCHW, VOLUME_RANK: Format.NCDHW}
 """The format that the rank of a value leaves for it."""

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
-from atc_py.ir import Engine, Phase, Value
+from atc_py.ir import Engine, Graph, Node, Phase, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.merge_kernels import ELEMENTWISE
-from atc_py.passes.layout.cut import SINK, SOURCE, cheapest_side
-from atc_py.target import Layout, find_operator
-from atc_py.target.storage_choices import ROWS, storage_choices
+from atc_py.passes.layout.cut import SINK, SOURCE, Edge, cheapest_side
+from atc_py.target import Layout, Soc, find_operator
+from atc_py.target.storage_choices import ROWS, StorageChoice, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES
-from atc_py.tensor.storage import is_stored_like_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from atc_py.ir import Graph, Node
-    from atc_py.passes.layout.cut import Edge
-    from atc_py.target import Soc
-    from atc_py.target.storage_choices import StorageChoice
-    from atc_py.tensor.storage import Storage
-
-__all__ = ["LAUNCH_SECONDS", "AssignStoragePass", "StorageAssignment"]
+from atc_py.tensor.storage import Storage, is_stored_like_rows
 
 LAUNCH_SECONDS = 3e-6
 """Cost of a launch, the same as the cost model expects."""

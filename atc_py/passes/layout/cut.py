@@ -7,15 +7,9 @@ its points (Lawler, Cutsets and partitions of hypergraphs, 1973). Flow grows alo
 (Dinic, 1970).
 """
 
-from __future__ import annotations
-
 from collections import deque
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-__all__ = ["SINK", "SOURCE", "Edge", "cheapest_side", "cut_cost"]
+from collections.abc import Collection, Iterable, Sequence
+from typing import TypeAlias
 
 SOURCE, SINK = -1, -2
 """The two points whose sides are given."""

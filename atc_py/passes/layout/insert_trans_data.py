@@ -1,21 +1,12 @@
 """TransData is inserted where a node does not take a value as it is stored."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Engine, Phase, Return
+from atc_py.ir import AttrValue, Engine, Graph, Phase, Return, Value
 from atc_py.passes.base import Pass, PassContext
+from atc_py.target import Soc
 from atc_py.target.storage_choices import ROWS, chosen_storages
 from atc_py.target.stored_nodes import IMAGES, WEIGHTS, in_blocks, is_stored_as
 from atc_py.target.transfers import converts
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue, Graph, Value
-    from atc_py.target import Soc
-    from atc_py.tensor.storage import Storage
-
-__all__ = ["InsertTransDataPass", "trans_data"]
+from atc_py.tensor.storage import Storage
 
 
 class InsertTransDataPass(Pass):

@@ -1,18 +1,9 @@
 """TransData are removed that do nothing, undo one another, or do the same."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Phase
+from atc_py.ir import Graph, Node, Phase, Value
 from atc_py.passes.base import Pass, PassContext
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.ir import Graph, Node, Value
-
-__all__ = ["MergeTransDataPass"]
 
 
 class MergeTransDataPass(Pass):

@@ -1,19 +1,10 @@
 """The record of layout in a report: how values are stored, and why each TransData is there."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
-from atc_py.ir import Return
+from atc_py.ir import Graph, Node, Return, TensorType, Value
 from atc_py.text import SEMICOLON, Text, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from atc_py.ir import Graph, Node, TensorType, Value
-
-__all__ = ["layout_record"]
 
 _NAMED = 3
 """Readers that a reason names."""

@@ -1,17 +1,9 @@
 """The verifier's rule on storage: a node takes its operands as they are stored."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Node
+from atc_py.target import Soc
 from atc_py.target.storage_choices import chosen_storages
 from atc_py.target.stored_nodes import in_blocks, is_stored_as
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node
-    from atc_py.target import Soc
-
-__all__ = ["storage_fault"]
 
 
 def storage_fault(node: Node, soc: Soc) -> str | None:

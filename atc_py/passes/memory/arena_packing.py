@@ -6,20 +6,14 @@ time and are left out where these are too many, so that the whole stays near lin
 that reaches the lower bound ends the search.
 """
 
-from __future__ import annotations
-
 import heapq
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from atc_py.passes.memory.block_placing import Conflicts, place
 from atc_py.passes.memory.gaps import Gaps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-__all__ = ["Packing", "Span", "pack", "widest"]
 
 _PAIRS_PER_BLOCK = 32
 """Neighbors in time that a block may have on the average for all to be looked at."""

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["Conflicts", "place"]
 
 
 class Conflicts(msgspec.Struct, frozen=True):

@@ -1,13 +1,9 @@
 """Free pieces of an arena that grows at its end, sorted by address."""
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_left
 
 import numpy as np
-
-__all__ = ["Gaps"]
 
 _FEW = 32
 """Gaps up to which a plain loop is faster than numpy."""

@@ -1,19 +1,11 @@
 """Results that are written over an operand that is not needed afterwards."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
-from typing import TYPE_CHECKING, TypeAlias
-
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Node, Value
+from atc_py.passes.memory.liveness import Block, Liveness
 from atc_py.target import find_operator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from atc_py.ir import Node, Value
-    from atc_py.passes.memory.liveness import Block, Liveness
-
-__all__ = ["Tenancy", "merged"]
 
 Tenancy: TypeAlias = "tuple[Block, ...]"
 """Blocks that have one place, each written over the one before it."""

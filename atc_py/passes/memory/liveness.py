@@ -4,20 +4,12 @@ Time is counted in nodes: a launch of several nodes happens when its last node s
 that they read has been computed by then. A view needs no memory: it keeps alive what it shows.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from atc_py.ir import Graph, Node, Value
 from atc_py.ir.launches import launch_positions
 from atc_py.ir.memory_plan import Home
 from atc_py.target import is_view
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, Value
-
-__all__ = ["Block", "Liveness", "live_ranges"]
 
 
 class Block(msgspec.Struct, eq=False):

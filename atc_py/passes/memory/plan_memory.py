@@ -1,24 +1,13 @@
 """Gives every value a place in memory."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Phase
+from atc_py.ir import Graph, Phase
 from atc_py.ir.memory_plan import MemoryPlan, size_in_arena
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.memory.arena_packing import Packing, Span, pack, widest
-from atc_py.passes.memory.in_place import merged
-from atc_py.passes.memory.liveness import live_ranges
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import Graph
-    from atc_py.passes.memory.in_place import Tenancy
-    from atc_py.passes.memory.liveness import Block
-
-__all__ = ["PlanMemoryPass", "plan_memory"]
+from atc_py.passes.memory.in_place import Tenancy, merged
+from atc_py.passes.memory.liveness import Block, live_ranges
 
 
 class PlanMemoryPass(Pass):

@@ -1,22 +1,12 @@
 """A graph and its plan in the terms of the proof, which knows neither."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Engine
-from atc_py.ir.memory_plan import Home
+from atc_py.ir import Engine, Graph, Node, Value
+from atc_py.ir.memory_plan import Home, MemoryPlan
 from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
 from atc_py.ir.placement_proof import prove
 from atc_py.target import find_operator, is_view
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from atc_py.ir import Graph, Node, Value
-    from atc_py.ir.memory_plan import MemoryPlan
-
-__all__ = ["placement_of", "unsound_places"]
 
 
 def unsound_places(

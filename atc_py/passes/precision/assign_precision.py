@@ -1,15 +1,14 @@
 """Chooses dtypes and engine of every node as the precision mode says, and inserts casts."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import TypeAlias
 
-from typing import TYPE_CHECKING, TypeAlias
-
-from atc_py.diag import Sink
-from atc_py.ir import Phase
+from atc_py.diag import Code, Sink
+from atc_py.ir import Graph, Node, Phase, Value
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.casts import cast_engine, insert_cast
-from atc_py.passes.precision.columns import broken_limit, choose_column
+from atc_py.passes.precision.columns import Choice, broken_limit, choose_column
 from atc_py.passes.precision.decisions import Decision
 from atc_py.passes.precision.implementations import assign_implementations
 from atc_py.passes.precision.node_context import source_of, tensors_of
@@ -25,15 +24,6 @@ from atc_py.passes.precision.requested_dtypes import (
 from atc_py.target import TargetOp, Unit, find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Code
-    from atc_py.ir import Graph, Node, Value
-    from atc_py.passes.precision.columns import Choice
-
-__all__ = ["AssignPrecisionPass"]
 
 
 class AssignPrecisionPass(Pass):

@@ -1,19 +1,10 @@
 """Casts that change nothing, alone or in pairs, leave the graph."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Phase
+from atc_py.ir import Graph, Node, Phase, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.ir import Graph, Node, Value
-
-__all__ = ["CancelCastsPass"]
 
 _SIGNIFICAND = {DType.FLOAT16: 11, DType.BFLOAT16: 8, DType.FLOAT32: 24, DType.FLOAT64: 53}
 """Bits that a float holds of a number, the leading one included."""

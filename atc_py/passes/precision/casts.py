@@ -1,18 +1,8 @@
 """Cast nodes: where they run, and making them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Engine
-from atc_py.target import find_operator
+from atc_py.ir import Engine, Graph, Node, Value
+from atc_py.target import Soc, find_operator
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, Value
-    from atc_py.target import Soc
-
-__all__ = ["cast_engine", "insert_cast"]
 
 _AICORE = frozenset(
     {

@@ -1,23 +1,13 @@
 """Matching a node's dtypes with the dtype columns of its operator's row."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.ir import Engine
-from atc_py.target import TargetOp, Unit, Values
+from atc_py.ir import Engine, Node
+from atc_py.target import Column, Limit, Soc, TargetOp, Unit, Values
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from atc_py.ir import Node
-    from atc_py.target import Column, Limit, Soc
-
-__all__ = ["Choice", "broken_limit", "choose_column", "fits", "offered_columns", "returns_sums"]
 
 _RISES = {(DType.FLOAT16, DType.FLOAT32), (DType.BFLOAT16, DType.FLOAT32)}
 """(wanted, taken): a wider float may stand in for a narrower one."""

@@ -1,37 +1,28 @@
 """Reads ATC's finer controls of precision and holds their names against the model."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from atc_py.diag import AtcError, AtcFault, Place, Sink
+from atc_py.diag import AtcError, AtcFault, Diagnostic, Place, Sink
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
     BAD_OPTION,
     NOT_IN_MODEL,
     OPTIONS_EXCLUDE,
 )
+from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
+from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.mixlist_file import read_moves
-from atc_py.passes.precision.model_names import unknown_name
+from atc_py.passes.precision.model_names import ModelNames, unknown_name
 from atc_py.system.input_files import read_text
 from atc_py.target import find_operator, operators
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text, error_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
-    from atc_py.passes.precision.mix_lists import MixList
-    from atc_py.passes.precision.model_names import ModelNames
-
-__all__ = ["find_controls", "read_controls"]
 
 _TYPE = "OpType::"
 _BY_TYPE, _BY_NODE = "[ByOpType]", "[ByNodeName]"

@@ -1,21 +1,14 @@
 """Users' choices for single nodes, operators, inputs and outputs besides the precision mode."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping
+from typing import TypeVar
 
 import msgspec
 
+from atc_py.ir import Node
 from atc_py.passes.precision.mix_lists import MixList, default_list
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.ir import Node
-    from atc_py.target.soc import SocFamily
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["Controls", "Custom"]
+from atc_py.target.soc import SocFamily
+from atc_py.tensor.dtypes import DType
 
 _T = TypeVar("_T")
 

@@ -1,21 +1,14 @@
 """The decisions of the precision pass by node and by Cast: the record that `info` prints."""
 
-from __future__ import annotations
-
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.ir import Graph, Node, Origin
+from atc_py.passes.precision.refusals import Refusal
 from atc_py.system.structs import replace
+from atc_py.tensor.dtypes import DType
 from atc_py.text import SEMICOLON, Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, Origin
-    from atc_py.passes.precision.refusals import Refusal
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["Decision", "Decisions"]
 
 _CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D")
 """Prefixes of the operators that a convolution of the model becomes."""

@@ -1,19 +1,10 @@
 """Casts of constants become constants of the other dtype."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.diag.codes import INFINITY_CLIPPED
-from atc_py.ir import CastConst, Phase
+from atc_py.ir import CastConst, Graph, Node, Phase
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.weight_clip import clipped_infinities, is_clipped
 from atc_py.text import COLON
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
-
-__all__ = ["FoldConstantCastsPass"]
 
 
 class FoldConstantCastsPass(Pass):

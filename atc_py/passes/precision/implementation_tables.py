@@ -5,20 +5,8 @@ and its kernels, which say what a mode does in float16 on a SoC family. That Asc
 8.1 has no kernels, rounds no step is inferred. Of all lists only operators with rows stand here.
 """
 
-from __future__ import annotations
-
 from atc_py.passes.precision.mix_lists import CUBE_LIST
 from atc_py.target.soc import SocFamily
-
-__all__ = [
-    "ATC_MODES",
-    "DEFAULTS",
-    "FAST",
-    "NOT_MODELED",
-    "PRECISE",
-    "arithmetic",
-    "has_kernels",
-]
 
 PRECISE, FAST = "high_precision", "high_performance"
 """ATC's two modes, and of the simulated kernels that round no step to float16, or each."""

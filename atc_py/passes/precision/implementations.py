@@ -5,12 +5,10 @@ in float16. Those are the rows with the attribute `impl_mode`. The generic devic
 where nobody says otherwise; SoCs have ATC's default, and what their kernels make of it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.diag import Code
 from atc_py.diag.codes import IMPLEMENTATION_NOT_MODELED, NO_SUCH_IMPLEMENTATION
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Graph, Node
+from atc_py.passes.base import PassContext
 from atc_py.passes.precision.implementation_tables import (
     ATC_MODES,
     DEFAULTS,
@@ -21,19 +19,11 @@ from atc_py.passes.precision.implementation_tables import (
     has_kernels,
 )
 from atc_py.passes.precision.products import multiplies_float32
-from atc_py.target import Unit, find_operator
+from atc_py.target import TargetOp, Unit, find_operator
 from atc_py.target.hf32 import FLOAT32_PRODUCTS, HF32_PRODUCTS
 from atc_py.target.rows.parts import IMPL_MODE
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.diag import Code
-    from atc_py.ir import Graph, Node
-    from atc_py.passes.base import PassContext
-    from atc_py.target import TargetOp
-
-__all__ = ["IMPLEMENTATIONS", "assign_implementations"]
 
 _GENERIC = {PRECISE: PRECISE, FAST: FAST, "super_performance": FAST, "keep_fp16": FAST}
 """The generic device's implementation by mode; nothing is faster than float16 throughout."""

@@ -7,13 +7,9 @@ in every other family). Of all lists only operators that atc-py has rows for sta
 device has the list of Ascend310P, without its recurrent layer.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 from atc_py.target.soc import SocFamily
-
-__all__ = ["CUBE_LIST", "MixList", "default_list", "has_lists"]
 
 
 class MixList(Enum):

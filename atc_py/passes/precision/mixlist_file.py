@@ -5,23 +5,16 @@ one. Of an operator it takes one list to add it to, one to remove it from, or bo
 to remove it from the gray list says nothing alone.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
+from atc_py.diag import Place
 from atc_py.diag.codes import BAD_CONTROL_FILE
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.diag import Place
-
-__all__ = ["Move", "read_moves"]
 
 _LISTS = {f"{each.value}-list": each for each in MixList}
 _ADD, _REMOVE = "to-add", "to-remove"

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from atc_py.diag import Place
+from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import NO_BFLOAT16, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
-from atc_py.target import socs
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.source import SourceModel
+from atc_py.target import Soc, socs
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from atc_py.diag import Diagnostic
-    from atc_py.options.compile_options import PrecisionMode
-    from atc_py.source import SourceModel
-    from atc_py.target import Soc
-
-__all__ = ["ModelNames", "check_soc", "unknown_name"]
 
 _NEAREST = 3
 

@@ -1,22 +1,14 @@
 """A node as the rules of precision see it: its own dtypes, its list, and what comes before it."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Node, Value
+from atc_py.passes.base import PassContext
 from atc_py.passes.precision.mix_lists import MixList, has_lists
 from atc_py.passes.precision.requested_dtypes import NodeTensors
+from atc_py.target import TargetOp
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.ir import Node, Value
-    from atc_py.passes.base import PassContext
-    from atc_py.target import TargetOp
-
-__all__ = ["source_of", "tensors_of"]
 
 
 def tensors_of(

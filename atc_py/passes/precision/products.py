@@ -6,24 +6,15 @@ modes of `--op_precision_mode` make of a product is read off the kernels of CANN
 for fixed shapes).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_SUCH_IMPLEMENTATION
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Graph, Node
+from atc_py.passes.base import PassContext
+from atc_py.passes.precision.controls import Controls
 from atc_py.target import find_operator
 from atc_py.target.hf32 import HF32_PRODUCTS, PRODUCTS
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
-    from atc_py.passes.base import PassContext
-    from atc_py.passes.precision.controls import Controls
-
-__all__ = ["assign_products", "multiplies_float32"]
 
 _CONVOLUTIONS = frozenset({"Conv2D", "Conv2DTransposeD", "DepthwiseConv2D", "Conv3D"})
 

@@ -1,12 +1,10 @@
 """The reason that no dtype column fits a node, with what is supported instead."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import NO_KERNEL
+from atc_py.ir import Node
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.precision.columns import (
     broken_limit,
@@ -14,17 +12,9 @@ from atc_py.passes.precision.columns import (
     offered_columns,
     returns_sums,
 )
-from atc_py.passes.precision.requested_dtypes import wishes
-from atc_py.target import Values, socs
+from atc_py.passes.precision.requested_dtypes import NodeTensors, Wish, wishes
+from atc_py.target import Limit, Soc, TargetOp, Values, socs
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.diag import Diagnostic, Place
-    from atc_py.ir import Node
-    from atc_py.passes.precision.requested_dtypes import NodeTensors, Wish
-    from atc_py.target import Limit, Soc, TargetOp
-
-__all__ = ["Refusal", "refusal_of"]
 
 
 class Refusal(msgspec.Struct, frozen=True):

@@ -1,22 +1,14 @@
 """The verifier's rules for target graphs: operator rows, and dtypes that an engine takes."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
+from atc_py.ir import Node
 from atc_py.ir.verifier import Rules
 from atc_py.passes.layout.storage_fault import storage_fault
 from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.precision.casts import cast_engine
 from atc_py.passes.precision.columns import fits
-from atc_py.target import find_operator
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node
-    from atc_py.target import Soc
-
-__all__ = ["verifier_rules"]
+from atc_py.target import Soc, find_operator
 
 
 def verifier_rules(soc: Soc) -> Rules:

@@ -1,24 +1,16 @@
 """Infinities of constants that `--is-weight-clip` makes finite, which users should hear of."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import msgspec
 
+from atc_py.ir import Graph, Node
 from atc_py.ir.constants import CLIP_LIMITS, OpaqueConst, narrows
 from atc_py.target import Unit, find_operator
+from atc_py.tensor.const_data import ConstData
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.ir import Graph, Node
-    from atc_py.tensor.const_data import ConstData
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["ClippedInfinities", "clipped_infinities", "count_infinities", "is_clipped"]
 
 _MOST_BYTES = 64 * 2**20
 """Larger constants are not read for this: masks are smaller."""

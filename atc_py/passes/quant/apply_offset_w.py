@@ -1,26 +1,18 @@
 """Brings the offset of weights from the words of a dequantization to the layer that has them."""
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.diag.codes import QUANT_OFFSET
+from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, decode_graph
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.ir import Graph, Node, Value
-
-__all__ = ["ApplyOffsetWPass"]
 
 _CHANNELS = {
     "Conv2D": 1,

@@ -1,21 +1,15 @@
 """Quantizing what was quantized before gives it back."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from atc_py.ir import Graph, Node
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.half_scales import has_root
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.ir import Graph, Node
-
-__all__ = ["CancelQuantPairsPass"]
 
 
 class CancelQuantPairsPass(Pass):

@@ -1,20 +1,13 @@
 """Constants as quantization passes read them: scale words, and data that can be read at all."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
+import numpy.typing as npt
 
-from atc_py.ir import DenseConst, OpaqueConst
+from atc_py.ir import DenseConst, Graph, Node, OpaqueConst, Value
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_graph
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.ir import Graph, Node, Value
-
-__all__ = ["constant_codes", "constant_factors", "constant_like", "constant_words"]
 
 
 def constant_words(value: Value | None) -> npt.NDArray[np.uint64] | None:

@@ -1,27 +1,20 @@
 """Factors of quantization as float16, or their roots where float16 does not hold them."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.diag import Sink
 from atc_py.diag.codes import NO_KERNEL
+from atc_py.ir import Graph, Node
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
 from atc_py.passes.quant.half_scales import LARGEST, LEAST, has_root
 from atc_py.tensor.scale_words import decode_graph
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.ir import Graph, Node
-
-    Floats = npt.NDArray[np.float32]
-
-__all__ = ["Float16QuantScalesPass"]
+Floats = npt.NDArray[np.float32]
 
 
 class Float16QuantScalesPass(Pass):

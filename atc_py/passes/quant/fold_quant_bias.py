@@ -1,12 +1,13 @@
 """Folds the offset of quantized data into the bias of the layer that reads them."""
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.diag.codes import QUANT_BIAS_WRAPS, QUANT_OFFSET
-from atc_py.ir import DenseConst, TensorType
+from atc_py.ir import DenseConst, Graph, Node, TensorType, Value
 from atc_py.options.compile_options import QuantBias
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_codes
@@ -20,15 +21,8 @@ from atc_py.passes.quant.zeros import (
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+Integers = npt.NDArray[np.int64]
 
-    from atc_py.ir import Graph, Node, Value
-
-    Integers = npt.NDArray[np.int64]
-
-__all__ = ["FoldQuantBiasPass"]
 
 _CONVOLUTIONS = frozenset({"Conv2D", "DepthwiseConv2D", "Conv2DTransposeD"})
 _TURNED = {"MatMulV2": "transpose_x2", "BatchMatMulV2": "adj_x2"}

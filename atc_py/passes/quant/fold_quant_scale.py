@@ -1,18 +1,10 @@
 """The scale of a quantization goes into the dequantization before it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Graph
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.requant_groups import Finder
 from atc_py.passes.quant.scale_folding import fold_scale
 from atc_py.target.quant_rules import Requant
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-
-__all__ = ["FoldQuantScalePass"]
 
 
 class FoldQuantScalePass(Pass):

@@ -1,17 +1,8 @@
 """Relu after a dequantization becomes a flag of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from atc_py.ir import OpaqueConst
+from atc_py.ir import Graph, Node, OpaqueConst
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.relus import counts_as_relu
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
-
-__all__ = ["FoldReluIntoDequantPass"]
 
 
 class FoldReluIntoDequantPass(Pass):

@@ -1,30 +1,22 @@
 """Dequantizing and quantizing again become one step."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
+from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
-from atc_py.passes.quant.requant_groups import Finder
+from atc_py.passes.quant.requant_groups import Finder, RequantGroup
 from atc_py.passes.quant.scale_folding import fold_scale, scaled_factors
 from atc_py.target.quant_rules import Requant
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import HardwareWords, decode_graph, encode_hardware
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+Words = npt.NDArray[np.uint64]
 
-    from atc_py.ir import Graph, Node, Value
-    from atc_py.passes.quant.requant_groups import RequantGroup
-
-    Words = npt.NDArray[np.uint64]
-
-__all__ = ["FuseRequantPass"]
 
 _MOVES = frozenset({"Flatten", "Reshape", "Squeeze", "StridedSliceD", "TransposeD", "Unsqueeze"})
 """Operators that may be between: one tensor's elements, reordered, reshaped, or some of them."""

@@ -1,10 +1,6 @@
 """Factors that float16 holds well, and roots of those that it does not."""
 
-from __future__ import annotations
-
 import math
-
-__all__ = ["LARGEST", "LEAST", "has_root"]
 
 LEAST, LARGEST = 2.0**-14, 65504.0
 """The smallest and the largest normal number of float16."""

@@ -1,18 +1,10 @@
 """Equal quantizations of one value become one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import AttrValue, Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import find_operator
 
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue, Graph, Node, Value
-
-    Key = tuple[Value | None, tuple[AttrValue | None, ...]]
-
-__all__ = ["MergeQuantsPass"]
+Key = tuple[Value | None, tuple[AttrValue | None, ...]]
 
 
 class MergeQuantsPass(Pass):

@@ -1,13 +1,6 @@
 """Activations that dequantization can apply."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node
-
-__all__ = ["counts_as_relu", "is_activation"]
+from atc_py.ir import Node
 
 
 def is_activation(node: Node) -> bool:

@@ -5,21 +5,13 @@ whose results only quantizations read, perhaps through activations, and a quanti
 dequantizations through a Concat. Other movement ends a chain.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import msgspec
 
+from atc_py.ir import Graph, Node
 from atc_py.passes.quant.relus import counts_as_relu, is_activation
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.ir import Graph, Node
-
-__all__ = ["Finder", "RequantGroup"]
 
 _NEAR = 1e-5
 """Scales that differ by this or less are the same to CANN; absolute."""

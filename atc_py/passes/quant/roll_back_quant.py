@@ -1,12 +1,12 @@
 """Int8 layers of few input channels go back to float16."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
-from atc_py.ir import DenseConst
+from atc_py.ir import DenseConst, Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.casts import insert_cast
 from atc_py.passes.quant.constants import constant_codes, constant_factors
@@ -14,15 +14,8 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+Floats = npt.NDArray[np.float32]
 
-    from atc_py.ir import Graph, Node, Value
-
-    Floats = npt.NDArray[np.float32]
-
-__all__ = ["RollBackQuantPass"]
 
 _LAYERS = frozenset({"Conv2D", "DepthwiseConv2D", "Conv2DTransposeD"})
 """Layers of CANN's rule that models in ONNX have. It exempts products of matrices."""

@@ -1,20 +1,12 @@
 """Scales of quantizations, moved into the factors of the dequantizations before them."""
 
-from __future__ import annotations
+import numpy as np
+import numpy.typing as npt
 
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Graph, Node, Origin
 from atc_py.passes.quant.constants import constant_like, constant_words
+from atc_py.passes.quant.requant_groups import RequantGroup
 from atc_py.tensor.scale_words import decode_graph
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.ir import Graph, Node, Origin
-    from atc_py.passes.quant.requant_groups import RequantGroup
-
-__all__ = ["fold_scale", "scaled_factors"]
 
 
 def scaled_factors(

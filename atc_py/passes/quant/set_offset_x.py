@@ -1,10 +1,7 @@
 """Gives convolutions of quantized data the number that their padding has."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.diag.codes import QUANT_OFFSET
+from atc_py.ir import Graph
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.zeros import (
     UNKNOWN,
@@ -15,11 +12,6 @@ from atc_py.passes.quant.zeros import (
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-
-__all__ = ["SetOffsetXPass"]
 
 _INT8 = range(-128, 128)
 

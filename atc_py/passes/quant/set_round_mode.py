@@ -1,15 +1,7 @@
 """Rounds quantizations as the SoC's kernel does."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.ir import Graph
 from atc_py.passes.base import Pass, PassContext
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-
-__all__ = ["SetRoundModePass"]
 
 _TO_EVEN = "Round"
 

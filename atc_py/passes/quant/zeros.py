@@ -1,23 +1,16 @@
 """The int8 number that stands for 0 in each value of a graph, and the layers that pad with it."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
+from atc_py.ir import Graph, Node, Value
 from atc_py.passes.quant.constants import constant_words
 from atc_py.target import Unit, find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_hardware
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Zeros = frozenset[int | None]
 
-    from atc_py.ir import Graph, Node, Value
-
-    Zeros = frozenset[int | None]
-
-__all__ = ["UNKNOWN", "counts_padding", "has_known_channels", "said", "zeros_of"]
 
 UNKNOWN: Zeros = frozenset({None})
 """Of data that come from no quantizing node."""

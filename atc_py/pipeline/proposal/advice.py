@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.options.input_shapes import ShapeAdvice, format_input_shapes
+from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.open_dims import open_form, shapes_of
 from atc_py.system.structs import replace
+from atc_py.tensor.shapes import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.pipeline.proposal.judging import Judge
     from atc_py.pipeline.proposal.search import Proposal
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["advice_of", "advise", "with_shapes"]
 
 
 def advise(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAdvice:

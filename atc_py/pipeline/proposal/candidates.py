@@ -1,15 +1,8 @@
 """Values to try for open dims, the likeliest first."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping, Sequence
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from atc_py.source import OpenDim, SourceModel, SourceNode, SourceTensor
-
-__all__ = ["first_values", "hints", "values_for"]
+from atc_py.source import OpenDim, SourceModel, SourceNode, SourceTensor
 
 _BATCHES = (1, 2, 4, 8, 16, 3, 32)
 

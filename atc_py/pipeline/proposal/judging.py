@@ -1,30 +1,20 @@
 """Judgments of a file whose inputs have dims that somebody chose."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Hashable
 
 import msgspec
 
 from atc_py.check.bound_node import Conditions
-from atc_py.check.evaluate import check_view
-from atc_py.frontend.folding.survey import surveyed
+from atc_py.check.evaluate import Checked, check_view
+from atc_py.check.findings import Finding, Standing
+from atc_py.diag import Diagnostic
+from atc_py.frontend.folding.survey import Survey, surveyed
 from atc_py.frontend.reading.history import history
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable
-
-    from atc_py.check.evaluate import Checked
-    from atc_py.check.findings import Finding, Standing
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.survey import Survey
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.compile_options import CheckOptions, CompileOptions, QuantBias
-    from atc_py.source import SourceModel
-    from atc_py.spec import Library
-    from atc_py.target import Soc
-
-__all__ = ["Judge", "Judgment", "judge_of"]
+from atc_py.frontend.reading.onnx_file import OnnxFile
+from atc_py.options.compile_options import CheckOptions, CompileOptions, QuantBias
+from atc_py.source import SourceModel
+from atc_py.spec import Library
+from atc_py.target import Soc
 
 
 class Judgment(msgspec.Struct, frozen=True):

@@ -5,27 +5,17 @@ is wrong with open dims must be sound with some. Where one of the two does not h
 it is not decided.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterator
 
 from atc_py.check.added_findings import amended, without_errors
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.check.open_dims import doubted, reserved
-from atc_py.pipeline.proposal.judging import key_of
+from atc_py.options.input_shapes import ShapeAdvice
+from atc_py.pipeline.proposal.judging import Judgment, key_of
+from atc_py.pipeline.proposal.search import Proposal, Search, Tried
+from atc_py.source import OpenDim
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-
-    from atc_py.check.findings import Finding, ModelCheck
-    from atc_py.options.input_shapes import ShapeAdvice
-    from atc_py.pipeline.proposal.judging import Judgment
-    from atc_py.pipeline.proposal.search import Proposal, Search, Tried
-    from atc_py.source import OpenDim
-
-__all__ = ["open_check"]
 
 _FIX = Text("fix the open dims with --input-shape")
 

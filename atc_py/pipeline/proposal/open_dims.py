@@ -1,21 +1,13 @@
 """The dims that a model's inputs leave open, and files in which some of them are chosen."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from atc_py.frontend.reading.declared import DeclaredInput
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.source import OpenDim
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from atc_py.frontend.reading.declared import DeclaredInput
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["chosen", "given_dims", "open_dims", "open_form", "shapes_of"]
+from atc_py.tensor.shapes import Shape
 
 _SUM = re.compile(r"\s*\w+\s*(\+\s*\w+\s*)+")
 """Names of dims that exporters write for sums: `past_length + 1`."""

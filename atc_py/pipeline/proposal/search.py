@@ -1,24 +1,16 @@
 """The search for dims that a model takes: each choice is tried, and the work is bounded."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
+from atc_py.frontend.reading.declared import DeclaredInput
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.pipeline.proposal.candidates import first_values, hints, values_for
+from atc_py.pipeline.proposal.judging import Judgment
 from atc_py.pipeline.proposal.open_dims import chosen, open_dims
+from atc_py.source import OpenDim
 from atc_py.system.structs import replace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from atc_py.frontend.reading.declared import DeclaredInput
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.pipeline.proposal.judging import Judgment
-    from atc_py.source import OpenDim
-
-__all__ = ["Proposal", "Search", "Tried"]
 
 _MOST_TRIALS = 32
 """Choices that are tried for one model."""

@@ -1,25 +1,19 @@
 """A check's report in the structure of the file that ATC's pre-check (mode 3) writes."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from atc_py.check.findings import Standing
 from atc_py.diag.codes import UNKNOWN_OPERATOR, UNSUPPORTED_OPSET
+from atc_py.report.check.document import CheckDocument, CheckedModel, CheckedNode, Found
 from atc_py.system.json_text import escaped
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Json: TypeAlias = dict[str, Any]
+_Key: TypeAlias = tuple[int, str, str, str]
 
-    from atc_py.report.check.document import CheckDocument, CheckedModel, CheckedNode, Found
-
-    Json: TypeAlias = dict[str, Any]
-    _Key: TypeAlias = tuple[int, str, str, str]
-
-__all__ = ["check_atc"]
 
 _TYPE_UNSUPPORTED, _PARAM_INVALID, _NAME_REPEATED = 1, 2, 9
 """ATC's numbers of causes."""

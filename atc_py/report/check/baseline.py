@@ -1,28 +1,19 @@
 """Baselines: the findings of an earlier check, which a later one leaves alone."""
 
-from __future__ import annotations
-
 from codecs import BOM_UTF8
 from collections import Counter
+from collections.abc import Mapping
 from itertools import takewhile
-from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path, PurePath
+from typing import TypeAlias
 
 import msgspec
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_BASELINE
 from atc_py.report.check.document import VERSION, BaselineCount
 from atc_py.system.input_files import read_bytes
 from atc_py.text import Text, error_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.diag import AtcError
-
-__all__ = ["Baseline", "read_baseline"]
 
 _Key: TypeAlias = tuple[str, str]
 

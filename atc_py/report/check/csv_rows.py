@@ -1,17 +1,10 @@
 """A check's report as CSV, one row a finding or note."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING
 
+from atc_py.report.check.document import CheckDocument, CheckedModel, Found, Note
 from atc_py.report.escape import visible
-
-if TYPE_CHECKING:
-    from atc_py.report.check.document import CheckDocument, CheckedModel, Found, Note
-
-__all__ = ["COLUMNS", "check_csv"]
 
 COLUMNS = (
     "model", "level", "code", "name", "node", "node_name", "op", "scope", "field", "observed",

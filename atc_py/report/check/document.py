@@ -1,7 +1,5 @@
 """A check's report as plain values in one language: what every format of it is made from."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -10,23 +8,6 @@ from atc_py.check.findings import Standing
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN, QuantBias
 from atc_py.source import BiasSource
 from atc_py.text import LANGUAGES
-
-__all__ = [
-    "VERSION",
-    "BaselineCount",
-    "Biases",
-    "Candidates",
-    "CheckDocument",
-    "CheckedModel",
-    "CheckedNode",
-    "Found",
-    "Note",
-    "OpenAxis",
-    "OperatorCount",
-    "OtherList",
-    "Remedy",
-    "Tool",
-]
 
 VERSION = 1
 """Version of the JSON form; it changes where a reader of the old one would go wrong."""

@@ -1,18 +1,11 @@
 """The call of `atc-py fix` that helps a refused model, with the options that the check was given."""
 
-from __future__ import annotations
-
 import shlex
-from typing import TYPE_CHECKING
 
+from atc_py.check.findings import CheckReport, FixAdvice
 from atc_py.options.bound_values import bind_options
 from atc_py.options.compile_options import DEFAULT_LIST, PrecisionMode
 from atc_py.report.escape import visible
-
-if TYPE_CHECKING:
-    from atc_py.check.findings import CheckReport, FixAdvice
-
-__all__ = ["fix_command"]
 
 _FLAGS = frozenset({"only_atc_passes", "strict_list"})
 _ELSEWHERE = frozenset({"input_shape", "operator_list"})

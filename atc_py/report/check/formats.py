@@ -1,14 +1,7 @@
 """The formats in which a check's report can be had."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from atc_py.check.findings import Standing
-    from atc_py.report.check.document import CheckDocument
-
-__all__ = ["FORMATS", "render_check"]
+from atc_py.check.findings import Standing
+from atc_py.report.check.document import CheckDocument
 
 FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
 """Names of the formats."""

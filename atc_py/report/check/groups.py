@@ -1,22 +1,14 @@
 """Findings that say the same of many nodes, gathered: one rule, its nodes, their values."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import msgspec
 
 from atc_py.check.condition_words import with_condition
 from atc_py.check.findings import Standing
 from atc_py.check.rewrite_text import rewrite_text
+from atc_py.report.check.document import Found
 from atc_py.text import verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.report.check.document import Found
-
-__all__ = ["Group", "Sighting", "groups"]
 
 
 class Sighting(msgspec.Struct, frozen=True):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py import __version__
-from atc_py.check.findings import Standing, fingerprint_of
+from atc_py.check.findings import CheckReport, Finding, ModelCheck, Standing, fingerprint_of
+from atc_py.diag import Diagnostic, Place
 from atc_py.report.check.document import (
     VERSION,
     Biases,
@@ -32,13 +34,7 @@ from atc_py.target import socs
 from atc_py.text import Text, in_language
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.check.findings import CheckReport, Finding, ModelCheck
-    from atc_py.diag import Diagnostic, Place
     from atc_py.report.check.baseline import Baseline
-
-__all__ = ["check_document", "check_json", "check_json_schema"]
 
 
 def check_document(

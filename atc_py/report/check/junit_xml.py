@@ -5,23 +5,15 @@ nodes break none: a case a node would make the same sentence fail two hundred ti
 operator could show but one of its rules, as viewers take a case to have one failure.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from atc_py.check.findings import Standing
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import find_code
-from atc_py.report.check.groups import groups
+from atc_py.report.check.document import CheckDocument, CheckedModel, Found
+from atc_py.report.check.groups import Group, groups
 from atc_py.report.check.words import fix_call, node_text, verdict_text
 from atc_py.report.escape import visible
-
-if TYPE_CHECKING:
-    from atc_py.report.check.document import CheckDocument, CheckedModel, Found
-    from atc_py.report.check.groups import Group
-
-__all__ = ["check_junit"]
 
 _KINDS = ("failure", "error", "skipped")
 

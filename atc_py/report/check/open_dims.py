@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from atc_py.report.escape import clipped
 from atc_py.text import Text, all_of, plural, verbatim
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from atc_py.report.check.document import CheckedModel, OpenAxis
-
-__all__ = ["deciding_text", "hint_text"]
 
 
 def hint_text(model: CheckedModel, language: str) -> str:

@@ -1,28 +1,22 @@
 """A check's report as SARIF 2.1.0, for code scanning and editors."""
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from atc_py.check.findings import Standing
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import find_code
+from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 from atc_py.report.check.words import node_text
 from atc_py.system.json_text import escaped
 from atc_py.text import COLON
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+Json: TypeAlias = dict[str, Any]
 
-    from atc_py.report.check.document import CheckDocument, CheckedModel, Found
-
-    Json: TypeAlias = dict[str, Any]
-
-__all__ = ["check_sarif"]
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

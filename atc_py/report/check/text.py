@@ -1,12 +1,12 @@
 """A check's report for people: verdict, findings by rule, operators; lines and tables."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from atc_py.check.findings import Standing
-from atc_py.report.check.groups import groups
+from atc_py.report.check.document import CheckDocument, CheckedModel
+from atc_py.report.check.groups import Group, Sighting, groups
 from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
     COLUMNS,
@@ -25,16 +25,8 @@ from atc_py.report.escape import clipped, visible
 from atc_py.report.tables import Table, plain_lines
 from atc_py.text import COLON, COMMA, Text, plural
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import TypeAlias
+Block: TypeAlias = "str | Table"
 
-    from atc_py.report.check.document import CheckDocument, CheckedModel
-    from atc_py.report.check.groups import Group, Sighting
-
-    Block: TypeAlias = "str | Table"
-
-__all__ = ["check_blocks", "check_text", "finding_lines", "verdict_lines"]
 
 _MOST_LINES = 8
 """Lines of nodes that a group shows."""

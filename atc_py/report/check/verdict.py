@@ -1,17 +1,9 @@
 """Exit status of a check, derived from its report."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.check.findings import Standing
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import find_code
-
-if TYPE_CHECKING:
-    from atc_py.report.check.document import CheckDocument, Found
-
-__all__ = ["exit_status"]
+from atc_py.report.check.document import CheckDocument, Found
 
 
 def exit_status(document: CheckDocument, fail_on: Standing) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
@@ -14,26 +15,8 @@ from atc_py.spec.deviations import Certainty
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, all_of, plural, verbatim
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from atc_py.report.check.document import Candidates, CheckDocument, CheckedModel, Found
 
-__all__ = [
-    "CERTAINTIES",
-    "COLUMNS",
-    "HEADINGS",
-    "LEVELS",
-    "baseline_text",
-    "fix_call",
-    "fix_hint",
-    "kept_text",
-    "lists_text",
-    "newer_text",
-    "node_text",
-    "observed_text",
-    "shape_option",
-    "verdict_text",
-]
 
 LEVELS = {
     Standing.ERROR: Text("error", context="level"),

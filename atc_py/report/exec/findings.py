@@ -1,18 +1,12 @@
 """Findings that came from another process as JSON values, as text for people."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from atc_py.diag import Severity
 from atc_py.report.diagnostics import help_text, level_text
 from atc_py.report.escape import clipped
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["finding_text"]
 
 
 def finding_text(finding: Mapping[str, Any]) -> str:

@@ -1,9 +1,7 @@
 """A program's run as one HTML file that needs nothing else."""
 
-from __future__ import annotations
-
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.report.exec.tables import (
     OUTPUT_COLUMNS,
@@ -15,12 +13,8 @@ from atc_py.report.exec.tables import (
 )
 from atc_py.report.page import render_page
 from atc_py.report.tables import format_bytes, format_seconds
+from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramRun
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramRun
-
-__all__ = ["program_html"]
 
 _LEVELS = {"npu": "supported", "onnxruntime": "error", "both": "aicpu", "none": "known"}
 """Colors of the places, by the classes of the style of `check`."""

@@ -1,14 +1,10 @@
 """A program's run as JSON, and the schema of that."""
 
-from __future__ import annotations
-
 import msgspec
 
 from atc_py.results.program_run import ProgramRun
 from atc_py.system.json_text import finite, format_json, json_schema
 from atc_py.text import plain_text
-
-__all__ = ["program_json", "program_json_schema"]
 
 
 def program_json(done: ProgramRun) -> str:

@@ -1,27 +1,12 @@
 """A program's run as tables of text."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from atc_py.report.tables import Table, format_seconds
+from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramOutput, ProgramRun
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramOutput, ProgramRun
-
-__all__ = [
-    "codes_text",
-    "model_names",
-    "output_row",
-    "program_tables",
-    "shapes_text",
-    "where_text",
-]
 
 _DIGEST = 12
 """Digits of a digest that tell models apart."""

@@ -13,15 +13,11 @@ An author writes:
 `prints` is what the two commands print in each language; `make docs` writes it.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 
 import msgspec
 import yaml
-
-__all__ = ["FOLDER", "SIDES", "CodeExample", "example_of", "examples"]
 
 FOLDER = Path(__file__).with_name("examples")
 SIDES = ("before", "after")

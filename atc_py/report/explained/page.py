@@ -1,18 +1,10 @@
 """The lines that `explain` prints, in either language."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
-
+from atc_py.diag import Code
 from atc_py.report.explained.examples import SIDES, example_of
 from atc_py.text import COLON, Text, in_language
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from atc_py.diag import Code
-
-__all__ = ["code_json", "code_list", "code_page", "example_parts"]
 
 _CAUSE, _FIX = Text("Cause"), Text("What to do")
 _GIVEN = Text("Example")

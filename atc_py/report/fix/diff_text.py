@@ -1,22 +1,13 @@
 """The changes of a fixed model as text, like a unified diff: a hunk for each rewritten node."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from atc_py.report.escape import clipped, visible
 from atc_py.report.fix.nodes import node_list
-from atc_py.results.graph_diff import ChangeKind
+from atc_py.results.fixing import Fixing
+from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChange
 from atc_py.text import Text, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from atc_py.results.fixing import Fixing
-    from atc_py.results.graph_diff import DiffNode, DiffValue, NodeChange
-
-__all__ = ["change_title", "diff_lines", "hunk_lines"]
 
 _ALIKE = 3
 """Changes of one pattern from which on only the first is shown."""

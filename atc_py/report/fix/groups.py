@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.fix.rule import Exactness
+from atc_py.results.fixing import Difference, Fixing, Rewrite
 
 if TYPE_CHECKING:
-    from atc_py.results.fixing import Difference, Fixing, Rewrite
     from atc_py.text import Text
-
-__all__ = ["RewriteGroup", "rewrite_groups"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,11 @@
 """A fixed model as one HTML file that needs nothing else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from atc_py import __version__
 from atc_py.report.fix.diff_text import change_title, hunk_lines
-from atc_py.report.fix.groups import rewrite_groups
+from atc_py.report.fix.groups import RewriteGroup, rewrite_groups
 from atc_py.report.fix.tables import left_rows
 from atc_py.report.fix.words import (
     HEADINGS,
@@ -17,16 +16,8 @@ from atc_py.report.fix.words import (
     verdict_texts,
 )
 from atc_py.report.page import render_page
-from atc_py.results.graph_diff import ChangeKind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.report.fix.groups import RewriteGroup
-    from atc_py.results.fixing import Fixing, Rewrite
-    from atc_py.results.graph_diff import NodeChange
-
-__all__ = ["fixing_html"]
+from atc_py.results.fixing import Fixing, Rewrite
+from atc_py.results.graph_diff import ChangeKind, NodeChange
 
 _OPEN, _OPEN_NODES = 6, 12
 """Patterns that are shown unfolded, and the nodes that each of them may have."""

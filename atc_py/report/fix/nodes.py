@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from atc_py.report.tables import Table
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from atc_py.results.fixed_nodes import FixedNode
 
-__all__ = ["fixed_nodes_table", "node_list"]
 
 _NAMED = 3
 

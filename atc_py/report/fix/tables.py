@@ -1,21 +1,12 @@
 """A fixed model, as tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.report.escape import visible
-from atc_py.report.fix.groups import rewrite_groups
+from atc_py.report.fix.groups import RewriteGroup, rewrite_groups
 from atc_py.report.fix.nodes import node_list
 from atc_py.report.fix.words import HEADINGS, error_text, facts, headline, time_text
 from atc_py.report.tables import Table, plain_lines
+from atc_py.results.fixing import Fixing
 from atc_py.text import COLON, Text
-
-if TYPE_CHECKING:
-    from atc_py.report.fix.groups import RewriteGroup
-    from atc_py.results.fixing import Fixing
-
-__all__ = ["fixing_tables", "fixing_text", "left_rows", "title_line"]
 
 _MOST_OPERATORS = 8
 """New operators that a row names."""

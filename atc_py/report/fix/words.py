@@ -1,28 +1,11 @@
 """The words of reports on fixed models, in both languages."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.check.findings import Standing
 from atc_py.options.bound_values import bind_options
 from atc_py.report.check.words import LEVELS
 from atc_py.report.profile.text import format_time
+from atc_py.results.fixing import Difference, Fixing, Rewrite, TargetError
 from atc_py.text import SEMICOLON, Text, plural, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.results.fixing import Difference, Fixing, Rewrite, TargetError
-
-__all__ = [
-    "HEADINGS",
-    "difference_text",
-    "error_text",
-    "facts",
-    "headline",
-    "target_text",
-    "time_text",
-    "verdict_texts",
-]
 
 HEADINGS = {
     "title": Text("Fixed model"),

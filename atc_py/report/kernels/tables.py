@@ -1,32 +1,16 @@
 """The list of kernels and the results of their verification, as tables, JSON and findings."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from atc_py.diag import Place
+from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import KERNEL_DIFFERS, KERNEL_FAULT, KERNEL_NOT_BUILT
-from atc_py.kernels.verify import Verdict
+from atc_py.kernels.listing import KernelList
+from atc_py.kernels.verify import KernelVerdict, Verdict
 from atc_py.report.tables import Table, format_bytes, share_text
 from atc_py.text import COMMA, Text, verbatim
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from atc_py.diag import Diagnostic
-    from atc_py.kernels.listing import KernelList
-    from atc_py.kernels.verify import KernelVerdict
-
-__all__ = [
-    "findings",
-    "kernel_tables",
-    "summary",
-    "verified_json",
-    "verified_summary",
-    "verified_tables",
-]
 
 _CODES = {
     Verdict.NOT_BUILT: KERNEL_NOT_BUILT,

@@ -1,19 +1,12 @@
 """A layer-by-layer comparison as CSV: msit's columns first, atc-py's own after them."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
 from atc_py.report.layers.text import cause_text, number_text, origin_text, output_verdict
-
-if TYPE_CHECKING:
-    from atc_py.results.layer import Layer
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = ["COLUMNS", "layers_csv"]
+from atc_py.results.layer import Layer
+from atc_py.results.layer_comparison import LayerComparison
 
 COLUMNS = (
     "Index", "OpType", "NPUDump", "DataType", "GroundTruth", "TensorIndex", "Shape", "OverFlow",

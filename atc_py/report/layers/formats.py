@@ -1,23 +1,15 @@
 """The formats in which a layer-by-layer comparison can be had."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from atc_py.diag import Diagnostic
 from atc_py.report.layers.csv_rows import layers_csv
 from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import layers_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag import Diagnostic
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.results.layer_comparison import LayerComparison
-    from atc_py.source.outline import ModelOutline
-
-__all__ = ["FORMATS", "render_layers"]
+from atc_py.results.compiled_model import CompiledModel
+from atc_py.results.layer_comparison import LayerComparison
+from atc_py.source.outline import ModelOutline
 
 FORMATS = ("text", "json", "csv", "html")
 """Names of the formats."""

@@ -1,10 +1,11 @@
 """Comparisons of several gears, one after the other."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
+from atc_py.compare.gears import ComparedGear
+from atc_py.diag import Diagnostic
 from atc_py.options.gears import format_gear
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.report.escape import visible
@@ -14,15 +15,6 @@ from atc_py.report.model.gears import gear_shapes_text
 from atc_py.results.overview import Overview
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from atc_py.compare.gears import ComparedGear
-    from atc_py.diag import Diagnostic
-
-__all__ = ["gear_title", "gears_document", "gears_html", "gears_text"]
 
 
 def gears_text(compared: Sequence[ComparedGear]) -> str:

@@ -1,25 +1,15 @@
 """A layer-by-layer comparison as JSON values; numbers that are not finite are null."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.report.layers.spreads import spread_json
 from atc_py.report.model.semantics import semantics_json
-from atc_py.results.layer import number_json
-from atc_py.results.layer_comparison import misses_of
+from atc_py.results.layer import Layer, OwnError, number_json
+from atc_py.results.layer_comparison import LayerComparison, Suggestion, misses_of
 from atc_py.text import plain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.results.layer import Layer, OwnError
-    from atc_py.results.layer_comparison import LayerComparison, Suggestion
-
-__all__ = ["layers_json", "output_json"]
 
 
 def layers_json(done: LayerComparison) -> dict[str, object]:

@@ -1,21 +1,13 @@
 """The figures of outputs and layers sample by sample, as a table and as JSON values."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from atc_py.report.tables import Table
 from atc_py.results.layer import number_json
-from atc_py.results.sample_spread import QUANTILES
+from atc_py.results.layer_comparison import LayerComparison
+from atc_py.results.sample_spread import QUANTILES, FigureSpread, SampleSpread
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from atc_py.results.layer_comparison import LayerComparison
-    from atc_py.results.sample_spread import FigureSpread, SampleSpread
-
-__all__ = ["spread_json", "spreads_table"]
 
 _WORST = 10
 _DIGITS = {"cosine": 7, "SNR dB": 4}

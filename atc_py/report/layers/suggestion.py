@@ -1,19 +1,12 @@
 """A search for nodes to keep in float32, as lines, a table and JSON."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table
+from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.text import Text, plural
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from atc_py.results.layer_comparison import LayerComparison, Suggestion
-
-__all__ = ["outputs_with", "suggestion_blocks", "suggestion_words"]
 
 _SHOWN = 20
 """Lines of the file in the text; the file has them all."""

@@ -3,38 +3,22 @@
 Over 400 lines: one page.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_blocks
 from atc_py.report.model.semantics import semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
-from atc_py.results.layer import FAILING_DISTANCE, FAILING_SHARE, INTRODUCED_FACTOR, ErrorOrigin
-from atc_py.results.layer_comparison import misses_of
+from atc_py.results.layer import (
+    FAILING_DISTANCE,
+    FAILING_SHARE,
+    INTRODUCED_FACTOR,
+    ErrorOrigin,
+    Layer,
+)
+from atc_py.results.layer_comparison import LayerComparison, misses_of
 from atc_py.text import COMMA, SEMICOLON, Text, verbatim
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from atc_py.results.layer import Layer
-    from atc_py.results.layer_comparison import LayerComparison
-
-__all__ = [
-    "cause_text",
-    "cost_lines",
-    "growth_text",
-    "layer_blocks",
-    "layer_lines",
-    "layers_text",
-    "number_text",
-    "origin_text",
-    "origin_words",
-    "output_verdict",
-    "outputs_table",
-    "verdict_lines",
-]
 
 _NOTHING = Text("")
 _PASSED_ON = Text("passed on from ")

@@ -1,19 +1,11 @@
 """AIPP on a picture as tables and JSON."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from atc_py.report.tables import Table
+from atc_py.results.aipp_preview import AippPreview, AippStep
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.results.aipp_preview import AippPreview, AippStep
-
-__all__ = ["preview_json", "preview_tables"]
 
 
 def preview_tables(done: AippPreview) -> list[Table]:

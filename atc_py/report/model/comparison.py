@@ -1,18 +1,10 @@
 """Outputs of a run compared with expected data, as a table."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from atc_py.report.tables import Table
+from atc_py.results.comparison import Comparison
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.results.comparison import Comparison
-
-__all__ = ["comparison_table"]
 
 
 def comparison_table(comparisons: Iterable[Comparison]) -> Table:

@@ -1,8 +1,6 @@
 """A conversion as tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.model.layout import conversions_text
@@ -12,15 +10,9 @@ from atc_py.report.model.quantized_layers import quantized_rows
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.profile.text import time_text
 from atc_py.report.tables import Table, format_bytes, format_seconds
+from atc_py.results.conversion import Conversion, Facts
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.results.conversion import Conversion, Facts
-
-__all__ = ["conversion_tables"]
 
 
 def conversion_tables(done: Conversion) -> list[Table]:

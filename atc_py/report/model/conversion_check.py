@@ -1,27 +1,17 @@
 """Lines of `convert` for the check that it runs first: the findings that `check` gives."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from atc_py.check.findings import CheckReport, Standing
-from atc_py.diag import Severity
+from atc_py.check.findings import CheckReport, ModelCheck, Standing
+from atc_py.diag import Diagnostic, Severity
+from atc_py.report.check.document import CheckedModel
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import finding_lines
 from atc_py.report.diagnostics import diagnostic_text
 from atc_py.text import plural
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.check.findings import ModelCheck
-    from atc_py.diag import Diagnostic
-    from atc_py.report.check.document import CheckedModel
-
-__all__ = ["closing_line", "found_lines", "refusal_lines"]
 
 
 def found_lines(check: ModelCheck) -> list[str]:

@@ -1,19 +1,11 @@
 """A conversion in five lines: result, size, launches, estimated time, warnings by count."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.check.findings import Standing
 from atc_py.report.escape import clipped
 from atc_py.report.profile.text import format_time
 from atc_py.report.tables import format_bytes
+from atc_py.results.conversion import Conversion
 from atc_py.text import COMMA, SEMICOLON, Text, plural
-
-if TYPE_CHECKING:
-    from atc_py.results.conversion import Conversion
-
-__all__ = ["conversion_lines"]
 
 _WARNED = {
     Standing.ERROR: "{n} unsupported",

@@ -1,16 +1,8 @@
 """An exported model, as tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.report.tables import Table, format_bytes
+from atc_py.results.export import Export
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.results.export import Export
-
-__all__ = ["export_tables"]
 
 
 def export_tables(done: Export) -> list[Table]:

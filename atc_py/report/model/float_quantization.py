@@ -1,17 +1,9 @@
 """A float model that was quantized, as tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.report.model.quantized_files import quantization_tables
 from atc_py.report.quantizing.tables import gain_tables, proof_tables
 from atc_py.report.tables import Table
-
-if TYPE_CHECKING:
-    from atc_py.results.float_quantization import FloatQuantization, QuantizedLayerFacts
-
-__all__ = ["float_quantization_tables"]
+from atc_py.results.float_quantization import FloatQuantization, QuantizedLayerFacts
 
 _HEADINGS = (
     "layer",

@@ -1,17 +1,9 @@
 """The answer of `convert --why-not`: what fusion passes found, and where they nearly applied."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
-
+from atc_py.results.fusions import FusionEffect
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from atc_py.results.fusions import FusionEffect
-
-__all__ = ["why_not_lines"]
 
 
 def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Iterator[str]:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from atc_py.options.gears import format_gear
+from atc_py.options.gears import Gears, format_gear
 from atc_py.package.gears_schema import shape_data_of
 from atc_py.report.tables import Table, format_bytes
-from atc_py.results.memory_facts import memory_facts
+from atc_py.results.memory_facts import MemoryFacts, memory_facts
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from atc_py.options.gears import Gears
     from atc_py.package.reader import OfflineModel
     from atc_py.results.conversion import GearFacts
-    from atc_py.results.memory_facts import MemoryFacts
-
-__all__ = [
-    "converted_gears",
-    "gear_shapes_text",
-    "gears_json",
-    "gears_table",
-]
 
 
 def gears_table(model: OfflineModel) -> Table | None:

@@ -1,18 +1,12 @@
 """Tables and JSON of `info --layout`: how values are stored, and why each TransData is there."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Mapping
+from typing import TypedDict
 
 from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.model.records import read_record
 from atc_py.report.tables import Table, format_bytes
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["LayoutRecord", "conversions_text", "layout_json", "layout_tables"]
 
 _TransData = TypedDict(
     "_TransData",

@@ -1,17 +1,9 @@
 """A model's device memory, as tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.report.tables import Table, format_bytes
+from atc_py.results.memory_facts import MemoryFacts
 from atc_py.text import COMMA, Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from atc_py.results.memory_facts import MemoryFacts
-
-__all__ = ["memory_row", "memory_tables"]
 
 _SHOWN = 12
 """Tensors of the widest moment that the table lists; JSON has all."""

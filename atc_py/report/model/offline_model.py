@@ -1,10 +1,9 @@
 """Tables and JSON of `info` for an offline model."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from atc_py.package.reader import OfflineModel
+from atc_py.package.schema import OmModel, OmPort
 from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
 from atc_py.report.model.pictures import picture_tables
@@ -16,12 +15,6 @@ from atc_py.results.memory_facts import memory_facts
 from atc_py.results.picture_inputs import picture_inputs
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from atc_py.package.reader import OfflineModel
-    from atc_py.package.schema import OmModel, OmPort
-
-__all__ = ["model_json", "model_tables"]
 
 
 def model_tables(model: OfflineModel, file_bytes: int) -> list[Table]:

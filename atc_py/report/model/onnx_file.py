@@ -1,23 +1,14 @@
 """Tables, JSON and schema of `info` for an ONNX file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import msgspec
 
 from atc_py.report.tables import Table, format_bytes
-from atc_py.results.onnx_facts import OnnxFacts
+from atc_py.results.onnx_facts import OnnxFacts, OnnxPort
 from atc_py.system.json_text import json_schema
 from atc_py.text import Text, plain_text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.results.onnx_facts import OnnxPort
-
-__all__ = ["onnx_json", "onnx_json_schema", "onnx_tables"]
 
 
 def onnx_tables(facts: OnnxFacts) -> list[Table]:

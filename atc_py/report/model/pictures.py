@@ -1,20 +1,12 @@
 """The part of `info` on inputs that hold pictures: settings of AIPP and bytes."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
+from atc_py.aipp import AippSettings
 from atc_py.report.tables import Table
+from atc_py.results.picture_inputs import PictureInput
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.aipp import AippSettings
-    from atc_py.results.picture_inputs import PictureInput
-
-__all__ = ["picture_tables"]
 
 
 def picture_tables(inputs: Sequence[PictureInput]) -> list[Table]:

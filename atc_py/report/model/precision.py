@@ -1,18 +1,12 @@
 """Tables and JSON of `info --precision`: dtypes of every node, the rule that chose them, and every Cast."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Mapping
+from typing import TypedDict
 
 from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.model.records import read_record
 from atc_py.report.tables import Table
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["PrecisionRecord", "precision_json", "precision_tables"]
 
 
 class _Dtypes(TypedDict):

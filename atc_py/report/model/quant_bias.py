@@ -1,17 +1,10 @@
 """The convention of the biases of int8 layers in reports."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.options.compile_options import QuantBias
 from atc_py.source import BiasConvention, BiasSource
 from atc_py.text.language import language
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["bias_json", "bias_rows"]
 
 _KEY = "quant_bias"
 

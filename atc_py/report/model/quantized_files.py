@@ -1,21 +1,13 @@
 """A quantized model that was rewritten into another form, as tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.report.check.words import LEVELS
 from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.tables import Table, format_bytes, share_text
+from atc_py.results.quantization import Quantization
 from atc_py.source import Outcome
 from atc_py.target import socs
 from atc_py.text import Text, plural, verbatim
 from atc_py.text.language import language, spoken
-
-if TYPE_CHECKING:
-    from atc_py.results.quantization import Quantization
-
-__all__ = ["quantization_tables"]
 
 _OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "unchanged"}
 

@@ -1,18 +1,11 @@
 """Row of `convert` for a quantized model: which of its layers run on int8."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from atc_py.check.findings import ModelCheck
 from atc_py.report.tables import share_text
 from atc_py.text import COMMA, Text
 from atc_py.text.language import language
-
-if TYPE_CHECKING:
-    from atc_py.check.findings import ModelCheck
-
-__all__ = ["quantized_rows"]
 
 
 def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:

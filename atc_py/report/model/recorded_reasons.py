@@ -4,14 +4,10 @@ A file keeps no templates. What this process has written, it knows; a reason of 
 another file is read by the templates that the passes write it with.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 
 from atc_py.text import Text, written_text
-
-__all__ = ["recorded_text"]
 
 _TEMPLATES = (
     "output {name} is {dtype}: {reason}",

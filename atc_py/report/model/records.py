@@ -1,21 +1,13 @@
 """Records that a conversion leaves in an offline model's report, read back by their schemas."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar, cast
+from collections.abc import Mapping
+from typing import TypeVar, cast
 
 import msgspec
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.diag import AtcError
-
-__all__ = ["read_record"]
 
 Record = TypeVar("Record")
 

@@ -1,26 +1,18 @@
 """A run as tables and JSON."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+import numpy as np
+import numpy.typing as npt
+
+from atc_py.diag import Diagnostic
 from atc_py.options.gears import format_gear
 from atc_py.report.model.comparison import comparison_table
 from atc_py.report.model.semantics import semantics_json, semantics_tables
 from atc_py.report.tables import Table, format_bytes, format_seconds
+from atc_py.results.run import NodeTime, Run
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy as np
-    import numpy.typing as npt
-
-    from atc_py.diag import Diagnostic
-    from atc_py.results.run import NodeTime, Run
-
-__all__ = ["run_json", "run_tables"]
 
 
 def run_tables(done: Run) -> list[Table]:

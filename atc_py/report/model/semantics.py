@@ -1,18 +1,10 @@
 """Nodes that compute what CANN makes of them, as tables and lines of reports."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.report.fix.nodes import node_list
 from atc_py.report.tables import Table
+from atc_py.results.cann_nodes import CannDeviation, CannSemantics
 from atc_py.text import Text, plural
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from atc_py.results.cann_nodes import CannDeviation, CannSemantics
-
-__all__ = ["semantics_json", "semantics_line", "semantics_tables"]
 
 
 def semantics_tables(found: CannSemantics | None) -> list[Table]:

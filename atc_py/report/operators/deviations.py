@@ -1,24 +1,15 @@
 """Deviations of CANN from ONNX in words, for `ops show` and the derived page."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.deviations import certainty_on
 from atc_py.check.sentences import sentence
-from atc_py.spec.deviations import Certainty
+from atc_py.spec import OpSpec
+from atc_py.spec.deviations import Certainty, Deviation
 from atc_py.spec.generations import editions, generations
 from atc_py.spec.model import compressed
 from atc_py.text import SEMICOLON, Text, Words, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.spec import OpSpec
-    from atc_py.spec.deviations import Deviation
-
-__all__ = ["CERTAINTIES", "deviation_words", "generation_words", "registered_words", "same_when"]
 
 CERTAINTIES: Mapping[Certainty, Text] = {
     Certainty.PROVEN: Text("proven"),

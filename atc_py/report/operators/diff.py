@@ -1,25 +1,17 @@
 """Changes of an ONNX operator between two opsets, as `ops diff` prints them."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
+from atc_py.frontend.reading.history import OnnxHistory
 from atc_py.report.operators.history import SAME
 from atc_py.report.wrapping import wrap
-from atc_py.source.schema_changes import changes
+from atc_py.source import OperatorSchema
+from atc_py.source.schema_changes import Change, changes
 from atc_py.spec.names import folded
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.frontend.reading.history import OnnxHistory
-    from atc_py.source import OperatorSchema
-    from atc_py.source.schema_changes import Change
-
-__all__ = ["OperatorDiff", "diff_json", "diff_lines", "operator_diff"]
 
 _NUMBER = re.compile("[0-9]{1,9}")
 

@@ -1,22 +1,13 @@
 """ONNX's version history of an operator: what each version changed, and the listed opsets in it."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from atc_py.source.schema_changes import changes
+from atc_py.source import OperatorSchema, SchemaHistory
+from atc_py.source.schema_changes import Change, changes
+from atc_py.spec import OpSpec
 from atc_py.spec.model import compressed
 from atc_py.text import SEMICOLON, Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.source import OperatorSchema, SchemaHistory
-    from atc_py.source.schema_changes import Change
-    from atc_py.spec import OpSpec
-
-__all__ = ["SAME", "VersionStep", "history_json", "history_rows", "steps"]
 
 SAME = Text("inputs, outputs, attributes and dtypes are the same")
 """Words for a version that changed only an operator's description."""

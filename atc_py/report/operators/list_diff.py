@@ -1,23 +1,15 @@
 """Differences between two operator lists: of one operator, and of all that either has."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.sentences import sentence
 from atc_py.diag.codes import UNKNOWN_NAME
 from atc_py.report.operators.rules import attribute_words, operand_words
 from atc_py.report.wrapping import wrap
+from atc_py.spec import Library, OpSpec
 from atc_py.text import COLON, Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.spec import Library, OpSpec
-
-__all__ = ["ListDiff", "list_diff", "list_diff_json", "list_diff_lines"]
 
 _ONLY = Text("only on {list}")
 _SAME = Text("the same on both")

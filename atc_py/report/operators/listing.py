@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
 from atc_py.report.tables import Table, plain_lines
 from atc_py.report.wrapping import cut
-from atc_py.spec import library
+from atc_py.spec import Library, OpSpec, library
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text, in_language, plural
 from atc_py.text.language import spoken
 
+Compiles: TypeAlias = Callable[[str, str], bool]
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeAlias
-
-    from atc_py.spec import Library, OpSpec
     from atc_py.spec.lint import LintResult
 
-    Compiles: TypeAlias = Callable[[str, str], bool]
-
-__all__ = [
-    "Selection",
-    "compiles_words",
-    "find_named_spec",
-    "first_dtypes",
-    "lint_line",
-    "operator_list_json",
-    "operator_list_lines",
-    "selected",
-]
 
 _COLUMNS = (
     Text("operator"),

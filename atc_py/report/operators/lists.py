@@ -1,20 +1,10 @@
 """The operator lists as text and JSON."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.report.tables import Table, plain_lines
-from atc_py.spec import compressed, library
-from atc_py.spec.lists import operator_lists
+from atc_py.spec import OpSpec, compressed, library
+from atc_py.spec.lists import OperatorList, operator_lists
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from atc_py.spec import OpSpec
-    from atc_py.spec.lists import OperatorList
-
-__all__ = ["lists_json", "lists_lines"]
 
 _COLUMNS = (
     Text("list", context="heading"),

@@ -1,24 +1,16 @@
 """The answer to a look-up of an operator that is in ONNX and not on the list."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.check.unlisted import hint_for_unlisted
+from atc_py.diag import AtcError
 from atc_py.diag.codes import UNKNOWN_NAME
 from atc_py.fix.registry import rules_of_operator
+from atc_py.frontend.reading.history import OnnxHistory
+from atc_py.spec import Library
 from atc_py.spec import library as list_called
 from atc_py.spec.lists import operator_lists
 from atc_py.spec.names import folded
 from atc_py.text import SEMICOLON, Text
 from atc_py.text.language import language
-
-if TYPE_CHECKING:
-    from atc_py.diag import AtcError
-    from atc_py.frontend.reading.history import OnnxHistory
-    from atc_py.spec import Library
-
-__all__ = ["not_listed"]
 
 
 def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) -> AtcError | None:

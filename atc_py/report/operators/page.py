@@ -1,23 +1,15 @@
 """Everything that is known about one operator, as `ops show` prints it, in text and JSON."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from atc_py.report.operators.deviations import deviation_words, registered_words
 from atc_py.report.operators.history import history_json, history_rows
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words, spec_json
 from atc_py.report.wrapping import columns, wrap
+from atc_py.source import SchemaHistory
+from atc_py.spec import OpSpec
 from atc_py.spec.implied import rules_of
 from atc_py.text import Text, Words, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.source import SchemaHistory
-    from atc_py.spec import OpSpec
-
-__all__ = ["operator_json", "operator_lines"]
 
 _INDENT = "  "
 

@@ -1,10 +1,7 @@
 """Operands, attributes and rules of a specification in words, and all of it as JSON values."""
 
-from __future__ import annotations
-
 import math
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,15 +10,10 @@ from atc_py.check.evidence import evidence_words
 from atc_py.check.findings import Standing
 from atc_py.check.sentences import sentence
 from atc_py.report.check.words import LEVELS
-from atc_py.spec import Level
+from atc_py.spec import AttributeSpec, Level, OperandSpec, OpSpec, Rule
 from atc_py.spec.implied import rules_of
 from atc_py.spec.rewrites import REWRITES
 from atc_py.text import SEMICOLON, Text, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule
-
-__all__ = ["attribute_words", "operand_words", "rule_words", "spec_json"]
 
 _NOTHING: tuple[object, ...] = (None, (), [], {})
 

@@ -1,25 +1,17 @@
 """The first things to do about a model: at most five, in order, with commands to copy."""
 
-from __future__ import annotations
-
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from atc_py.report.escape import visible
-from atc_py.report.overview.verdict import failing_outputs, left_out
+from atc_py.report.overview.verdict import FailingOutput, failing_outputs, left_out
+from atc_py.report.overview.wins import Win
 from atc_py.report.overview.words import in_both, name_text
+from atc_py.results.layer import Layer
+from atc_py.results.layer_comparison import LayerComparison
+from atc_py.results.overview import Overview
 from atc_py.text import COLON, SEMICOLON, Text, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from atc_py.report.overview.verdict import FailingOutput
-    from atc_py.report.overview.wins import Win
-    from atc_py.results.layer import Layer
-    from atc_py.results.layer_comparison import LayerComparison
-    from atc_py.results.overview import Overview
-
-__all__ = ["actions_json"]
 
 _MOST = 5
 _GROUPS = 3

@@ -1,13 +1,13 @@
 """What the page shows of a model, as one JSON document; every part may be missing."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os
 import zlib
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -20,20 +20,12 @@ from atc_py.report.overview.graphs import compiled_json, source_json
 from atc_py.report.overview.precision import precision_json
 from atc_py.report.overview.timing import time_json
 from atc_py.report.overview.verdict import outputs_json
-from atc_py.report.overview.wins import biggest_wins
+from atc_py.report.overview.wins import Win, biggest_wins
 from atc_py.report.overview.words import diagnostic_json, in_both, name_text, table_json
+from atc_py.results.overview import Overview
+from atc_py.source.outline import ModelOutline
 from atc_py.text import LANGUAGES, plain_text
 from atc_py.text.language import speaking
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from atc_py.report.overview.wins import Win
-    from atc_py.results.overview import Overview
-    from atc_py.source.outline import ModelOutline
-
-__all__ = ["VERSION", "overview_document", "page_json"]
 
 VERSION = 1
 _PIECE = 1 << 20

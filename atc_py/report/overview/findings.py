@@ -1,11 +1,10 @@
 """The check of a model as the page shows it: counts, and findings in both languages."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import msgspec
 
+from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
     CERTAINTIES,
@@ -19,13 +18,6 @@ from atc_py.report.check.words import (
 )
 from atc_py.report.overview.words import Both, both, in_both, name_text
 from atc_py.spec.deviations import Certainty
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.report.check.document import CheckDocument, CheckedModel, Found
-
-__all__ = ["BothChecks", "check_json"]
 
 
 class BothChecks:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.overview.words import in_both, name_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from atc_py.text import Text
 
 

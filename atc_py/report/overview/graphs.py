@@ -1,20 +1,12 @@
 """The two graphs of a model as the page draws them: rows of a fixed order, values by position."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Mapping
 
-from typing import TYPE_CHECKING
-
+from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.overview.words import in_both, name_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from atc_py.package.schema import OmModel, OmNode, OmTensor
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.source.outline import ModelOutline, OutlineNode
-
-__all__ = ["compiled_json", "source_json"]
+from atc_py.results.compiled_model import CompiledModel
+from atc_py.source.outline import ModelOutline, OutlineNode
 
 
 class _Positions:

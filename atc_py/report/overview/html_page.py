@@ -1,22 +1,14 @@
 """The page about a model, or several, as one HTML file that needs nothing else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from atc_py.report.check.json_document import check_document
 from atc_py.report.overview.document import overview_document, page_json
 from atc_py.report.overview.findings import BothChecks
 from atc_py.report.overview.words import name_text
 from atc_py.report.page import embedded_json, page_script, render_page, script_part
+from atc_py.results.overview import Overview
 from atc_py.system.resources import templates_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.results.overview import Overview
-
-__all__ = ["document_html", "overview_html", "overviews_html"]
 
 SCRIPTS = (
     "words.js", "names.js", "model.js", "folding.js", "layout.js", "graph.js", "charts.js", "tables.js",

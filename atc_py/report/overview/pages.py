@@ -1,28 +1,20 @@
 """The page as `check`, `compare` and `profile` write it: with the parts that each of them has."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from atc_py.check.findings import CheckReport
+from atc_py.diag import Diagnostic
+from atc_py.report.check.document import CheckDocument
 from atc_py.report.check.json_document import check_document
 from atc_py.report.overview.document import overview_document
 from atc_py.report.overview.findings import BothChecks
 from atc_py.report.overview.html_page import document_html, overview_html
+from atc_py.results.compiled_model import CompiledModel
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.overview import Overview
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.check.findings import CheckReport
-    from atc_py.diag import Diagnostic
-    from atc_py.report.check.document import CheckDocument
-    from atc_py.results.compiled_model import CompiledModel
-    from atc_py.results.layer_comparison import LayerComparison
-    from atc_py.results.profile import Profile
-    from atc_py.source.outline import ModelOutline
-
-__all__ = ["check_html", "layers_html", "profile_html"]
+from atc_py.results.profile import Profile
+from atc_py.source.outline import ModelOutline
 
 
 def check_html(

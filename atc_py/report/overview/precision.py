@@ -1,9 +1,6 @@
 """The precision part of the page: layers, outputs with their verdicts, and histograms."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from atc_py.report.layers.suggestion import outputs_with, suggestion_words
 from atc_py.report.layers.text import (
@@ -15,14 +12,9 @@ from atc_py.report.layers.text import (
 )
 from atc_py.report.overview.spreads import spreads_json
 from atc_py.report.overview.words import Both, in_both, name_text, table_json
-from atc_py.results.layer import FAILING_DISTANCE, number_json
-
-if TYPE_CHECKING:
-    from atc_py.results.histogram import MagnitudeHistogram
-    from atc_py.results.layer import Layer
-    from atc_py.results.layer_comparison import LayerComparison, Suggestion
-
-__all__ = ["precision_json"]
+from atc_py.results.histogram import MagnitudeHistogram
+from atc_py.results.layer import FAILING_DISTANCE, Layer, number_json
+from atc_py.results.layer_comparison import LayerComparison, Suggestion
 
 
 def precision_json(done: LayerComparison) -> dict[str, object]:

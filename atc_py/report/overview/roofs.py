@@ -1,17 +1,9 @@
 """The roofs of a SoC's roofline: peak rates of arithmetic and of memory."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.cost.cores import cube_depth, vector_cores
+from atc_py.target import Soc
 from atc_py.target.rates import rates_of
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.target import Soc
-
-__all__ = ["roofs_of"]
 
 _CUBE, _VECTOR = 16, 128
 """Rows and columns of the cube; elements of float16 that the vector unit takes in a cycle."""

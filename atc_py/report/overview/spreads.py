@@ -1,20 +1,12 @@
 """The figures of layers sample by sample, as the page shows them."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from atc_py.report.layers.text import number_text
 from atc_py.report.overview.words import in_both
 from atc_py.results.layer import number_json
-from atc_py.results.sample_spread import QUANTILES
-
-if TYPE_CHECKING:
-    from atc_py.results.layer_comparison import LayerComparison
-    from atc_py.results.sample_spread import FigureSpread
-
-__all__ = ["spreads_json"]
+from atc_py.results.layer_comparison import LayerComparison
+from atc_py.results.sample_spread import QUANTILES, FigureSpread
 
 
 def spreads_json(done: LayerComparison) -> dict[str, object]:

@@ -1,19 +1,11 @@
 """The time part of the page: kernels of each SoC, roofs, memory over time, and the biggest wins."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.cost.network import KernelCost
 from atc_py.cost.pipes import PIPES
 from atc_py.report.overview.roofs import roofs_of
 from atc_py.report.overview.words import in_both, name_text, table_json
 from atc_py.report.profile.text import bound_text, calibration_tables, format_time
-
-if TYPE_CHECKING:
-    from atc_py.cost.network import KernelCost
-    from atc_py.results.profile import GearCost, Profile, SocProfile
-
-__all__ = ["time_json"]
+from atc_py.results.profile import GearCost, Profile, SocProfile
 
 
 def time_json(done: Profile) -> dict[str, object]:

@@ -1,30 +1,14 @@
 """The verdict on a model: whether it compiles, and which of its outputs fail."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from atc_py.check.findings import Standing
 from atc_py.report.layers.text import number_text
 from atc_py.report.overview.words import in_both, name_text
-from atc_py.results.layer_comparison import misses_of
+from atc_py.results.layer_comparison import LayerComparison, TargetMiss, misses_of
+from atc_py.results.overview import Overview
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, verbatim
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.results.layer_comparison import LayerComparison, TargetMiss
-    from atc_py.results.overview import Overview
-
-__all__ = [
-    "FailingOutput",
-    "failing_outputs",
-    "is_refused",
-    "left_out",
-    "outputs_json",
-    "outputs_word",
-    "verdict_line",
-]
 
 _NAMED = 3
 """Failing outputs that a line names."""

@@ -1,20 +1,13 @@
 """The biggest wins of a compiled model in words: where its time goes for no arithmetic."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
+from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.overview.fusions import NearMiss, near_misses, record_of
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from atc_py.cost.network import KernelCost, NetworkCost
-
-__all__ = ["Win", "biggest_wins"]
 
 _SHOWN = 3
 _LEAST = 0.005

@@ -1,27 +1,11 @@
 """Texts of the page: names made harmless, and sentences in both languages."""
 
-from __future__ import annotations
+from collections.abc import Collection
 
-from typing import TYPE_CHECKING
-
+from atc_py.diag import Diagnostic
 from atc_py.report.escape import clipped
+from atc_py.report.tables import Table
 from atc_py.text import in_language
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from atc_py.diag import Diagnostic
-    from atc_py.report.tables import Table
-
-__all__ = [
-    "Both",
-    "both",
-    "diagnostic_json",
-    "in_both",
-    "name_text",
-    "same",
-    "table_json",
-]
 
 Both = list[str]
 """A text in English and in Chinese."""

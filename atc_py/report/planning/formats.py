@@ -1,20 +1,12 @@
 """The formats in which a plan can be had."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from atc_py.diag import Diagnostic
 from atc_py.report.planning.json_document import plan_json
 from atc_py.report.planning.tables import plan_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.diag import Diagnostic
-    from atc_py.results.plan import DtypePlan
-
-__all__ = ["FORMATS", "render_plan"]
+from atc_py.results.plan import DtypePlan
 
 FORMATS = ("text", "json", "html")
 """Names of the formats."""

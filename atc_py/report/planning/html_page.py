@@ -1,19 +1,13 @@
 """A plan of dtypes as one HTML file that needs nothing else."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atc_py.report.page import render_page
 from atc_py.report.planning.tables import plan_tables, point_text, verdict_lines
+from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from atc_py.results.plan import DtypePlan, PlanPoint
-
-__all__ = ["plan_html"]
 
 WIDTH, HEIGHT = 720.0, 260.0
 """Size of the curve within its axes."""

@@ -1,15 +1,7 @@
 """A plan of dtypes as JSON values; numbers that are not finite are null."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.results.layer import number_json
-
-if TYPE_CHECKING:
-    from atc_py.results.plan import DtypePlan, PlanPoint
-
-__all__ = ["plan_json"]
+from atc_py.results.plan import DtypePlan, PlanPoint
 
 
 def plan_json(plan: DtypePlan) -> dict[str, object]:

@@ -1,20 +1,13 @@
 """A plan of dtypes as lines and tables."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table, plain_lines
 from atc_py.results.layer_comparison import least_text
+from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, plural
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from atc_py.results.plan import DtypePlan, PlanPoint
-
-__all__ = ["plan_lines", "plan_tables", "point_text", "verdict_lines"]
 
 _SHOWN = 30
 _MICRO = 1e6

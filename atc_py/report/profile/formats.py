@@ -1,19 +1,11 @@
 """The forms of a profile by name."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from atc_py.report.profile.json_document import profile_csv, profile_json
 from atc_py.report.profile.text import profile_tables
 from atc_py.report.tables import plain_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.results.profile import Profile
-
-__all__ = ["PROFILE_FORMATS", "render_profile"]
+from atc_py.results.profile import Profile
 
 
 def _text(done: Profile) -> str:

@@ -1,23 +1,15 @@
 """A profile as JSON and as CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from atc_py.cost.calibration import Calibration
+from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.report.escape import visible
 from atc_py.report.model.semantics import semantics_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.cost.calibration import Calibration
-    from atc_py.cost.network import KernelCost, NetworkCost
-    from atc_py.results.profile import GearCost, Profile, SocProfile
-
-__all__ = ["calibration_json", "profile_csv", "profile_json"]
+from atc_py.results.profile import GearCost, Profile, SocProfile
 
 _HEAD = (
     "soc", "kernel", "name", "op", "engine", "dtype", "shapes", "start_us", "time_us", "low_us",

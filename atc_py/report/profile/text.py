@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from atc_py.cost.estimate import Estimate
+from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
 from atc_py.options.gears import format_gear
 from atc_py.report.model.gears import gear_shapes_text
 from atc_py.report.model.semantics import semantics_tables
@@ -12,23 +15,9 @@ from atc_py.text import COMMA, Text
 from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from atc_py.cost.calibration import Calibration
-    from atc_py.cost.estimate import Estimate
-    from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
     from atc_py.results.profile import GearCost, Profile
 
-__all__ = [
-    "bound_text",
-    "calibration_tables",
-    "comparison_table",
-    "format_time",
-    "operator_rows",
-    "profile_tables",
-    "summary_rows",
-    "time_text",
-]
 
 SHOWN = 20
 """Kernels that the table lists; JSON, CSV and HTML have all."""

@@ -4,20 +4,13 @@ Times are those that are expected; a pipe's slice says how long it is busy, from
 kernel on, not when within the kernel.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.cost.pipes import PIPES
 from atc_py.report.profile.text import PIPE_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from atc_py.cost.network import KernelCost, NetworkCost
-
-__all__ = ["trace_json"]
 
 _MICRO = 1e6
 _CORES, _PIPES, _TRANSFERS, _MEMORY = 1, 2, 3, 4

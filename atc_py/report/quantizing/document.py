@@ -1,15 +1,11 @@
 """The JSON of quantizing a float model as plain values, from which its schema follows."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 import msgspec
 
 from atc_py.source import Outcome
 from atc_py.system.json_text import json_schema
-
-__all__ = ["QuantizationDocument", "quantization_json_schema"]
 
 _Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]

@@ -1,22 +1,14 @@
 """The report of quantizing a float model in the format that a file's ending says."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.report.model.float_quantization import float_quantization_tables
 from atc_py.report.quantizing.html_page import quantization_html
 from atc_py.report.tables import plain_lines
+from atc_py.results.float_quantization import FloatQuantization
 from atc_py.system.json_text import finite, format_json
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.results.float_quantization import FloatQuantization
-
-__all__ = ["ENDINGS", "check_ending", "render_quantization"]
 
 ENDINGS = (".txt", ".json", ".html")
 """Endings of report files."""

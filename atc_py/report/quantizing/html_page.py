@@ -1,9 +1,8 @@
 """A float model that was quantized, as one HTML file that needs nothing else."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from atc_py.report.page import render_page
 from atc_py.report.quantizing.tables import (
@@ -14,15 +13,9 @@ from atc_py.report.quantizing.tables import (
     layers_table,
     outputs_table,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.report.tables import Table
-    from atc_py.results.float_quantization import FloatQuantization, QuantizedLayerFacts
-    from atc_py.results.quantization_proof import FallBack, LayerCost
-
-__all__ = ["quantization_html"]
+from atc_py.report.tables import Table
+from atc_py.results.float_quantization import FloatQuantization, QuantizedLayerFacts
+from atc_py.results.quantization_proof import FallBack, LayerCost
 
 WIDTH, HEIGHT = 360.0, 110.0
 """Size of a histogram within its axes."""

@@ -1,29 +1,14 @@
 """What int8 costs and gains, as tables."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.report.tables import Table, format_bytes, share_text
+from atc_py.results.float_quantization import FloatQuantization
+from atc_py.results.output_error import ErrorFigures
+from atc_py.results.quantization_proof import FallBack, QuantizationProof
 from atc_py.text import Text
 from atc_py.text.language import spoken
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.results.float_quantization import FloatQuantization
-    from atc_py.results.output_error import ErrorFigures
-    from atc_py.results.quantization_proof import FallBack, QuantizationProof
-
-__all__ = [
-    "decibel_text",
-    "gain_tables",
-    "gains_rows",
-    "layers_table",
-    "outputs_table",
-    "proof_tables",
-]
 
 LAYER_COLUMNS = (
     "layer", "operator", "on", "values>", "range>", "clipped>", "data dB>", "weights dB>",

@@ -1,3 +1,1 @@
 """Tables of sweeps: JSON lines, CSV, Parquet, HTML."""
-
-from __future__ import annotations

@@ -1,9 +1,7 @@
 """The table of a sweep as one HTML file that needs nothing else; each row links its report."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from atc_py import __version__
@@ -11,15 +9,8 @@ from atc_py.report.overview.words import both, name_text
 from atc_py.report.page import embedded_json, page_script, render_page
 from atc_py.report.sweep.reasons import code_text, reason_counts
 from atc_py.report.sweep.rows import worst_output
-from atc_py.results.sweep import FAILED, SweepVerdict
+from atc_py.results.sweep import FAILED, SweepRow, SweepVerdict
 from atc_py.system.resources import templates_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.results.sweep import SweepRow
-
-__all__ = ["sweep_html"]
 
 _SHARED = ("words.js", "names.js", "tables.js")
 """Parts of the script of `report`'s page that this one has, too."""

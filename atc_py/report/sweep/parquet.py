@@ -1,19 +1,11 @@
 """Rows of a sweep as a Parquet file, which pyarrow writes."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.diag.codes import NO_PYARROW
 from atc_py.report.sweep.rows import COLUMNS, row_cells
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.results.sweep import SweepRow
-
-__all__ = ["require_pyarrow", "sweep_parquet"]
+from atc_py.results.sweep import SweepRow
 
 
 def require_pyarrow() -> None:

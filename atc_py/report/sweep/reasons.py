@@ -1,8 +1,6 @@
 """Reasons of the rows of a sweep, counted by code."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from atc_py.diag.codes import find_code
 from atc_py.report.escape import visible
@@ -11,12 +9,6 @@ from atc_py.results.sweep import SweepRow
 from atc_py.system.structs import Result
 from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
-__all__ = ["ReasonCount", "code_text", "reason_counts", "reasons_table"]
 
 _MOST = 10
 """Codes that are printed; the page has all of them."""

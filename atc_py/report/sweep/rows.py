@@ -1,22 +1,14 @@
 """Rows of a sweep as JSON lines and CSV, in the order of the grid."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from atc_py.report.escape import visible
+from atc_py.results.sweep import SweepRow
 from atc_py.text import plain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from atc_py.results.sweep import SweepRow
-
-__all__ = ["COLUMNS", "measured_csv", "row_cells", "sweep_csv", "sweep_lines", "worst_output"]
 
 COLUMNS: Mapping[str, type] = {
     "model": str, "soc": str, "precision_mode": str, "list": str, "verdict": str, "standing": str,

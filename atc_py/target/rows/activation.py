@@ -1,9 +1,5 @@
 """Activations: functions of each element that networks put between their layers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.target.kernels import Kernels, on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Operand, TargetOp, Unit
@@ -23,11 +19,7 @@ from atc_py.target.rows.parts import (
     same,
 )
 from atc_py.target.vector import LOW, MASK, Form, Operands, VectorFunction
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["ROWS"]
+from atc_py.tensor.dtypes import DType
 
 
 def _activation(  # noqa: PLR0913  (what rows of activations differ in)

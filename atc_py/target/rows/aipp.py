@@ -1,12 +1,8 @@
 """Preprocessing of images before a network: the operator Aipp."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import F16, U8, inputs
-
-__all__ = ["ROWS"]
 
 _SETTINGS = (
     Attribute("aipp_mode", "string", "static"),

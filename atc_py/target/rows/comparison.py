@@ -1,9 +1,5 @@
 """Comparisons, logic, and the choice between two tensors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Column, Operand, TargetOp, Unit
@@ -26,11 +22,7 @@ from atc_py.target.rows.parts import (
     same,
 )
 from atc_py.target.vector import MASK, Form, Temporary, VectorFunction
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["ROWS"]
+from atc_py.tensor.dtypes import DType
 
 _ORDERED = (F16, F32, I32, I8, U8)
 """Dtypes that AI Core kernels put in order."""

@@ -3,10 +3,6 @@
 Where the numbers are constants the forms whose names end in D have them as attributes.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
@@ -30,11 +26,7 @@ from atc_py.target.rows.parts import (
     Y,
     inputs,
 )
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["ROWS"]
+from atc_py.tensor.dtypes import DType
 
 _SLICED = (
     Operand("x"),

@@ -4,8 +4,6 @@ An If becomes a Switch for each value that its branches take from around them, t
 branches side by side, and a Merge for each of its results.
 """
 
-from __future__ import annotations
-
 from atc_py.target.row import Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
@@ -16,8 +14,6 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
-
-__all__ = ["ROWS"]
 
 ROWS = (
     # CANN's operator also outputs value_index, the position of the input that was alive.

@@ -1,14 +1,10 @@
 """Convolutions, matrix products and determinants."""
 
-from __future__ import annotations
-
 from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
 from atc_py.target.rows.parts import F32, F64, Y, cube, inputs
-
-__all__ = ["ROWS"]
 
 _CONV_LIMITS = (
     Limit("strides", (2, 3), 1, 63),

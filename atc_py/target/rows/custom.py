@@ -1,7 +1,5 @@
 """What the operators that ONNX does not define become."""
 
-from __future__ import annotations
-
 from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
@@ -24,8 +22,6 @@ from atc_py.target.rows.parts import (
 )
 from atc_py.target.soc import Resource
 from atc_py.target.vector import Form, VectorFunction
-
-__all__ = ["ROWS"]
 
 ROWS = (
     TargetOp(

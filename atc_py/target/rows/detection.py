@@ -1,7 +1,5 @@
 """Object detection: pooling in regions of interest, and choosing boxes."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
@@ -14,9 +12,6 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
-
-__all__ = ["ROWS"]
-
 
 ROWS = (
     TargetOp(

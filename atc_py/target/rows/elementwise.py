@@ -1,7 +1,5 @@
 """Elementwise arithmetic, bounds, casts and broadcasting."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, TargetOp, Unit
 from atc_py.target.rows.parts import (
@@ -27,8 +25,6 @@ from atc_py.target.rows.parts import (
     same,
 )
 from atc_py.target.vector import MASK, Form, Operands, Temporary, VectorFunction
-
-__all__ = ["ROWS"]
 
 _CASTS = (
     "(f16 > f32|i32|u8) (i32 > f16|i8|u8|b) (i8 > f16|f32|i32) (u8 > f16|f32|i32) "

@@ -1,9 +1,5 @@
 """Elementary functions of each element: absolute values, powers, logarithms, angles, rounding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.target.kernels import Kernels, on
 from atc_py.target.row import Attribute, TargetOp, Unit
 from atc_py.target.rows.parts import (
@@ -26,11 +22,7 @@ from atc_py.target.rows.parts import (
     same,
 )
 from atc_py.target.vector import LOW, Form, VectorFunction
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["ROWS"]
+from atc_py.tensor.dtypes import DType
 
 _BASE = (
     Attribute("base", "float", -1.0),

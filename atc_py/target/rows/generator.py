@@ -1,11 +1,7 @@
 """Random numbers; a seed and a second one that are both 0 stand for none."""
 
-from __future__ import annotations
-
 from atc_py.target.row import Attribute, Column, TargetOp, Unit
 from atc_py.target.rows.parts import F32, F64, FLOATS, I32, I64, Y, inputs
-
-__all__ = ["ROWS"]
 
 _SEEDS = (Attribute("seed", "int", 0), Attribute("seed2", "int", 0))
 

@@ -1,7 +1,5 @@
 """Feature maps: blocks moved between channels and space, and resizing."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit, Values
@@ -27,8 +25,6 @@ from atc_py.target.rows.parts import (
     same,
 )
 from atc_py.target.soc import Resource
-
-__all__ = ["ROWS"]
 
 ROWS = (
     TargetOp(

@@ -1,9 +1,5 @@
 """Elements picked, placed or marked by index."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, TargetOp, Unit
 from atc_py.target.rows.parts import (
@@ -27,11 +23,7 @@ from atc_py.target.rows.parts import (
     Y,
     inputs,
 )
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["ROWS"]
+from atc_py.tensor.dtypes import DType
 
 _INDICES = (I32, I64)
 _MARKS = (F16, F32, I32, I8, U8)

@@ -1,12 +1,8 @@
 """Losses."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, TargetOp, Unit
 from atc_py.target.rows.parts import DIVISION, EXP, F64, FLOATS, I32, I64, LOG, inputs
-
-__all__ = ["ROWS"]
 
 ROWS = (
     # By ONNX's definition. The kernel of CANN 8.1 negates the logarithms of all classes and

@@ -1,7 +1,5 @@
 """Data movement: bits are copied, not looked at."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
@@ -28,8 +26,6 @@ from atc_py.target.rows.parts import (
     same,
 )
 from atc_py.target.soc import Resource
-
-__all__ = ["ROWS"]
 
 _NAMED = (*ANY, BF16)
 """Dtypes that operators take which only rename."""

@@ -1,7 +1,5 @@
 """Normalization along axes or channels, and choices that stand in for it."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
@@ -21,8 +19,6 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
-
-__all__ = ["ROWS"]
 
 ROWS = (
     TargetOp(

@@ -1,44 +1,9 @@
 """What rows of target operators are made with: names of dtypes, operands, columns."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, Operand
 from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
-
-__all__ = [
-    "ANY",
-    "BF16",
-    "BOOL",
-    "DECIDED_LATER",
-    "DIVISION",
-    "EXP",
-    "F16",
-    "F32",
-    "F64",
-    "FLOATS",
-    "FLOAT_KERNELS",
-    "I4",
-    "I8",
-    "I16",
-    "I32",
-    "I64",
-    "IMPL_MODE",
-    "LATER_KERNELS",
-    "LOG",
-    "POLYNOMIAL",
-    "STORAGE",
-    "U8",
-    "U16",
-    "U32",
-    "U64",
-    "X1_X2",
-    "Y",
-    "cube",
-    "inputs",
-    "same",
-]  # fmt: skip
 
 F16, F32, F64, BF16 = DType.FLOAT16, DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16
 I4, I8, I16, I32, I64 = DType.INT4, DType.INT8, DType.INT16, DType.INT32, DType.INT64

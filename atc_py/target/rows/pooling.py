@@ -1,7 +1,5 @@
 """Pools over sliding windows."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
@@ -16,8 +14,6 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
-
-__all__ = ["ROWS"]
 
 _WINDOW_LIMITS = (
     Limit("ksize", (2, 3), 1, 255),

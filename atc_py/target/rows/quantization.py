@@ -5,13 +5,9 @@ the SoC that they are built for. It and the attributes that name the dtype of a 
 the column that a node takes.
 """
 
-from __future__ import annotations
-
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import F16, F32, FLOATS, I4, I8, I16, I32, U64, Y, inputs
 from atc_py.target.soc import Resource
-
-__all__ = ["ROWS"]
 
 _SQRT_MODE = Attribute("sqrt_mode", "bool", default=False)
 _RELU_FLAG = Attribute("relu_flag", "bool", default=False)

@@ -1,7 +1,5 @@
 """Numbers counted up in steps."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.row import TargetOp, Unit
 from atc_py.target.rows.parts import (
@@ -13,8 +11,6 @@ from atc_py.target.rows.parts import (
     Y,
     inputs,
 )
-
-__all__ = ["ROWS"]
 
 ROWS = (
     TargetOp(

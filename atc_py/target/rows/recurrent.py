@@ -5,10 +5,6 @@
 always takes them apart, here what the other two cannot express runs on the AI CPU.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
@@ -21,11 +17,7 @@ from atc_py.target.rows.parts import (
     inputs,
 )
 from atc_py.target.soc import Resource
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["ROWS"]
+from atc_py.tensor.dtypes import DType
 
 
 def _column(dtype: DType, lengths: int, operands: int, needs: Resource | None = None) -> Column:

@@ -1,7 +1,5 @@
 """Reductions over axes, and where the largest and smallest elements are."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
@@ -25,8 +23,6 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
-
-__all__ = ["ROWS"]
 
 _X = inputs("x")
 

@@ -1,7 +1,5 @@
 """Work along one axis that keeps it: running sums, and the largest elements in order."""
 
-from __future__ import annotations
-
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
@@ -16,8 +14,6 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
-
-__all__ = ["ROWS"]
 
 _DIRECTION = (
     Attribute("exclusive", "bool", default=False),

@@ -1,11 +1,7 @@
 """Statistics of sequences of words, which are numbers."""
 
-from __future__ import annotations
-
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import F32, I32, I64, inputs
-
-__all__ = ["ROWS"]
 
 ROWS = (
     # CANN's operator takes strings as well, and pool_strings for them.

@@ -4,10 +4,6 @@ CANN's operator information has no entry of these names. Trilu's dtypes are thos
 for Atlas training products, taken for all families; MatrixDiagV2's those of Atlas inference products.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
@@ -25,11 +21,7 @@ from atc_py.target.rows.parts import (
     Y,
     inputs,
 )
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["ROWS"]
+from atc_py.tensor.dtypes import DType
 
 _NUMBERS = (F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64)
 

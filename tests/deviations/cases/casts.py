@@ -1,7 +1,5 @@
 """Casts to eight bits."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.tensor.dtypes import DType

@@ -1,7 +1,5 @@
 """Custom operators: attributes that the parser drops."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

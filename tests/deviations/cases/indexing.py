@@ -1,17 +1,13 @@
 """Picks by index, one-hot marks and parts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.deviations.case import DeviatingNode, DeviationCase, deviation
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 DATA = np.random.default_rng(19).standard_normal((3, 4)).astype(np.float32)
 DEPTH = 3

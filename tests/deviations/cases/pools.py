@@ -1,22 +1,17 @@
 """Pools: paddings, large windows and windows that begin in the padding."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.deviations.case import DeviatingNode, DeviationCase, deviation
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-    Pooled = tuple[Array, Mapping[str, Any]]
+Array = npt.NDArray[Any]
+Pooled = tuple[Array, Mapping[str, Any]]
 
 _RANDOM = np.random.default_rng(11)
 IMAGE = _RANDOM.standard_normal((1, 2, 6, 7)).astype(np.float32)

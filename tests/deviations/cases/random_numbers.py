@@ -1,7 +1,5 @@
 """Generated tensors; random numbers are of distributions that have one value alone, or nearly."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.deviations.case import DeviatingNode, DeviationCase, deviation

@@ -1,17 +1,13 @@
 """Recurrent layers; formulas as in ONNX's definitions, with CANN's changes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.deviations.case import DeviatingNode, DeviationCase, deviation
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 _RANDOM = np.random.default_rng(5)
 STEPS, BATCH, READ, HIDDEN = 3, 2, 4, 5

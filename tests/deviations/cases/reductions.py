@@ -1,7 +1,5 @@
 """Reductions and positions of extremes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.deviations.case import DeviatingNode, DeviationCase, deviation

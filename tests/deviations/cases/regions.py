@@ -1,17 +1,13 @@
 """Regions of interest."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.deviations.case import DeviatingNode, DeviationCase, deviation
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 SIDE, SAMPLES = 2, 2
 X = np.random.default_rng(17).standard_normal((1, 2, 8, 8)).astype(np.float32)

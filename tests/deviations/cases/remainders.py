@@ -1,17 +1,13 @@
 """Remainders and bounds of integers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.deviations.case import DeviatingNode, DeviationCase, deviation
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 A, B = np.array([7, -7, 7, -7], np.int32), np.array([3, 3, -3, -3], np.int32)
 

@@ -1,20 +1,15 @@
 """Resize: positions that CANN's kernels take elements from."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.deviations.case import DeviatingNode, DeviationCase, deviation
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-    Place = Callable[[int, int, int], float]
+Array = npt.NDArray[Any]
+Place = Callable[[int, int, int], float]
 
 _RANDOM = np.random.default_rng(7)
 IMAGE = _RANDOM.standard_normal((1, 2, 4, 6)).astype(np.float32)

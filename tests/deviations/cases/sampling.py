@@ -1,17 +1,13 @@
 """Sampling of images at positions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.deviations.case import DeviatingNode, DeviationCase, deviation
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 IMAGE = np.arange(24, dtype=np.float32).reshape(1, 1, 4, 6)
 ROWS = np.array([-1.25, -1.0, -0.5, 0.0, 0.5], np.float32)

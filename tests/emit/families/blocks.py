@@ -1,22 +1,16 @@
 """Types of tensors in blocks, for the tests of kernels."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from atc_py.ir import TensorType
+from atc_py.kernels.verify import KernelVerdict
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage
 from tests import sampling
-
-if TYPE_CHECKING:
-    from atc_py.kernels.verify import KernelVerdict
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["SANITIZED", "addressed", "image", "matrix", "sampled", "stored"]
 
 SANITIZED = [False, pytest.param(True, marks=pytest.mark.sweep)]
 """Whether kernels are built with sanitizers."""

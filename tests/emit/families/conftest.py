@@ -1,30 +1,24 @@
 """Kernels of small graphs, built by the machine's compiler and compared with the simulator."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from atc_py.emit.kernels import emit_kernels
+from atc_py.ir import Graph
 from atc_py.kernels import toolchain
 from atc_py.kernels.toolchain import Compiler, find_compiler
-from atc_py.kernels.verify import verify_kernels
+from atc_py.kernels.verify import KernelVerdict, verify_kernels
 from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
 from atc_py.package.writer import write_model
 from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
 from tests.sampling import WHOLE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.ir import Graph
-    from atc_py.kernels.verify import KernelVerdict
 
 
 class Verified(Protocol):

@@ -1,24 +1,16 @@
 """Reductions and normalizations on the host: what the simulator computes, along any axes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.emit.reduction import folded
-from atc_py.ir import DenseConst, Engine, Graph, Phase, TensorType
+from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import SANITIZED
-from tests.emit.families.conftest import wrong
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 AXES: list[tuple[Shape, tuple[int, ...]]] = [

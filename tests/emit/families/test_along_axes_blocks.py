@@ -1,21 +1,13 @@
 """Reductions and normalizations of tensors in blocks on the host."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import SANITIZED, addressed, image, matrix, sampled
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
+from tests.emit.families.conftest import Verified, wrong
 
 F16 = DType.FLOAT16
 MATRICES: list[Shape] = [

@@ -1,18 +1,11 @@
 """Batch normalization on the host: bit for bit what the simulator has, in rows and in blocks."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import addressed, image
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
+from tests.emit.families.conftest import Verified, wrong
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 

@@ -1,9 +1,7 @@
 """Kernels of operands in blocks: what tells them apart, what they say, what is checked of them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +9,8 @@ import pytest
 from atc_py.device.sim.node import TensorFacts
 from atc_py.diag import AtcError
 from atc_py.emit.kernels import emit_kernels
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
+from atc_py.kernels.index import KernelEntry
 from atc_py.kernels.listing import KernelList
 from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
 from atc_py.kernels.verify import Verdict
@@ -20,16 +19,10 @@ from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import image, matrix, stored
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from atc_py.ir import AttrValue
-    from atc_py.kernels.index import KernelEntry
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
+from tests.emit.families.conftest import Verified
 
 F16 = DType.FLOAT16
 MAP = (2, 35, 5, 7)

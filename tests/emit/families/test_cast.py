@@ -1,19 +1,12 @@
 """Casts on the host: every pair of dtypes gives what the simulator has."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 DTYPES = [dtype for dtype in DType if dtype is not DType.INT4]
 ALWAYS = (DType.FLOAT16, DType.BFLOAT16, DType.INT64)

@@ -1,23 +1,15 @@
 """Convolutions of blocks of channels on the host: what the simulator computes, zeros in the padding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Node, Phase, TensorType
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import SANITIZED, addressed, image, sampled, stored
-from tests.emit.families.conftest import wrong
+from tests.emit.families.conftest import Verified, wrong
 from tests.emit.families.test_convolution import CASES, COLUMNS, TRANSPOSED, Case
 from tests.emit.families.test_links import launches
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue, Node
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16, I8 = DType.FLOAT16, DType.INT8
 

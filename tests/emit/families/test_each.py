@@ -1,27 +1,19 @@
 """Results worked out one by one on the host: places that data or numbers of the run name."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from atc_py.ir import DenseConst, Engine, Graph, Phase, TensorType
+from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Phase, TensorType, Value
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from atc_py.tensor.shapes import Shape
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.ir import AttrValue, Value
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.families.conftest import Verified
-
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 I8, I32, I64, U8, BOOL = DType.INT8, DType.INT32, DType.INT64, DType.UINT8, DType.BOOL

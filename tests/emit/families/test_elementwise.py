@@ -1,24 +1,15 @@
 """Elementwise kernels on the host: what the simulator computes, on awkward shapes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.emit.registry import families
-from atc_py.ir import Graph, Phase, TensorType
-from atc_py.target import find_operator, find_soc
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
+from atc_py.target import Column, find_operator, find_soc
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.target import Column
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 NAMES = ("unary", "activation", "binary", "compare", "test", "select")
 OPERATORS = sorted({op for each in families() if each.name in NAMES for op in each.operators})

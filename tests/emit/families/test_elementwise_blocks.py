@@ -1,22 +1,14 @@
 """Elementwise kernels on tensors in blocks: what the simulator computes, and zeros in the padding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import SANITIZED, addressed, image, matrix
-from tests.emit.families.conftest import wrong
+from tests.emit.families.conftest import Verified, wrong
 from tests.emit.families.test_links import launches
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16, F32, I8, I16, I32 = DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.INT16, DType.INT32
 U64, BOOL = DType.UINT64, DType.BOOL

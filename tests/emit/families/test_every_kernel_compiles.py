@@ -1,9 +1,7 @@
 """Kernels of every operator, complete or not, compile on the host with all warnings as errors."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,11 +10,7 @@ from atc_py.emit.writing import write_kernels
 from atc_py.ir import Engine, Graph, Phase
 from atc_py.kernels.toolchain import find_compiler
 from atc_py.target import find_soc, operators
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.emit.conftest import AddNode
+from tests.emit.conftest import AddNode
 
 AICORE = [row.name for row in operators() if row.launches_kernel and row.columns]
 AICPU = [row.name for row in operators() if row.launches_kernel and row.aicpu]

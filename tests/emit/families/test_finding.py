@@ -1,35 +1,27 @@
 """Results as many as data decide, on the host: boxes and places of elements other than 0."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, find_kernel
 from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.emit.kernels import INDEX, emit_kernels
 from atc_py.emit.writing import write_kernels
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import Graph, Node, Phase, TensorType
 from atc_py.kernels.program import Job, run_jobs
 from atc_py.kernels.toolchain import find_compiler
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from atc_py.ir import Node
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
-
-    Array = NDArray[Any]
-    Arrays = Sequence[Array]
+Array = NDArray[Any]
+Arrays = Sequence[Array]
 
 F16, F32, BF16, I32 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16, DType.INT32
 

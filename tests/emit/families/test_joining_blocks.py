@@ -1,21 +1,13 @@
 """Tensors in blocks joined and cut apart on the host."""
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
 
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Graph, Phase
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import addressed, image, matrix
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from atc_py.ir import AttrValue, TensorType
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
+from tests.emit.families.conftest import Verified, wrong
 
 
 def _add(

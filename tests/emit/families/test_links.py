@@ -1,29 +1,21 @@
 """Kernels that apply functions to their results, on the host: what the simulator computes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from atc_py.emit.collect import collect
-from atc_py.ir import Engine, Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Engine, Graph, Node, Phase, TensorType, Value
 from atc_py.kernels.verify import Verdict
 from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from tests.emit.families.conftest import wrong
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.ir import AttrValue, Node, Value
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 

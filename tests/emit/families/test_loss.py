@@ -1,18 +1,10 @@
 """The loss of a softmax on the host: what the simulator computes, with and without weights."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 
 SHAPES: list[Shape] = [(7, 5), (2, 5, 3), (2, 3, 4, 5), (3, 1, 4), (3, 6, 1, 1), (0, 4)]
 LONG: list[Shape] = [(2, 20_011), (2, 3, 20_011)]

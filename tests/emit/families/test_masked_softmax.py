@@ -1,19 +1,12 @@
 """The softmax of masked scores on the host: what the simulator computes, however the mask is stored."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 
 BOOL = DType.BOOL
 SHAPES: list[tuple[Shape, Shape]] = [

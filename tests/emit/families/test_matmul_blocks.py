@@ -1,25 +1,17 @@
 """Products of matrices in FRACTAL_NZ on the host: what the simulator computes, zeros in the padding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Node, Phase, TensorType
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import SANITIZED, addressed, matrix, sampled, stored
-from tests.emit.families.conftest import wrong
+from tests.emit.families.conftest import Verified, wrong
 from tests.emit.families.test_links import launches
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue, Node
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16, F32, I8, I32 = DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.INT32
 COLUMNS = {"float16": (F16, F16), "float32": (F32, F32), "int8": (I8, I32), "sums": (F16, F32)}

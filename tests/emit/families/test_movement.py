@@ -1,23 +1,15 @@
 """Data movement on the host: bit for bit what the simulator moves, on awkward shapes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.emit.registry import families
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16, F32, I8, I64 = DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.INT64
 BOOL = DType.BOOL

@@ -1,19 +1,12 @@
 """Local response normalization on the host."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 SHAPES = ((2, 7, 3, 5), (1, 1, 4, 4), (1, 3, 1, 40_009), (3, 20), (0, 3, 4, 4), (2, 4, 3, 2, 9))
 """Tails, one channel, beyond a buffer, no map, nothing, volumes."""

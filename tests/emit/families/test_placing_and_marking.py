@@ -1,21 +1,14 @@
 """Slices and elements replaced, elements picked and marked by index on the host: bit for bit the simulator's."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from atc_py.ir import DenseConst, Engine, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16, F32, I8, I32, I64 = DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.INT32, DType.INT64
 

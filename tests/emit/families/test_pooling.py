@@ -1,8 +1,6 @@
 """Pools on the host: bit for bit what the simulator computes, for every attribute."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,13 +9,10 @@ from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16 = DType.FLOAT16
 

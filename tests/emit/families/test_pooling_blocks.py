@@ -1,21 +1,16 @@
 """Pools of blocks of channels on the host: bit for bit the simulator's, zeros in the padding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from atc_py.ir import Graph, Phase
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import SANITIZED, addressed, image, sampled
-from tests.emit.families.conftest import wrong
+from tests.emit.families.conftest import Verified, wrong
 from tests.emit.families.test_pooling import WINDOWS, result_of, window
-
-if TYPE_CHECKING:
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16 = DType.FLOAT16
 MORE: list[tuple[Shape, dict[str, Any]]] = [

@@ -1,19 +1,14 @@
 """Kernels of Aipp on the host, for all formats: bit for bit the simulator's."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.families.conftest import Verified
+from atc_py.tensor.shapes import Shape
+from tests.emit.families.conftest import Verified, wrong
 
 INPUTS = {
     "YUV420SP_U8": (9, 10, 1),

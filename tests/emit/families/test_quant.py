@@ -1,21 +1,13 @@
 """Quantization on the host: what the simulator computes, with words and with float16 factors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 I8, I16, I32, U64 = DType.INT8, DType.INT16, DType.INT32, DType.UINT64

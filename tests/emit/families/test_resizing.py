@@ -1,25 +1,16 @@
 """Resize on the host: elements that are taken bit for bit, those between them closely."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from atc_py.ir import DenseConst, Engine, Graph, Phase, TensorType
+from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 from tests.emit.families.blocks import addressed, image
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.families.conftest import Verified
+from tests.emit.families.conftest import Verified, wrong
 
 PLACES = (
     "align_corners", "asymmetric", "half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn",

@@ -1,22 +1,15 @@
 """Images sampled between pixels on the host, as the simulator samples them."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
+from atc_py.tensor.shapes import Shape
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 from tests.sampling import sampled
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 

@@ -1,18 +1,11 @@
 """Running sums and marks at the largest element on the host: bit for bit the simulator's."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
+from tests.emit.conftest import AddNode
+from tests.emit.families.conftest import Verified, wrong
 
 ALONG = [
     ((3, 7, 5), 1), ((3, 7, 5), -1), ((3, 7, 5), 0), ((11,), 0), ((1, 30_011), 1), ((3, 30_011), 0),

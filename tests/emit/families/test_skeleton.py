@@ -1,19 +1,12 @@
 """Skeletons: how work is cut for kernels whose arithmetic is left to write."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.emit.collect import collect
 from atc_py.emit.plan import Launch
 from atc_py.emit.registry import family_of
 from atc_py.emit.tiling import ShardTiling
-from atc_py.ir import Engine
+from atc_py.ir import Engine, Graph
 from atc_py.target import find_soc
-
-if TYPE_CHECKING:
-    from atc_py.ir import Graph
-    from tests.emit.conftest import AddNode
+from tests.emit.conftest import AddNode
 
 SIM = find_soc("sim")
 

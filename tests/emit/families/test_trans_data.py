@@ -1,23 +1,15 @@
 """TransData on the host: rows into blocks and back, on awkward shapes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from atc_py.ir import Graph, Phase, TensorType
+from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage
+from tests.emit.conftest import AddNode
 from tests.emit.families.blocks import sampled
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from atc_py.ir import AttrValue
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.conftest import AddNode
-    from tests.emit.families.conftest import Verified
+from tests.emit.families.conftest import Verified, wrong
 
 SHAPES: dict[str, list[Shape]] = {
     "NC1HWC0": [

@@ -1,18 +1,11 @@
 """Triangles of matrices on the host: bit for bit the simulator's."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from atc_py.ir import DenseConst, Engine, Graph, Phase, TensorType
 from atc_py.tensor.dtypes import DType
-from tests.emit.families.conftest import wrong
-
-if TYPE_CHECKING:
-    from atc_py.tensor.shapes import Shape
-    from tests.emit.families.conftest import Verified
+from atc_py.tensor.shapes import Shape
+from tests.emit.families.conftest import Verified, wrong
 
 SHAPES: list[Shape] = [
     (1, 1), (3, 3), (5, 31), (31, 5), (2, 3, 7, 4), (0, 3), (3, 0), (67, 1_009), (2, 40_009),

@@ -6,16 +6,14 @@ import copy
 import inspect
 import pickle
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi.onnxruntime_inference_collection import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MODEL = sys.argv[1]
 FEEDS = {"x": np.ones((1, 3, 8, 8), np.float32)}

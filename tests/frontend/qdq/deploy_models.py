@@ -1,40 +1,22 @@
 """Small models in the deploy form, and their rewrites by way of files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import helper, numpy_helper
 
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.rewriting import rewrite_file
+from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import GraphWords, encode_graph
 from tests.frontend import onnx_files
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    from atc_py.options.compile_options import QuantBias
-
-    Array = npt.NDArray[Any]
-
-__all__ = [
-    "QUANT",
-    "STEP",
-    "ZERO",
-    "dequant",
-    "inputs_of",
-    "layer_model",
-    "operands",
-    "operators",
-    "rewritten",
-    "words",
-]
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

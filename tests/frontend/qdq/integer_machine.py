@@ -4,24 +4,16 @@ Of the data of a layer with constant weights that AscendDequant reads, the offse
 is taken off, as the compiler does it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from atc_py.source import SourceModel, SourceNode
 from atc_py.tensor.scale_words import decode_graph
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy.typing as npt
-
-    from atc_py.source import SourceModel, SourceNode
-
-    Wide = npt.NDArray[np.int64]
-
-__all__ = ["convolution", "sums_of", "transposed_convolution"]
+Wide = npt.NDArray[np.int64]
 
 
 def convolution(x: Wide, w: Wide, strides: list[int], group: int) -> Wide:

@@ -1,28 +1,21 @@
 """Small quantized models for tests, built in a few lines, and what becomes of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from atc_py.frontend.folding.folded import FoldedModel
 from atc_py.frontend.reading.read import read_model
+from atc_py.source import SourceModel, SourceNode
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.source import SourceModel, SourceNode
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["Sketch", "attributes_of", "const_of", "node_of", "operators"]
 
 ELEMENTS = {
     np.dtype(np.float32): TensorProto.FLOAT,

@@ -1,8 +1,6 @@
 """How it is found out whether biases have the offset of the data in them, and how it is marked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -16,9 +14,6 @@ from atc_py.source import BiasSource
 from tests.frontend import onnx_files
 from tests.frontend.qdq.deploy_models import layer_model, rewritten, words
 from tests.frontend.qdq.test_quantized_round_trips import quantized_network
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FOLDED, UNFOLDED = QuantBias.FOLDED, QuantBias.UNFOLDED
 node = helper.make_node

@@ -1,8 +1,8 @@
 """Quantized layers in the branches of If: imported there, and held to onnxruntime."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,10 +14,6 @@ from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
 from atc_py.source import Outcome
 from tests.end_to_end import run_with_onnxruntime
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 STEP = 0.25
 """A power of two, as all scales here: results are exact, in float16 too.

@@ -4,11 +4,12 @@ The device quantizes in float16, so a number right between two codes may get the
 therefore are near codes, and results may be one step of the last scale apart.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
@@ -16,13 +17,7 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 from tests.frontend.qdq.quantized_models import Sketch
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 F, I8, U8, I32, I64 = np.float32, np.int8, np.uint8, np.int32, np.int64
 OPSETS = pytest.mark.parametrize("opset", [13, 19, 21])

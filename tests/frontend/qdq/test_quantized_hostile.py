@@ -1,9 +1,8 @@
 """Quantized models that are broken, or not known as far as they might be."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,9 +17,6 @@ from tests.frontend.qdq import test_quantized_layers as layers
 from tests.frontend.qdq import test_quantized_operators as operators_
 from tests.frontend.qdq import test_quantized_tensors as tensors
 from tests.frontend.qdq.quantized_models import Sketch, node_of, operators
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 I8, U8, I64 = np.int8, np.uint8, np.int64
 

@@ -1,22 +1,17 @@
 """Layers on int8: the nodes that stand for them, weights, biases and scale words to the number."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.source import Outcome
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_graph
 from tests.frontend.qdq.quantized_models import Sketch, attributes_of, const_of, node_of, operators
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import numpy.typing as npt
 
 I8, U8, I32 = np.int8, np.uint8, np.int32
 W = np.array([[[[1, 2], [3, 4]]], [[[-5, 6], [7, -8]]]], I8)

@@ -1,21 +1,16 @@
 """QLinearConv and its like, of ONNX and of onnxruntime; MatMulInteger and ConvInteger."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.source import Outcome
 from tests.frontend.qdq.quantized_models import Sketch, attributes_of, const_of, node_of, operators
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 F, I8, U8, I32 = np.float32, np.int8, np.uint8, np.int32
 KINDS = pytest.mark.parametrize(("kind", "zero"), [(U8, 100), (I8, -7)])

@@ -1,8 +1,8 @@
 """Quantized layers that stay in floats, and quantization that stays as it is, each with a reason."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,14 +10,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
-from atc_py.source import Outcome
+from atc_py.source import Outcome, QuantizedNode
 from tests.frontend.qdq.quantized_models import Sketch, operators
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.source import QuantizedNode
 
 I8, U8, I16, I32 = np.int8, np.uint8, np.int16, np.int32
 

@@ -1,10 +1,10 @@
 """Quantized models into the deploy form and back, and the other way round."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -17,12 +17,7 @@ from tests.frontend.qdq.deploy_models import (
     rewritten,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -1,22 +1,18 @@
 """The int32 sums of imported layers, of all forms of parameters, against exact arithmetic."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.frontend.qdq.integer_machine import convolution, sums_of, transposed_convolution
 from tests.frontend.qdq.quantized_models import Sketch
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import pytest
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 I8, U8, I32 = np.int8, np.uint8, np.int32
 EXAMPLES = settings(max_examples=40, deadline=None)

@@ -1,22 +1,17 @@
 """Quantized activations: what is merged, what becomes real numbers again, what moves as codes."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from atc_py.frontend.rewriting.qdq.movement import MOVING
 from atc_py.spec import specifications
 from atc_py.tensor.dtypes import DType
 from tests.frontend.qdq.quantized_models import Sketch, attributes_of, const_of, node_of, operators
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
 
 I8, U8, I32, I64 = np.int8, np.uint8, np.int32, np.int64
 KINDS = pytest.mark.parametrize(("kind", "zero"), [(I8, 0), (I8, -3), (U8, 131)])

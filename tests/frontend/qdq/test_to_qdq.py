@@ -1,10 +1,11 @@
 """The deploy form back to QuantizeLinear and DequantizeLinear: the nodes and their numbers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -31,13 +32,7 @@ from tests.frontend.qdq.deploy_models import (
 )
 from tests.sampling import examples
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-    import onnx
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 node = helper.make_node
 FOLDED, UNFOLDED = QuantBias.FOLDED, QuantBias.UNFOLDED

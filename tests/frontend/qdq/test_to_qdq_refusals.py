@@ -1,11 +1,12 @@
 """Models in the deploy form that QDQ cannot say, and opsets that do not have it."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -24,13 +25,7 @@ from tests.frontend.qdq.deploy_models import (
     words,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

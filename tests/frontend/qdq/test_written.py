@@ -1,16 +1,19 @@
 """Working graphs written to ONNX files: what was not rewritten stands there as it was."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
 from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting import model_message
 from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
@@ -19,15 +22,6 @@ from atc_py.source.limits import FOLD_LIMIT
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 from tests.frontend import onnx_files
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.frontend.reading.onnx_file import OnnxFile
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

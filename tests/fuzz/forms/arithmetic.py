@@ -1,15 +1,9 @@
 """Arithmetic with broadcasting, products, reductions and recurrent layers."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from tests.fuzz.drafts import Draft
 from tests.fuzz.forms.registry import ANY, FLOATS, any_axis, any_shape, form, like, maybe, near
-
-if TYPE_CHECKING:
-    from tests.fuzz.drafts import Draft
-
-__all__: list[str] = []
 
 
 @form("Add", "Sub", "Mul", "Div", "Pow", "Mod", "PRelu", "Equal", "Less", "Greater", "And", "Or")

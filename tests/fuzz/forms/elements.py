@@ -1,15 +1,7 @@
 """Operators of the newer list: bits, questions about elements, triangles, numbers drawn like a tensor."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from tests.fuzz.drafts import Draft
 from tests.fuzz.forms.registry import ANY, FLOATS, any_shape, form, like, maybe, near
-
-if TYPE_CHECKING:
-    from tests.fuzz.drafts import Draft
-
-__all__: list[str] = []
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _ELEMENTS = (1, 10, 11, 6)

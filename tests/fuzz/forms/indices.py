@@ -1,19 +1,12 @@
 """Nodes that pick, place or mark elements by index."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from tests.fuzz.drafts import Draft
 from tests.fuzz.forms.registry import ANY, FLOATS, any_axis, any_shape, form, like, maybe, near
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.fuzz.drafts import Draft
-
-__all__: list[str] = []
 
 
 def _indices(draft: Draft, shape: Sequence[int], limit: int) -> str:

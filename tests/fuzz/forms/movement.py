@@ -1,15 +1,9 @@
 """Nodes that pad, cut, join, reshape, resize and make tensors."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from tests.fuzz.drafts import Draft
 from tests.fuzz.forms.registry import ANY, FLOATS, any_axis, any_shape, form, like, maybe, near
-
-if TYPE_CHECKING:
-    from tests.fuzz.drafts import Draft
-
-__all__: list[str] = []
 
 
 @form("Pad")

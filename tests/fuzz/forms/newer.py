@@ -1,11 +1,8 @@
 """Nodes of operators that newer lists have, and what opsets 14 to 18 add to others."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from tests.fuzz.drafts import Draft
 from tests.fuzz.forms.registry import (
     ANY,
     FLOATS,
@@ -15,11 +12,6 @@ from tests.fuzz.forms.registry import (
     near,
     newer_form,
 )
-
-if TYPE_CHECKING:
-    from tests.fuzz.drafts import Draft
-
-__all__: list[str] = []
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 

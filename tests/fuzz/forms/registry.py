@@ -1,28 +1,10 @@
 """Forms: functions that draft a node whose geometry nearly fits, by operator, and what they share."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.fuzz.drafts import Draft
-
-__all__ = [
-    "ANY",
-    "FLOATS",
-    "FORMS",
-    "NEWER_FORMS",
-    "any_axis",
-    "any_shape",
-    "form",
-    "like",
-    "maybe",
-    "near",
-    "newer_form",
-]
+from tests.fuzz.drafts import Draft
 
 
 class Drafting(Protocol):

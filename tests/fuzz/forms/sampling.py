@@ -1,15 +1,9 @@
 """Sums over letters, images sampled between pixels, and pools of a given size."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from tests.fuzz.drafts import Draft
 from tests.fuzz.forms.registry import FLOATS, any_shape, form, maybe, near
-
-if TYPE_CHECKING:
-    from tests.fuzz.drafts import Draft
-
-__all__: list[str] = []
 
 _EQUATIONS = (
     "abc,cde->abde", "abcd,aecd->aceb", "abcd,adbe->acbe", "abcd,cde->abe", "abc,dc->abd",

@@ -1,17 +1,11 @@
 """Convolutions, pools and resizing of volumes and signals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tests.fuzz.drafts import Draft
 from tests.fuzz.forms.registry import FLOATS, any_shape, maybe, near, newer_form
-
-if TYPE_CHECKING:
-    from tests.fuzz.drafts import Draft
-
-__all__: list[str] = []
 
 _AXES = (3, 3, 3, 3, 1)
 

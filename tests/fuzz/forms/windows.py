@@ -1,15 +1,9 @@
 """Convolutions, pools, normalizations and regions."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from tests.fuzz.drafts import Draft
 from tests.fuzz.forms.registry import FLOATS, any_axis, any_shape, form, maybe, near
-
-if TYPE_CHECKING:
-    from tests.fuzz.drafts import Draft
-
-__all__: list[str] = []
 
 
 def _window(draft: Draft) -> dict[str, Any]:

@@ -1,25 +1,19 @@
 """A model through atc-py and through onnxruntime, on several inputs, held to the stated bound."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 
 import atc_py
 from atc_py.results.comparison import compare, explained_share
 from tests.end_to_end import run_with_onnxruntime
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+Array = npt.NDArray[Any]
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-
-__all__ = ["FLOAT16_MODES", "expect_agreement", "value_in_onnxruntime"]
 
 FLOAT16_MODES = ("force_fp16", "allow_fp32_to_fp16")
 

@@ -1,21 +1,16 @@
 """Models that choose at run time which of their parts to run: If with captured values, nested."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 from onnx import numpy_helper
 
 from tests.networks.builders.graph import Net
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import onnx
+Array = npt.NDArray[Any]
 
-    Array = npt.NDArray[Any]
-
-__all__ = ["ROWS", "build_expert_model", "build_varied_model", "rows"]
 
 ROWS, WIDTH, INNER, RESULTS = 6, 16, 12, 8
 

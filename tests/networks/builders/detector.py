@@ -1,27 +1,13 @@
 """A one-stage detector with two pyramid levels; how many boxes it gives depends on the image."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
+import onnx
 
 from tests.networks.builders.graph import Net
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import onnx
+Array = npt.NDArray[np.float32]
 
-    Array = npt.NDArray[np.float32]
-
-__all__ = [
-    "CLASSES",
-    "IMAGE",
-    "IOU_THRESHOLD",
-    "SCORE_THRESHOLD",
-    "build_detector",
-    "image_with",
-]
 
 IMAGE = (1, 3, 64, 64)
 CLASSES = 3

@@ -1,17 +1,9 @@
 """Small networks of opsets 17 and 18, with the operators that lists of those opsets add."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import onnx
 
 from tests.networks.builders.graph import Net
-
-if TYPE_CHECKING:
-    import onnx
-
-__all__ = ["build_resnet", "build_segmentation", "build_vit", "build_volume_network"]
 
 CLASSES = 10
 

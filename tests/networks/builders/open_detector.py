@@ -1,20 +1,12 @@
 """An anchor-free detector whose image is open in height and width, as exporters write it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+import onnx
 from onnx import TensorProto
 
 from tests.networks.builders.graph import Net
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import onnx
-
-__all__ = ["STRIDES", "build_open_detector"]
 
 STRIDES = (8, 16, 32)
 """Pixels from cell to cell, by level."""

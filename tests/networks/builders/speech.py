@@ -1,20 +1,15 @@
 """A streaming speech recognizer: convolutions, LSTM in both directions, GRU, log-probabilities."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 
 from tests.networks.builders.graph import Net
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import onnx
+Array = npt.NDArray[Any]
 
-    Array = npt.NDArray[Any]
-
-__all__ = ["BATCH", "FRAMES", "build_speech_model", "utterances"]
 
 BATCH, FRAMES, BANDS = 2, 48, 80
 CHANNELS, REDUCED, HIDDEN, TOKENS = 8, 4, 24, 20

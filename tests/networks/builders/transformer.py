@@ -1,20 +1,15 @@
 """A transformer whose masks are made at run time: of padding, of the future, of both."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import onnx
 
 from tests.networks.builders.graph import Net
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import onnx
+Array = npt.NDArray[Any]
 
-    Array = npt.NDArray[Any]
-
-__all__ = ["BATCH", "LENGTH", "build_masked_transformer", "sentences"]
 
 BATCH, LENGTH, WIDTH, HEADS, VOCABULARY, CLASSES = 2, 12, 32, 4, 50, 10
 EACH = WIDTH // HEADS

@@ -9,34 +9,25 @@ operations in the same order as in launches of their own, so results are the sam
 Scopes are hints: what does not fit together here is launched node by node.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.device.sim.execution.program import Step
-from atc_py.device.sim.kernel import Call, Kernel, Rounding, in_turn, shared
+from atc_py.device.sim.kernel import Call, Kernel, Launch, Part, Rounding, in_turn, shared
+from atc_py.device.sim.node import NodeFacts
 from atc_py.device.sim.numerics.function_tables import looking_up, table_of
 from atc_py.device.sim.numerics.rounding import Kind, is_rounded
 from atc_py.system.structs import replace
 from atc_py.target import Unit, find_operator
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Launch, Part
-    from atc_py.device.sim.node import NodeFacts
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["chained"]
 
 _ELEMENTWISE = frozenset({"unary", "binary"})
 """Families of kernels that are functions of each element."""

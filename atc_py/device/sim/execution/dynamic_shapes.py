@@ -1,24 +1,16 @@
 """Nodes whose types only the run knows: typed from the arrays that reach them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.sim.execution.program import Step
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import carrier_dtype
 from atc_py.system.structs import replace
 from atc_py.target import find_operator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.execution.program import Step
-
-__all__ = ["empty_results", "held_results", "typed_by_inputs", "types_in_run"]
 
 
 def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFacts:

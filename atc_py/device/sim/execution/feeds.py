@@ -1,20 +1,13 @@
 """Data that goes into a run, as the arrays that kernels compute in."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from numpy.typing import NDArray
 
 from atc_py.device.feeds import check_feeds
+from atc_py.device.sim.execution.program import Program
 from atc_py.device.sim.numerics.rounding import to_carrier
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.execution.program import Program
-
-__all__ = ["read_feeds"]
 
 
 def read_feeds(program: Program, inputs: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:

@@ -1,30 +1,21 @@
 """The work of every run on a step: skip a dead one, run it, report what failed."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from numpy.typing import NDArray
 
 from atc_py.device.backend import NodeProfile
-from atc_py.device.sim.kernel import Rounding, in_turn
-from atc_py.device.sim.node import NodeError
+from atc_py.device.sim.execution.program import Step
+from atc_py.device.sim.kernel import Call, Kernel, Launch, Rounding, in_turn
+from atc_py.device.sim.node import NodeError, TensorFacts
 from atc_py.device.sim.numerics.rounding import is_rounded, round_to_grid
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.execution.program import Step
-    from atc_py.device.sim.kernel import Call, Kernel, Launch
-    from atc_py.device.sim.node import TensorFacts
-
 Cost: TypeAlias = "tuple[float, list[int]]"
 """Seconds that a step took, and the elements of each of its results, 0 where it is dead."""
-
-__all__ = ["Cost", "bound", "compute", "failure_of", "is_dead", "profile_of"]
 
 
 def is_dead(step: Step, inputs: Sequence[NDArray[Any] | None]) -> bool:

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from numpy.typing import NDArray
 
 from atc_py.device.sim.attributes import read_attributes
 from atc_py.device.sim.execution.chain import chained
 from atc_py.device.sim.execution.program import Program, Step, freeing, without_moves
-from atc_py.device.sim.kernel import find_kernel
+from atc_py.device.sim.kernel import Kernel, find_kernel
 from atc_py.device.sim.memory.slot_plan import plan_memory
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts, UnknownNumbersError
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
-from atc_py.target import find_operator
+from atc_py.package.schema import OmNode, OmPort
+from atc_py.target import Operand, TargetOp, find_operator
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text, error_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
     from atc_py.device.backend import LoadedModel
-    from atc_py.device.sim.kernel import Kernel
-    from atc_py.package.schema import OmNode, OmPort
-    from atc_py.target import Operand, TargetOp
 
-__all__ = ["build_program", "check_model"]
 
 _COMPARED = 1024
 """Bytes of numbers up to which nodes are compared by them."""

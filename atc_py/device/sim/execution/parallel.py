@@ -9,6 +9,7 @@ up when all parts are taken is not waited for at all.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
@@ -21,11 +22,8 @@ import numpy as np
 from atc_py.system.one_thread import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["ELEMENTS_AT_ONCE", "PRODUCTS_AT_ONCE", "Workers"]
 
 ELEMENTS_AT_ONCE = 128 * 1024
 """Elements of an array that one call of numpy goes through, where work is cut into blocks.

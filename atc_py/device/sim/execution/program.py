@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
+from numpy.typing import NDArray
 
+from atc_py.device.sim.kernel import Kernel
+from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.diag import Place
 from atc_py.package.stored_types import TRANS_DATA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Kernel
-    from atc_py.device.sim.node import NodeFacts, TensorFacts
-
-__all__ = ["Program", "SlotPlan", "Step", "freeing", "settled", "without_moves"]
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property, partial
 from operator import is_not
 from threading import Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.backend import LoadedModel, NodeProfile
 from atc_py.device.sim.execution.dynamic_shapes import (
     empty_results,
     held_results,
@@ -17,11 +20,11 @@ from atc_py.device.sim.execution.dynamic_shapes import (
     types_in_run,
 )
 from atc_py.device.sim.execution.feeds import read_feeds
-from atc_py.device.sim.execution.launch import bound, compute, failure_of, is_dead, profile_of
+from atc_py.device.sim.execution.launch import Cost, bound, compute, failure_of, is_dead, profile_of
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers
-from atc_py.device.sim.execution.program import settled
-from atc_py.device.sim.kernel import Call, Workspace
+from atc_py.device.sim.execution.program import Program, Step, settled
+from atc_py.device.sim.kernel import Call, Launch, Workspace
 from atc_py.device.sim.memory.array_pool import Pool
 from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.device.sim.memory.passing import passing_slots, slot_sizes
@@ -29,20 +32,8 @@ from atc_py.device.sim.numerics.rounding import carrier_dtype, from_carrier, is_
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.package.npy import release_pages
+from atc_py.package.schema import OmModel
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.backend import LoadedModel, NodeProfile
-    from atc_py.device.sim.execution.launch import Cost
-    from atc_py.device.sim.execution.program import Program, Step
-    from atc_py.device.sim.kernel import Launch
-    from atc_py.package.schema import OmModel
-
-__all__ = ["SimModel"]
 
 Values: TypeAlias = "dict[int, NDArray[Any] | None]"
 """Carriers by the position of their tensors; None for what is dead in this run."""

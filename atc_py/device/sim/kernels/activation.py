@@ -1,23 +1,15 @@
 """Activations: functions of each element that networks put between their layers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.implementations import step_of
-from atc_py.device.sim.primitives.blocks import by_blocks
+from atc_py.device.sim.primitives.blocks import Formula, by_blocks
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, same_float_as_x
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.primitives.blocks import Formula
-
-__all__: list[str] = []
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
 """Klambauer et al. 2017, as float32 holds them, which is how ONNX states them."""

@@ -5,11 +5,11 @@ are converted in integers: `(s + 128) >> 8` of a sum of products is that sum div
 half up.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
@@ -23,14 +23,8 @@ from atc_py.device.sim.primitives.aipp_settings import (
 from atc_py.device.sim.typing_rules import require_rank
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__: list[str] = []
 
 _BYTE = 255
 

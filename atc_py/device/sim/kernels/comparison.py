@@ -1,7 +1,5 @@
 """Comparisons, logic, and the choice between two tensors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
@@ -10,8 +8,6 @@ from atc_py.device.sim.typing_rules import broadcast, one_dtype, require_float
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
 from atc_py.text import error_text
-
-__all__: list[str] = []
 
 
 def _comparison_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -5,25 +5,21 @@ The numbers are known when the node is typed: with the model, or else in the run
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.device.sim.kernel import Call, Rounding, find_kernel, kernel
+from atc_py.device.sim.kernel import Call, Kernel, Rounding, Traits, find_kernel, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of
 from atc_py.system.structs import replace
+from atc_py.target.row import AttributeValue
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from typing_extensions import Unpack
 
-    from atc_py.device.sim.kernel import Kernel, Traits
-    from atc_py.target.row import AttributeValue
-
-__all__: list[str] = []
 
 _STRIDES = 4
 """Position of the strides of StridedSliceV2, after its axes."""

@@ -1,15 +1,11 @@
 """Control flow: values that go one way or the other, and meet again."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype
 from atc_py.tensor.dtypes import DType
-
-__all__: list[str] = []
 
 
 def _switch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -4,13 +4,13 @@ int8 data and filters are unrolled and multiplied in float32 by sums that lose n
 `integer_products`; the bias is added to the int32 result and wraps around with it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, Launch, falls_together, in_turn, kernel, shared
@@ -30,16 +30,7 @@ from atc_py.device.sim.numerics.integer_products import (
     widened_weights,
 )
 from atc_py.device.sim.primitives.channelwise import channelwise, is_worthwhile
-from atc_py.device.sim.primitives.window import padding, taps_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.primitives.window import Window
-
-__all__: list[str] = []
+from atc_py.device.sim.primitives.window import Window, padding, taps_of
 
 _COLUMNS = 512 * 1024
 """Elements of columns at a time, so that they stay in the cache of the core that unrolls them."""

@@ -1,27 +1,20 @@
 """What the operators that ONNX does not define become; detection among them is in `extraction`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.kernels.matmul import batch_matmul
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import broadcast_shapes
+from atc_py.tensor.shapes import Shape, broadcast_shapes
 from atc_py.text import error_text
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[Any]
 
-    from atc_py.tensor.shapes import Shape
-
-    Array = NDArray[Any]
-
-__all__: list[str] = []
 
 _AT_ONCE = 1 << 20
 """Elements of a block of windows."""

@@ -5,13 +5,13 @@ a group sums them up. Of a transposed one each slice that falls on a slice of th
 in turn. int8 is multiplied in float32 by sums that lose nothing, see `integer_products`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, kernel
@@ -25,18 +25,9 @@ from atc_py.device.sim.numerics.integer_products import (
     exact_terms,
     widened_weights,
 )
-from atc_py.device.sim.primitives.volumes import VOLUME_RANK, filter_volume
+from atc_py.device.sim.primitives.volumes import VOLUME_RANK, VolumeWindow, filter_volume
 from atc_py.device.sim.primitives.window import taps_of
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.primitives.volumes import VolumeWindow
-
-__all__: list[str] = []
 
 _COLUMNS = 512 * 1024
 """Elements of columns at a time, so that they stay in the cache."""

@@ -1,10 +1,9 @@
 """Object detection: pooling in regions of interest, and choosing boxes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
@@ -13,12 +12,8 @@ from atc_py.device.sim.primitives.suppression import Boxes, best_first, keep_bes
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[Any]
 
-    Array = NDArray[Any]
-
-__all__: list[str] = []
 
 _ROI_COLUMNS = 5
 """Image, x1, y1, x2, y2."""

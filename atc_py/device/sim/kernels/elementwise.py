@@ -1,28 +1,20 @@
 """Elementwise arithmetic, bounds, casts and broadcasting."""
 
-from __future__ import annotations
-
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.blocks import by_blocks, by_pairs
-from atc_py.device.sim.primitives.moves import moving
+from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
 from atc_py.text import error_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.primitives.moves import Copies
-
-__all__: list[str] = []
 
 _ROW = 4096
 """Elements of the array that stands for a scalar bound in `_bound`."""

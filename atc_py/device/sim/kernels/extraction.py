@@ -1,10 +1,9 @@
 """Detection that ONNX does not define: features from several maps, boxes of several classes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
@@ -13,12 +12,7 @@ from atc_py.device.sim.primitives.suppression import Boxes, best_first, keep_bes
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__: list[str] = []
+Array = NDArray[Any]
 
 
 # Several maps -----------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 """Elementary functions of each element."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
@@ -12,13 +12,6 @@ from atc_py.device.sim.numerics.erf import ERF_END, ERF_P, ERF_Q
 from atc_py.device.sim.primitives.blocks import by_blocks
 from atc_py.device.sim.typing_rules import require_float, same_float_as_x
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-__all__: list[str] = []
 
 
 def _number_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

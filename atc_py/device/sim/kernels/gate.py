@@ -3,12 +3,11 @@
 All compute in float32 where the operand is float16 and are rounded once.
 """
 
-from __future__ import annotations
-
 from math import pi, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
@@ -16,11 +15,6 @@ from atc_py.device.sim.numerics.erf import ERF_END, ERF_P, ERF_Q
 from atc_py.device.sim.primitives.blocks import by_blocks
 from atc_py.device.sim.typing_rules import require_float, same_float_as_x
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__: list[str] = []
 
 _APPROXIMATIONS = ("none", "tanh")
 

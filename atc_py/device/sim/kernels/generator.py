@@ -1,15 +1,11 @@
 """Random numbers: a node with a seed gives the same ones in every run, one without gives others."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.tensor.dtypes import DType
-
-__all__: list[str] = []
 
 _WORD = 2**64 - 1
 

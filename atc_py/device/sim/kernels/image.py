@@ -6,29 +6,21 @@ in float32, as onnxruntime does, so that rounding decides the same way where two
 equally near.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import is_rounded
-from atc_py.device.sim.primitives.moves import moving
+from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.typing_rules import require_number, require_rank
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Places = NDArray[Any]  # float32: numpy's stubs widen scalars
 
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.primitives.moves import Copies
-
-    Places = NDArray[Any]  # float32: numpy's stubs widen scalars
-
-__all__: list[str] = []
 
 _MAP_RANK = 4
 

@@ -4,26 +4,19 @@ Indices are looked at before anything is moved: one outside its axis stops the r
 indices are taken they count from the end of their axis.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.tensor.shapes import Shape
-
-    Indices = NDArray[np.intp]
-
-__all__: list[str] = []
+Indices = NDArray[np.intp]
 
 
 def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> Indices:

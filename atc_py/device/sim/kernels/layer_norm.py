@@ -3,12 +3,12 @@
 All compute in float32 where the operands are float16 or bfloat16, and are rounded once.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
@@ -18,14 +18,7 @@ from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
-
-__all__: list[str] = []
+Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
 
 def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None:

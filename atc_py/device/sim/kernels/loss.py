@@ -1,19 +1,13 @@
 """Losses."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__: list[str] = []
 
 _REDUCTIONS = ("none", "sum", "mean")
 _CLASSES = 1

@@ -1,7 +1,5 @@
 """Softmax of scores of which a mask leaves some out."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -13,8 +11,6 @@ from atc_py.device.sim.typing_rules import require_float
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
 from atc_py.text import error_text
-
-__all__: list[str] = []
 
 _LOWEST = np.finfo(np.float32).min
 """What a masked element counts as."""

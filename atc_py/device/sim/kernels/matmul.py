@@ -4,12 +4,11 @@ int8 matrices are multiplied in float32 by sums that lose nothing, see `integer_
 is added to the int32 result and wraps around with it.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
@@ -29,11 +28,6 @@ from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape, broadcast_shapes
 from atc_py.text import error_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__: list[str] = []
 
 _MATRIX = 2
 

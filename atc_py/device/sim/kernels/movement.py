@@ -1,26 +1,17 @@
 """Data movement: elements are copied or renamed, never computed."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import to_carrier
-from atc_py.device.sim.primitives.moves import moving
+from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.primitives.window import along
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.primitives.moves import Copies
-    from atc_py.tensor.shapes import Shape
-
-__all__: list[str] = []
+from atc_py.tensor.shapes import Shape
 
 
 def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

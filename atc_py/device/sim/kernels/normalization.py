@@ -1,7 +1,5 @@
 """Normalization: statistics, neighboring channels, norms, softmax and hardmax."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
@@ -10,8 +8,6 @@ from atc_py.device.sim.numerics.implementations import softmax_steps
 from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.tensor.dtypes import DType
-
-__all__: list[str] = []
 
 _LEAST_RANK = 2
 

@@ -1,27 +1,18 @@
 """Pooling of NCHW data: windows are taken apart into a pass over rows and one over columns."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Rounding, in_turn, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, Workspace, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.window import Axis, Window, along, folding, spatial
 from atc_py.device.sim.typing_rules import require_float, require_rank
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Launch, Workspace
-
-__all__: list[str] = []
 
 _BLOCK = 256 * 1024
 """Elements of the input worked on at a time; its intermediate results stay in cache."""

@@ -5,11 +5,11 @@ where it computes in float32, and for AscendDequant with words, whose factor is 
 The bit of a word that clears negative values is not read; the attribute relu_flag says the same.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
@@ -25,14 +25,8 @@ from atc_py.device.sim.numerics.scaling import (
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_hardware
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Floats = NDArray[np.float32]
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-
-__all__: list[str] = []
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 I4, I8, I16, I32, U64 = DType.INT4, DType.INT8, DType.INT16, DType.INT32, DType.UINT64

@@ -1,20 +1,14 @@
 """Numbers counted up in steps."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__: list[str] = []
 
 
 def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

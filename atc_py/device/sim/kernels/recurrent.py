@@ -1,13 +1,13 @@
 """Recurrent layers: LSTM and GRU, in one direction or as graphs state them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.kernel import Call, Launch, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.activations import read_activations, sigmoid, tanh
 from atc_py.device.sim.primitives.cells import (
@@ -20,18 +20,10 @@ from atc_py.device.sim.primitives.cells import (
 )
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Launch
-    from atc_py.tensor.shapes import Shape
-
-    Array = NDArray[Any]
-
-__all__: list[str] = []
 
 _IJFO = (0, 3, 2, 1)
 """Positions of i, o, f and c (which CANN calls j) in a gate order of "ijfo"."""

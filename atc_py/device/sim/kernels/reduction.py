@@ -1,24 +1,16 @@
 """Reductions over axes, and where the largest and smallest elements are."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Rounding, in_turn, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.integer_norms import integer_norms
 from atc_py.device.sim.numerics.row_sums import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Launch
-
-__all__: list[str] = []
 
 
 def _reduced(

@@ -7,11 +7,10 @@ simulates. The bits for relu and for the sign of the result are not read; the at
 the dtype of the result say the same.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
@@ -25,11 +24,6 @@ from atc_py.device.sim.numerics.scaling import (
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_hardware
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__: list[str] = []
 
 I8, I16, I32, U64 = DType.INT8, DType.INT16, DType.INT32, DType.UINT64
 

@@ -3,11 +3,10 @@
 Coordinates are worked out in float32 where the images are narrower, like the weights and the sums.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
@@ -15,12 +14,8 @@ from atc_py.device.sim.primitives.samples import neighbors, pixels_at
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[Any]
 
-    Array = NDArray[Any]
-
-__all__: list[str] = []
 
 _CHOICES = {
     "interpolation_mode": ("bilinear", "nearest"),

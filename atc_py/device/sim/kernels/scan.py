@@ -1,15 +1,11 @@
 """Work along one axis that keeps it: running sums, and the largest elements in order."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
 from atc_py.tensor.dtypes import DType
-
-__all__: list[str] = []
 
 
 def _cumsum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -1,10 +1,9 @@
 """Sequences of different lengths that follow one another: pairs of rows, sums of windows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
@@ -12,12 +11,7 @@ from atc_py.device.sim.primitives.activations import sigmoid
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__: list[str] = []
+Array = NDArray[Any]
 
 
 def _lengths(node: NodeFacts, position: int, name: str) -> list[int]:

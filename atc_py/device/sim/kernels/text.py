@@ -1,24 +1,17 @@
 """Kernels that count words of sequences."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__: list[str] = []
+Array = NDArray[Any]
 
 
 def _tf_idf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

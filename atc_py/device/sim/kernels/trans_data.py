@@ -1,7 +1,5 @@
 """Change of storage format: elements move, their values and their meaning stay."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
@@ -9,8 +7,6 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import same_as_x
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import BLOCKED_FORMATS
-
-__all__: list[str] = []
 
 _FORMATS = {form.value: form for form in Format}
 

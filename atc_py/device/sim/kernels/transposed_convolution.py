@@ -4,14 +4,13 @@ int8 data and filters are multiplied in float32 by sums that lose nothing, see `
 what meets in one place and the bias are added as int32 and wrap around.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, kernel
@@ -30,13 +29,7 @@ from atc_py.device.sim.numerics.integer_products import (
     widened,
     widened_weights,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.primitives.window import Axis
-
-__all__: list[str] = []
+from atc_py.device.sim.primitives.window import Axis
 
 _SPREAD = 4 * 1024 * 1024
 """Elements that are spread at a time, so that memory stays bounded."""

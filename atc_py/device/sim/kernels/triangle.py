@@ -1,14 +1,10 @@
 """Diagonals and triangles of matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype, require_rank
-
-__all__: list[str] = []
 
 _MATRIX = 2
 

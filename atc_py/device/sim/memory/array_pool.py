@@ -4,18 +4,11 @@ numpy asks the system to back arrays of 4 MiB and more with large pages. In many
 kernel that goes through several at once, or takes long steps, waits for the table of pages instead.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-__all__ = ["Pool"]
+from numpy.typing import NDArray
 
 _ALIGNMENT = 64
 """Bytes; a cache line and the widest vector register."""

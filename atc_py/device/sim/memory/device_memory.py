@@ -5,30 +5,21 @@ memory that nobody has written yet, or nobody needs any more, is full of bytes t
 numbers out of all proportion in every dtype.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.sim.execution.program import Program
 from atc_py.device.sim.memory.in_place import Takeovers
-from atc_py.device.sim.memory.layouts import CHIP
+from atc_py.device.sim.memory.layouts import CHIP, Layouts
 from atc_py.device.sim.numerics.rounding import from_carrier, to_carrier
-from atc_py.tensor.shapes import element_count
+from atc_py.package.schema import OmModel
+from atc_py.tensor.shapes import Shape, element_count
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+Bytes = NDArray[np.uint8]
 
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.execution.program import Program
-    from atc_py.device.sim.memory.layouts import Layouts
-    from atc_py.package.schema import OmModel
-    from atc_py.tensor.shapes import Shape
-
-    Bytes = NDArray[np.uint8]
-
-__all__ = ["DeviceMemory"]
 
 _POISON = 0x7F
 """float16 0x7f7f is NaN, float32 3.4e38, int8 127, int32 2.1e9."""

@@ -5,14 +5,15 @@ packed into its storage format in its true dtype at the place that the memory pl
 unpacked from those bytes by every launch that reads it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from threading import Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.backend import LoadedModel, NodeProfile
 from atc_py.device.sim.execution.dynamic_shapes import (
     empty_results,
     held_results,
@@ -23,6 +24,7 @@ from atc_py.device.sim.execution.feeds import read_feeds
 from atc_py.device.sim.execution.launch import Cost, compute, failure_of, is_dead, profile_of
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers
+from atc_py.device.sim.execution.program import Step
 from atc_py.device.sim.kernel import Call, Workspace
 from atc_py.device.sim.memory.device_memory import DeviceMemory
 from atc_py.device.sim.memory.layouts import Layouts
@@ -30,20 +32,10 @@ from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.device.sim.numerics.rounding import from_carrier
 from atc_py.diag import Sink
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
+from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import TRANS_DATA, check_storage
 from atc_py.system.memory_limit import RAISE_IT, format_size
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.backend import LoadedModel, NodeProfile
-    from atc_py.device.sim.execution.program import Step
-    from atc_py.package.schema import OmModel
-
-__all__ = ["ExactModel"]
 
 
 class ExactModel:

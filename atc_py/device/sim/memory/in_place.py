@@ -1,18 +1,10 @@
 """Results that a memory plan lays over an operand: which of them the launch can bear."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.target import find_operator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from atc_py.package.schema import OmModel, OmNode
-
-__all__ = ["Takeovers"]
 
 _AI_CORE = "aicore"
 

@@ -1,30 +1,22 @@
 """How each tensor of a model is stored: its bytes, packed and unpacked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.sim.node import TensorFacts
+from atc_py.package.schema import OmMemory, OmModel
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_operator
 from atc_py.tensor.formats import Format
 from atc_py.tensor.packing import pack, unpack
-from atc_py.tensor.shapes import closed_shape, element_count
+from atc_py.tensor.shapes import Shape, closed_shape, element_count
 from atc_py.tensor.storage import stored_shape
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Bytes = NDArray[np.uint8]
 
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.node import TensorFacts
-    from atc_py.package.schema import OmMemory, OmModel
-    from atc_py.tensor.shapes import Shape
-
-    Bytes = NDArray[np.uint8]
-
-__all__ = ["CHIP", "Layouts"]
 
 CHIP = "chip"
 """The place, in a memory plan, of what never reaches memory."""

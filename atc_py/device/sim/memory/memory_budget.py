@@ -1,24 +1,17 @@
 """The share of the memory limit that a model may use, checked before anything is allocated."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from numpy.typing import NDArray
 
+from atc_py.device.sim.execution.program import Program, Step
 from atc_py.device.sim.memory.passing import slot_sizes
+from atc_py.device.sim.node import TensorFacts
 from atc_py.device.sim.numerics.rounding import carrier_dtype
 from atc_py.diag.codes import DEVICE_MEMORY
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.execution.program import Program, Step
-    from atc_py.device.sim.node import TensorFacts
-
-__all__ = ["MemoryBudget"]
 
 _LEAST_SCRATCH = 64 * 1024**2
 """Bytes; blocks that kernels work in take less."""

@@ -5,19 +5,11 @@ from the first run on. Of a larger model the smallest are, up to `HELD_OF_LARGE`
 has a slot of memory, shared with constants of other steps, and is copied there before a step reads it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from itertools import count
-from typing import TYPE_CHECKING
 
+from atc_py.device.sim.execution.program import Program, Step
 from atc_py.device.sim.numerics.rounding import carrier_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from atc_py.device.sim.execution.program import Program, Step
-
-__all__ = ["passing_slots", "slot_sizes"]
 
 HELD_WHOLE = 2 * 1024**3
 """Bytes of carriers up to which all constants of a model are kept."""

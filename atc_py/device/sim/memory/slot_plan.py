@@ -6,21 +6,12 @@ A kernel that may work in place reuses the slot of an input that nobody reads af
 Inputs of the model and constants have no slot, so nothing ever writes to them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from atc_py.device.sim.execution.program import SlotPlan
+from atc_py.device.sim.execution.program import SlotPlan, Step
+from atc_py.device.sim.node import TensorFacts
 from atc_py.device.sim.numerics.rounding import carrier_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from atc_py.device.sim.execution.program import Step
-    from atc_py.device.sim.node import TensorFacts
-
-__all__ = ["plan_memory"]
 
 
 def plan_memory(

@@ -1,18 +1,11 @@
 """Checks of the operands of the cube's operators: floats of one dtype, or int8 with int32."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.window import Window, window_of
 from atc_py.device.sim.typing_rules import one_dtype, require_rank
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["check_channels", "convolution_operands", "filter_window", "result_dtype"]
 
 _BIAS, _OFFSET_W = 2, 3
 

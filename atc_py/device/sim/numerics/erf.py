@@ -4,10 +4,6 @@ erf(x) = x * P(x^2) / Q(x^2) up to `ERF_END`, from where on it is 1 in float32. 
 lowest power first, are a fit of least relative error, 2e-8; all are positive, so nothing cancels.
 """
 
-from __future__ import annotations
-
-__all__ = ["ERF_END", "ERF_P", "ERF_Q"]
-
 ERF_END = 3.93
 ERF_P = (
     1.128379145,

@@ -5,28 +5,18 @@ looked up, already rounded: two passes over memory in place of up to forty. Carr
 whose last 13 bits are 0, and the 19 bits before them are the place in the table.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Workspace, in_turn
+from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
+from atc_py.device.sim.kernel import Call, Kernel, Launch, Workspace, in_turn
 from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.execution.parallel import Workers
-    from atc_py.device.sim.kernel import Kernel, Launch
-
-__all__ = ["looking_up", "table_of"]
 
 _CUT = np.uint32(13)
 _PLACES = 1 << (32 - 13)

@@ -9,26 +9,17 @@ stay float32. How the cube treats subnormal numbers and what rounds up beyond th
 not published: they are rounded like the others, and it becomes infinite (inferred).
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Launch, in_turn
+from atc_py.device.sim.kernel import Call, Launch, in_turn
 from atc_py.system.structs import replace
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Call
-
-__all__ = ["FRACTION_BITS", "multiplies_hf32", "round_to_hf32", "with_hf32"]
 
 FRACTION_BITS = 11
 """Bits after the leading one."""

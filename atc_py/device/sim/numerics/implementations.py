@@ -7,23 +7,17 @@ high_precision rounds no step, high_performance each, float16_difference the dif
 maximum that a softmax begins with, float16_exponential that and the exponentials.
 """
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from numpy.typing import NDArray
 
+from atc_py.device.sim.kernel import Call
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.tensor.dtypes import DType
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Step: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Call
-
-    Step: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
-
-__all__ = ["SoftmaxSteps", "kept", "softmax_steps", "step_of"]
 
 _EACH = "high_performance"
 _DIFFERENCE = frozenset({_EACH, "float16_difference", "float16_exponential"})

@@ -1,20 +1,14 @@
 """Norms of integers: the whole part of the root of a sum of squares, exact however large that is."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Words = NDArray[np.uint64]
 
-    from numpy.typing import NDArray
-
-    Words = NDArray[np.uint64]
-
-__all__ = ["integer_norms"]
 
 _WORD = 2**64
 _HALF = np.uint64(32)

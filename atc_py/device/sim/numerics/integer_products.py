@@ -13,30 +13,15 @@ A sum beyond int32 wraps around in two's complement, as additions of int32 do. W
 there is not documented; fewer than 2^17 products of int8 cannot get there without a bias.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 from weakref import ref
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Call, Workspace
-    from atc_py.tensor.shapes import Shape
-
-__all__ = [
-    "DIFFERENCE",
-    "INT8",
-    "exact_matmul",
-    "exact_terms",
-    "proven_terms",
-    "widened",
-    "widened_weights",
-]
+from atc_py.device.sim.kernel import Call, Workspace
+from atc_py.tensor.shapes import Shape
 
 _T = TypeVar("_T")
 

@@ -20,31 +20,16 @@ splitting); zeros keep their sign. For x >= 0, p = max(8193 x, 3 / 4) does the s
 as 3 / 4 is larger, p - x is where the spacing of float32 is 2^-24.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-__all__ = [
-    "Kind",
-    "carrier_dtype",
-    "from_carrier",
-    "is_rounded",
-    "round_to_grid",
-    "rounding",
-    "to_carrier",
-]
 
 _EXPONENT = np.uint32(0x7F800000)
 _SIGN = np.uint32(0x80000000)

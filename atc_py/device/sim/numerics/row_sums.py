@@ -1,18 +1,12 @@
 """Sums of short rows: one product with a column of ones, where numpy calls a loop for each row."""
 
-from __future__ import annotations
-
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Launch
-
-__all__ = ["ROWS_TOGETHER", "summing"]
+from atc_py.device.sim.kernel import Launch
 
 _LONGEST = 1024
 """Elements of a row up to which BLAS adds up: numpy does it by halves, which loses less in long

@@ -3,36 +3,19 @@
 Integers saturate; NaN becomes 0, infinities the ends of the range.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.node import NodeError, TensorFacts
+from atc_py.device.sim.kernel import Call
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, is_a_list
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Call
-    from atc_py.device.sim.node import NodeFacts
-
-    Floats: TypeAlias = NDArray[np.float32]
-    Flat: TypeAlias = Callable[[NDArray[Any], NDArray[Any], Floats], None]
-
-__all__ = [
-    "along_channels",
-    "by_flat_blocks",
-    "check_channels",
-    "check_dtype",
-    "check_scale",
-    "clear_negative",
-    "saturate",
-]
+Floats: TypeAlias = NDArray[np.float32]
+Flat: TypeAlias = Callable[[NDArray[Any], NDArray[Any], Floats], None]
 
 
 _BLOCK = 32 * 1024

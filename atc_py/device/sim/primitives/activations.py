@@ -1,22 +1,15 @@
 """Activations of recurrent layers, by ONNX's names for them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.node import NodeError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    Activation: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
-
-__all__ = ["read_activations", "sigmoid", "tanh"]
+Activation: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def sigmoid(x: NDArray[Any], *_: Any) -> NDArray[Any]:

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.node import NodeError
-from atc_py.device.sim.primitives.pictures import Area, picture_format
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.node import NodeFacts
-    from atc_py.device.sim.primitives.pictures import PictureFormat
-
-__all__ = [
-    "BATCH_BYTES",
-    "HEADER_BYTES",
-    "PictureFrame",
-    "Preprocessing",
-    "from_buffer",
-    "from_node",
-]
+from atc_py.device.sim.node import NodeError, NodeFacts
+from atc_py.device.sim.primitives.pictures import Area, PictureFormat, picture_format
 
 HEADER_BYTES, BATCH_BYTES = 64, 96
 """Bytes of a parameter buffer: those for all pictures, and those for each."""

@@ -1,24 +1,16 @@
 """Functions of single elements, done block by block on all workers."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.kernel import in_turn, shared
+from atc_py.device.sim.kernel import Call, Launch, Part, in_turn, shared
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Call, Launch, Part
-
-    Formula: TypeAlias = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
-
-__all__ = ["by_blocks", "by_pairs"]
+Formula: TypeAlias = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
 
 def by_blocks(call: Call, formula: Formula) -> None:

@@ -13,25 +13,19 @@ one piece of memory. Gates keep the order of the weights.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
+from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, Workers
+from atc_py.device.sim.kernel import Workspace
+from atc_py.device.sim.primitives.activations import Activation
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+Array = NDArray[Any]
 
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.execution.parallel import Workers
-    from atc_py.device.sim.kernel import Workspace
-    from atc_py.device.sim.primitives.activations import Activation
-
-    Array = NDArray[Any]
-
-__all__ = ["GateRule", "Peepholes", "Sequences", "StateWeights", "run_gru", "run_lstm"]
 
 _PRODUCTS_IN_PLACE = 1_000_000
 """Multiplications up to which OpenBLAS multiplies small matrices as they are stored."""

@@ -7,28 +7,19 @@ further down, add up to the result. Where windows are s rows apart, rows r, r + 
 the map are a map of their own, a phase, in which they are one row apart again.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import in_turn, shared
-from atc_py.device.sim.primitives.window import folding
+from atc_py.device.sim.kernel import Call, Launch, in_turn, shared
+from atc_py.device.sim.primitives.window import Tap, Window, folding
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+Finish = Callable[[NDArray[Any], slice], Launch]
 
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Call, Launch
-    from atc_py.device.sim.primitives.window import Tap, Window
-
-    Finish = Callable[[NDArray[Any], slice], Launch]
-
-__all__ = ["channelwise", "is_worthwhile"]
 
 _AT_ONCE = 1024 * 1024
 """Elements of copies, sums and results at a time: few calls of numpy, and the last cache holds them."""

@@ -1,25 +1,16 @@
 """Kernels that copy elements to other places and do nothing else."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Rounding, in_turn, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
+from atc_py.device.sim.node import NodeFacts, TensorFacts
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Call, Launch
-    from atc_py.device.sim.node import NodeFacts, TensorFacts
-
-    Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
-
-__all__ = ["moving"]
+Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def moving(

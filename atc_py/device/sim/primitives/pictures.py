@@ -1,22 +1,15 @@
 """Pictures as AIPP reads them: the bytes of each format, and the channels of a part of one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.node import NodeError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    Bytes = NDArray[np.uint8]
-    Channels = tuple[NDArray[Any], ...]
-
-__all__ = ["FORMATS", "Area", "PictureFormat", "picture_format"]
+Bytes = NDArray[np.uint8]
+Channels = tuple[NDArray[Any], ...]
 
 
 class Area(NamedTuple):

@@ -8,22 +8,18 @@ of g x h samples needs p g + q h positions. Regions with as many samples go toge
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from atc_py.device.sim.kernel import Call
 
-    from numpy.typing import NDArray
+Array = NDArray[Any]
 
-    from atc_py.device.sim.kernel import Call
-
-    Array = NDArray[Any]
-
-__all__ = ["Cells", "Regions", "pool_regions"]
 
 _AT_ONCE = 1 << 20
 """Elements of a block of samples, channels included."""

@@ -1,19 +1,12 @@
 """Samples of images between their pixels: positions, the pixels around them, their weights."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-__all__ = ["neighbors", "pixels_at"]
+Array = NDArray[Any]
 
 
 def pixels_at(image: Array, rows: Array, columns: Array) -> Array:

@@ -1,21 +1,14 @@
 """Softmax, as the kernels that compute it share it."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.device.sim.kernel import Launch
 from atc_py.device.sim.numerics.implementations import SoftmaxSteps, kept
 from atc_py.device.sim.numerics.row_sums import summing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Launch
-
-__all__ = ["softmaxing"]
 
 _PLAIN = SoftmaxSteps(kept, kept, kept)
 

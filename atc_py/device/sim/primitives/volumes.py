@@ -1,18 +1,10 @@
 """Sliding windows over the last three axes of NCDHW data: geometry, and what a slice reads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from atc_py.device.sim.node import NodeError
+from atc_py.device.sim.node import NodeError, NodeFacts
 from atc_py.device.sim.primitives.window import Axis, Window
-
-if TYPE_CHECKING:
-    from atc_py.device.sim.node import NodeFacts
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["VOLUME_RANK", "VolumeWindow", "filter_volume", "volume_window"]
+from atc_py.tensor.shapes import Shape
 
 VOLUME_RANK = 5
 

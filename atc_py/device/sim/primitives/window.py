@@ -1,36 +1,16 @@
 """Sliding windows over the last two axes: geometry, padding and views."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import in_turn
-from atc_py.device.sim.node import NodeError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from atc_py.device.sim.kernel import Launch, Workspace
-    from atc_py.device.sim.node import NodeFacts
-
-__all__ = [
-    "Axis",
-    "Tap",
-    "Window",
-    "along",
-    "folding",
-    "padding",
-    "spatial",
-    "taps_of",
-    "window_of",
-]
+from atc_py.device.sim.kernel import Launch, Workspace, in_turn
+from atc_py.device.sim.node import NodeError, NodeFacts
 
 
 class Tap(msgspec.Struct, frozen=True):

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_QDQ_FORM
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.ir import ConstData
 from atc_py.tensor.scale_words import decode_graph, decode_hardware
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from atc_py.diag import AtcError
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.ir import ConstData
-
-__all__ = [
-    "Steps",
-    "SumFactors",
-    "anti_quant_steps",
-    "constant_input",
-    "dequant_factors",
-    "flag",
-    "inverse",
-    "no_form",
-    "quant_steps",
-    "requant_factors",
-]
 
 _INT8 = range(-128, 128)
 _KEEP = "`check` and `convert` take the model as it is"

@@ -1,23 +1,15 @@
 """The steps of int8 values while a graph in the deploy form becomes one of QuantizeLinear."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.rewriting.qdq.ascend import Steps, no_form
 from atc_py.frontend.rewriting.qdq.movement import MOVING
 from atc_py.options.compile_options import QuantBias
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.frontend.folding.graph import WorkNode
-
-__all__ = ["NO_STEPS", "CodeSteps"]
 
 NO_STEPS = Steps(np.float32(1), 0)
 """Steps of codes that come from no AscendQuant; the weights' scale makes up for any scale here."""

@@ -5,20 +5,13 @@ have the offset of the data in them. Those of AMCT and of atc-py do not; those o
 it wrote the mark do.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
+from onnx import GraphProto, ModelProto, NodeProto
 
 from atc_py.frontend.typing.rules.quantized import ASCEND_OPERATORS
 from atc_py.options.compile_options import QuantBias
 from atc_py.source import BiasConvention, BiasSource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnx import GraphProto, ModelProto, NodeProto
-
-__all__ = ["MARK", "PRODUCER", "bias_convention"]
 
 MARK = "atc_py.quant_bias"
 """The key among the model's metadata whose value is the convention's name."""

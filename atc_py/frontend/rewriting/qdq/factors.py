@@ -1,16 +1,10 @@
 """Attributes of AscendQuant and AscendAntiQuant, whose factors the device holds as float16."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from atc_py.frontend.rewriting.qdq.parameters import Parameters
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from atc_py.frontend.rewriting.qdq.parameters import Parameters
-
-__all__ = ["dequantizing", "number_of", "quantizing", "recoding", "widening"]
 
 _LEAST, _MOST = 2.0**-14, 65504.0
 """Between these, factors are normal float16 numbers."""

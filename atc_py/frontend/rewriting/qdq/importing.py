@@ -1,10 +1,10 @@
 """The import of a quantized model: the graph in the form that Ascend's toolkit takes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from atc_py.frontend.folding.fold import fold_what_can_be
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.reading.tensors import TensorReader
 from atc_py.frontend.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm
 from atc_py.frontend.rewriting.qdq.movement import is_moving, move, nodes_before_codes, pool_codes
 from atc_py.frontend.rewriting.qdq.opening import is_opened, open_operators
@@ -16,14 +16,6 @@ from atc_py.frontend.rewriting.qdq.tensors import KnownTensors
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import Outcome, QuantizedNode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.tensors import TensorReader
-
-__all__ = ["import_quantized"]
 
 _HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
 

@@ -5,25 +5,16 @@ codes, less za times the sums of b, less zb times the sums of a, plus K * za * z
 that is computed stand in a graph as a product with a constant matrix that holds one number.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.typing.rules.quantized import is_integer_layer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.ir import ConstData
-
-__all__ = ["Sums", "SumsReader"]
+from atc_py.ir import ConstData
 
 _MOST_TERMS = 4
 """The product, what makes up for two zero points, and a constant."""

@@ -6,13 +6,14 @@ compiler folds the last term in, z being the offset of the AscendQuant that the 
 Padding counts as z, too. In a graph whose biases are folded already the bias is all of it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.factors import number_of
 from atc_py.frontend.rewriting.qdq.reasons import (
@@ -26,6 +27,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     WEIGHTS_NOT_QUANTIZED,
     NoCounterpartError,
 )
+from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
 from atc_py.frontend.rewriting.qdq.weights import (
     Weights,
     integers,
@@ -34,30 +36,11 @@ from atc_py.frontend.rewriting.qdq.weights import (
     scale_words,
     within_int32,
 )
+from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
-    from atc_py.frontend.rewriting.qdq.writer import Writer
-
-__all__ = [
-    "QuantizedLayer",
-    "bias_name",
-    "data_of",
-    "dequant",
-    "looks_around",
-    "rewrite_convolution",
-    "rewrite_gemm",
-    "weight_codes",
-]
 
 _BIAS = Text("its bias")
 _BIAS_AT = 2

@@ -4,26 +4,17 @@ Dequantization works element by element, so it may as well come after them. They
 layer or a QuantizeLinear follows, and where the file itself has them on codes.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from atc_py.frontend.folding.fold_views import VIEW_FOLDS
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.factors import recoding, widening
-from atc_py.frontend.rewriting.qdq.tensors import Codes, Stored
+from atc_py.frontend.rewriting.qdq.parameters import Parameters
+from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors, Stored
+from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.ir import ConstData
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.rewriting.qdq.parameters import Parameters
-    from atc_py.frontend.rewriting.qdq.tensors import KnownTensors
-    from atc_py.frontend.rewriting.qdq.writer import Writer
-    from atc_py.ir import ConstData
-
-__all__ = ["MOVING", "is_moving", "move", "nodes_before_codes", "pool_codes"]
 
 MOVING = frozenset(
     {

@@ -4,23 +4,15 @@ Operators of ONNX's own domain are those of its QOperator form; those of com.mic
 that onnxruntime's static quantization writes.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.writer import Writer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.source import SourceAttr
-
-__all__ = ["is_opened", "open_operators", "result_scale_at"]
+from atc_py.source import SourceAttr
 
 _MICROSOFT = "com.microsoft"
 _COALESCED = 13

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.reading.tensors import dtype_of_element, element_name
 from atc_py.frontend.rewriting.qdq.reasons import (
@@ -19,18 +22,9 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     other_scale,
 )
 from atc_py.frontend.typing.known_type import known_type
+from atc_py.source import SourceAttr
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.source import SourceAttr
-
-__all__ = ["MIDDLE", "Parameters", "read_parameters"]
 
 MIDDLE = 128
 """Difference between uint8 codes and the int8 codes made of them."""

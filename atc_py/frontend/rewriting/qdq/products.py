@@ -9,11 +9,11 @@ already. An offset that weights have besides is left to the word of AscendDequan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.folding.graph import Dims, WorkNode
 from atc_py.frontend.rewriting.qdq.layers import dequant
 from atc_py.frontend.rewriting.qdq.reasons import (
     BOTH_CONSTANT,
@@ -27,21 +27,14 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     VECTOR,
     NoCounterpartError,
 )
+from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
 from atc_py.frontend.rewriting.qdq.weights import Weights, prepared, scale_words, within_int32
+from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import Dims, WorkNode
-    from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
-    from atc_py.frontend.rewriting.qdq.writer import Writer
-
-__all__ = ["Product", "ProductOperand", "computed_operand", "rewrite_product"]
 
 _SUMS = Text("its sums of zero points")
 _MATRIX = 2

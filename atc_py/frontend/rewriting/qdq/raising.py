@@ -5,21 +5,12 @@ where ONNX's definitions of all its operators agree but for the dtypes that they
 and attributes that came later and may be left out.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from onnx import defs
 
-from atc_py.frontend.folding.graph import inner_nodes, subgraphs
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode, inner_nodes, subgraphs
 from atc_py.frontend.typing.rules.quantized import is_ascend
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-
-__all__ = ["all_inner_nodes", "changed_operators", "means_the_same", "takes_element"]
 
 _MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 """Operators whose meaning changed at opset 13, with the same inputs and attributes."""

@@ -6,32 +6,24 @@ it has the zero point z of the data folded in, that is b + z * (sum of w). Of pr
 the same is added after them.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.ascend import Steps, SumFactors, no_form
+from atc_py.frontend.rewriting.qdq.code_steps import CodeSteps
+from atc_py.frontend.rewriting.qdq.integer_sums import Sums
+from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.ir import ConstData
 from atc_py.options.compile_options import QuantBias
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Integers = NDArray[np.int64]
 
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.rewriting.qdq.code_steps import CodeSteps
-    from atc_py.frontend.rewriting.qdq.integer_sums import Sums
-    from atc_py.frontend.rewriting.qdq.writer import Writer
-    from atc_py.ir import ConstData
-
-    Integers = NDArray[np.int64]
-
-__all__ = ["RealLayers", "channel_scale"]
 
 _INT8, _INT32 = np.iinfo(np.int8), np.iinfo(np.int32)
 _BIAS_AT = 2

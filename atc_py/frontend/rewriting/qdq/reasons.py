@@ -1,44 +1,7 @@
 """Why a part of a quantized model has no integer form, in words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.tensor.dtypes import DType
-
-__all__ = [
-    "BOTH_CONSTANT",
-    "COMPUTED_BIAS",
-    "COMPUTED_PARAMETERS",
-    "COMPUTED_WEIGHTS",
-    "DATA_NOT_QUANTIZED",
-    "DATA_PER_CHANNEL",
-    "EMPTY_RESULT",
-    "IN_BLOCKS",
-    "NOT_REWRITTEN",
-    "NO_WORD",
-    "ODD_BIAS",
-    "ODD_GROUPS",
-    "ODD_WEIGHTS",
-    "OPEN_LENGTH",
-    "OPEN_RESULT",
-    "OPERAND_NOT_QUANTIZED",
-    "STACKED_WEIGHTS",
-    "SUMS_NOT_CONSTANT",
-    "UNKNOWN_KIND",
-    "UNKNOWN_RANK",
-    "VECTOR",
-    "VOLUMES",
-    "WEIGHTS_NOT_QUANTIZED",
-    "NoCounterpartError",
-    "channels_elsewhere",
-    "other_kind",
-    "other_parameters",
-    "other_scale",
-]
 
 
 class NoCounterpartError(Exception):

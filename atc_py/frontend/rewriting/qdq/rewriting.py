@@ -1,13 +1,14 @@
 """The two rewrites of quantized models into files: into the deploy form, and into QDQ."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from atc_py.diag import AtcError, Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import NOT_QUANTIZED
 from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
 from atc_py.frontend.rewriting.qdq.convention import MARK
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
@@ -15,21 +16,10 @@ from atc_py.frontend.rewriting.qdq.opening import is_opened, open_operators
 from atc_py.frontend.rewriting.qdq.sums import is_sum
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes, import_qdq_opset, to_qdq
 from atc_py.frontend.typing.infer import infer_what_can_be
-from atc_py.source import Outcome, QuantizedNode
+from atc_py.options.compile_options import QuantBias
+from atc_py.source import BiasConvention, Outcome, QuantizedNode
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.options.compile_options import QuantBias
-    from atc_py.source import BiasConvention
-
-__all__ = ["FORMS", "FixedGraph", "Rewritten", "rewrite_file"]
 
 FORMS = ("ascend", "qdq")
 """Forms to which quantized models can be rewritten."""

@@ -4,12 +4,10 @@ The compiler folds zero points only into sums that are dequantized. So the zero 
 of these layers are folded into their biases here, or added after them.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.layers import QuantizedLayer, bias_name, looks_around
 from atc_py.frontend.rewriting.qdq.parameters import Parameters
@@ -22,20 +20,12 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     UNKNOWN_KIND,
     NoCounterpartError,
 )
-from atc_py.frontend.rewriting.qdq.tensors import Codes
+from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
 from atc_py.frontend.rewriting.qdq.weights import prepared
+from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.rewriting.qdq.tensors import KnownTensors
-    from atc_py.frontend.rewriting.qdq.writer import Writer
-
-__all__ = ["is_sum", "rewrite_sum"]
 
 _SUMS = frozenset({"ConvInteger", "MatMulInteger"})
 

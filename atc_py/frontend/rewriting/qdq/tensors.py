@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from onnx import TensorProto
 
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.rewriting.qdq.factors import dequantizing, quantizing, recoding, widening
 from atc_py.frontend.rewriting.qdq.parameters import MIDDLE, Parameters
 from atc_py.frontend.rewriting.qdq.reasons import (
@@ -21,19 +23,13 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     NoCounterpartError,
     other_scale,
 )
+from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.frontend.typing.known_type import known_type
-from atc_py.ir import DeferredConst
+from atc_py.ir import ConstData, DeferredConst
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.rewriting.qdq.writer import Writer
-    from atc_py.ir import ConstData
     from atc_py.text import Text
-
-__all__ = ["Codes", "KnownTensors", "Stored"]
 
 
 class Stored(msgspec.Struct, frozen=True, eq=False):

@@ -5,16 +5,17 @@ AscendDequant the layer on dequantized codes, AscendRequant that and QuantizeLin
 a graph reads by other means stay int32: MatMulInteger and ConvInteger.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from onnx import TensorProto
 
 from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_NODE, NO_QDQ_FORM
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.frontend.reading.tensors import TensorReader
 from atc_py.frontend.rewriting.qdq.ascend import (
     Steps,
     SumFactors,
@@ -38,19 +39,11 @@ from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.frontend.typing.infer import infer_what_can_be
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.frontend.typing.rules.quantized import ASCEND_OPERATORS, is_integer_layer
+from atc_py.ir import ConstData
 from atc_py.options.compile_options import QuantBias
 from atc_py.source import Outcome, QuantizedNode
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.ir import ConstData
-
-__all__ = ["has_ascend_nodes", "import_qdq_opset", "to_qdq"]
 
 _PER_AXIS = 13
 """The opset from which on DequantizeLinear has an axis."""

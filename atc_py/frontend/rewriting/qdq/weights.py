@@ -1,32 +1,25 @@
 """Weights of integer layers, their scale words, and biases as int32."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from atc_py.frontend.rewriting.qdq.parameters import Parameters
 from atc_py.frontend.rewriting.qdq.reasons import (
     COMPUTED_BIAS,
     ODD_WEIGHTS,
     NoCounterpartError,
     channels_elsewhere,
 )
+from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
+from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.ir import ConstData
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import GraphWords, encode_graph
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.rewriting.qdq.parameters import Parameters
-    from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
-    from atc_py.frontend.rewriting.qdq.writer import Writer
-    from atc_py.ir import ConstData
-    from atc_py.tensor.shapes import Shape
-
-__all__ = ["Weights", "integers", "prepared", "real_bias", "scale_words", "within_int32"]
 
 _INT8 = np.iinfo(np.int8)
 _INT32 = np.iinfo(np.int32)

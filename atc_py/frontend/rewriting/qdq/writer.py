@@ -1,25 +1,16 @@
 """The rewritten graph: nodes that stay, nodes that replace others, new constants."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from onnx import helper
 
-from atc_py.frontend.folding.graph import WorkNode, captured_names, inner_names
+from atc_py.frontend.folding.graph import WorkGraph, WorkNode, captured_names, inner_names
 from atc_py.frontend.rewriting.attribute_protos import attribute_protos
 from atc_py.ir import ConstData, DeferredConst, DenseConst
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from atc_py.frontend.folding.graph import WorkGraph
-    from atc_py.tensor.dtypes import DType
-
-__all__ = ["Writer"]
+from atc_py.tensor.dtypes import DType
 
 
 class Writer:

@@ -4,25 +4,18 @@ What the file states of a result counts, and is held against the inputs where th
 what it leaves open is worked out here.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.frontend.folding.fold_views import ints_of
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.attributes import simple_attributes
 from atc_py.frontend.reading.tensors import dtype_of_element, element_of_dtype
-from atc_py.frontend.typing.type_rules import Contradiction, Refinement, type_rule
+from atc_py.frontend.typing.type_rules import Contradiction, Question, Refinement, type_rule
 from atc_py.source.custom_results import (
     CUSTOM_RESULTS,
     ContradictionError,
     Given,
     custom_results,
 )
-
-if TYPE_CHECKING:
-    from atc_py.frontend.typing.type_rules import Question
-    from atc_py.tensor.shapes import Dims
+from atc_py.tensor.shapes import Dims
 
 
 @type_rule(*CUSTOM_RESULTS, custom=True, when=lambda asked: asked.node.schema is None)

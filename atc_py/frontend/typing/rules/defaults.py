@@ -1,18 +1,11 @@
 """Operators whose definition inference knows in part: it lacks a default, a mask, an open dim."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import onnx
 from onnx import TensorProto, helper
 
 from atc_py.frontend.folding.graph import ValueType
-from atc_py.frontend.typing.type_rules import Override, Shown, Withheld, type_rule
-
-if TYPE_CHECKING:
-    from atc_py.frontend.typing.type_rules import Question
-    from atc_py.tensor.shapes import Dims
+from atc_py.frontend.typing.type_rules import Override, Question, Shown, Withheld, type_rule
+from atc_py.tensor.shapes import Dims
 
 _RECURRENT_RANK = 3
 """Axes of X and of R of a recurrent layer."""

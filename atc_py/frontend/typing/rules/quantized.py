@@ -5,31 +5,15 @@ its place. Layers on int8 are Conv, ConvTranspose, Gemm and MatMul as ONNX has t
 their sums are int32.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from onnx import TensorProto, helper
 
-from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.typing.known_type import known_type
-from atc_py.frontend.typing.type_rules import Override, Refinement, Shown, type_rule
+from atc_py.frontend.typing.type_rules import Override, Question, Refinement, Shown, type_rule
 from atc_py.tensor.dtypes import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.frontend.typing.type_rules import Question
-
-__all__ = [
-    "ASCEND_OPERATORS",
-    "is_ascend",
-    "is_integer_layer",
-    "may_be_integer",
-    "sum_element",
-]
 
 _LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 

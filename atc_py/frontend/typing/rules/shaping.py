@@ -4,26 +4,19 @@ Inference leaves ranks open although the inputs determine them: where a shape, o
 are computed, the rank of the result follows from how many numbers there are. The dims stay open.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.frontend.folding.fold_views import ints_of
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.typing.type_rules import (
     Contradiction,
     Negative,
+    Question,
     Refinement,
     Withheld,
     type_rule,
 )
-from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, element_count, format_shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.frontend.typing.type_rules import Question
-    from atc_py.tensor.shapes import Dims, Shape
 
 _AXES = 3
 """Position of the axes among the inputs of Pad."""

@@ -1,18 +1,10 @@
 """Operators whose results are as large as the values of an input say."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from atc_py.frontend.folding.fold_views import ints_of
 from atc_py.frontend.folding.graph import ValueType
-from atc_py.frontend.typing.type_rules import Negative, Override, type_rule
+from atc_py.frontend.typing.type_rules import Negative, Override, Question, type_rule
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import normalize_axis
-
-if TYPE_CHECKING:
-    from atc_py.frontend.typing.type_rules import Question
-    from atc_py.tensor.shapes import Dims
+from atc_py.tensor.shapes import Dims, normalize_axis
 
 _OUTPUT_SHAPE = 2
 """Position of the wanted shape among the inputs of MaxUnpool."""

@@ -3,22 +3,16 @@
 Where a dim is open, so is what depends on it; the other dims of the result are right all the same.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.typing.rules.quantized import sum_element
-from atc_py.frontend.typing.type_rules import Override, Withheld, type_rule
-from atc_py.tensor.shapes import window_count
-
-if TYPE_CHECKING:
-    from atc_py.frontend.typing.type_rules import Question
-    from atc_py.ir import ConstData
-    from atc_py.tensor.shapes import Dims
+from atc_py.frontend.typing.type_rules import Override, Question, Withheld, type_rule
+from atc_py.ir import ConstData
+from atc_py.tensor.shapes import Dims, window_count
 
 _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
 
