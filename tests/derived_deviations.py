@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from atc_py.check.deviations import certainty_on
-from atc_py.report.operators.deviations import generation_words, registered_words, same_when
+from atc_py.report.operators.page import generation_words, registered_words, same_when
 from atc_py.spec import OpSpec, library
 from atc_py.spec.deviations import Certainty, Deviation
 from atc_py.spec.generations import editions, generations

@@ -1,17 +1,47 @@
 """A run of atc: its start line, its work, its verdict, its exit status."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from atc_py.atc.block import error_block, unknown_error_block
 from atc_py.atc.console import Console
-from atc_py.atc.options import OPTIONS, Treatment
+from atc_py.atc.options import GROUPS, OPTIONS, AtcOption, Treatment
 from atc_py.atc.tokens import Flags, UnreadableLineError, parse_line
-from atc_py.atc.usage import usage_lines
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import OPTION_WITHOUT_EFFECT
+from atc_py.report.wrapping import wrap
 from atc_py.system.input_files import guarded_run
-from atc_py.text import Text
-from atc_py.text.language import spoken
+from atc_py.text import SEMICOLON, Text
+from atc_py.text.language import language, spoken
+
+_WIDTH = 100
+_INDENT = " " * 6
+_MARKS = {Treatment.DOES: "", Treatment.NO_MEANING: "(no effect) ", Treatment.REFUSED: "(refused) "}
+
+
+def usage_lines() -> Iterator[str]:
+    """Yield the usage: every option of atc, and what it does here."""
+    yield spoken("usage: atc-py atc <args>")
+    yield spoken("generate offline model example:")
+    yield "atc-py atc --model=./m.onnx --framework=5 --output=./m --soc_version=Ascend310P3"
+    for title, rows in GROUPS.items():
+        yield ""
+        yield f"===== {spoken(title)} ====="
+        for option in rows:
+            if option.shown:
+                yield from _option_lines(option)
+
+
+def _option_lines(option: AtcOption) -> Iterator[str]:
+    """Yield the lines on one option."""
+    yield f"  --{option.name}"
+    text = f"{spoken(_MARKS[option.effect])}{spoken(option.words)}"
+    semicolon = SEMICOLON.in_language(language())
+    if option.values:
+        text += f"{semicolon}{', '.join(option.values)}"
+    if option.default not in {"", "-1"}:
+        text += f"{semicolon}{spoken(Text('default {value}', value=option.default))}"
+    yield from wrap(text, _INDENT, _INDENT, _WIDTH)
+
 
 START = "ATC start working now, please wait for a moment."
 BEFORE_VERDICT = "..."

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.compare.fix_diff import graph_changes
-from atc_py.compare.fix_feeds import model_feeds
 from atc_py.compare.fix_record import (
     difference_of,
     errors_left,
@@ -21,12 +23,11 @@ from atc_py.compare.fix_record import (
 )
 from atc_py.compare.node_group import constant_bytes
 from atc_py.compare.original import runnable_file
-from atc_py.compare.proof import FixProof, prove
-from atc_py.compare.rewrite_groups import rewrite_groups
+from atc_py.compare.proof import FixProof, ModelFeeds, prove
 from atc_py.compare.streamed_model import StreamedModel
 from atc_py.compare.target_proof import OnTarget, prove_on_target
 from atc_py.diag import AtcError, Diagnostic
-from atc_py.diag.codes import MEMORY_LIMIT, REFERENCE_FAILED
+from atc_py.diag.codes import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED
 from atc_py.fix.deciding_inputs import deciding_values
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
@@ -45,14 +46,118 @@ from atc_py.options.fix_options import FixOptions
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.check import judged
 from atc_py.results.fixing import Difference, Fixing, Left
+from atc_py.running.feeds import read_feeds
+from atc_py.running.model import Port
+from atc_py.source import SourceModel
 from atc_py.spec import Library, specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.memory_limit import RAISE_IT
+from atc_py.system.path_facts import is_folder
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.pipeline.check import LoneCheck
+
+
+_FORMS = frozenset({".bin", ".npy", ".npz", ".pb"})
+
+
+def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
+    """Return the data of the runs; None where dims of inputs are open.
+
+    Args:
+        source: the model, with the dims that the user gave.
+        options: the number of runs, bound values, ranges, and files.
+
+    Raises:
+        AtcError: a file cannot be read, or does not fit its input.
+    """
+    typed = [each for each in source.inputs if not each.is_open and each.dtype is not None]
+    if len(typed) < len(source.inputs):
+        if options.data:
+            names = ", ".join(each.name for each in source.inputs if each not in typed)
+            raise BAD_RUN_INPUT.error(
+                Text("data cannot be fed while dims of {names} are open", names=names),
+                help="give the dims with --input-shape",
+            )
+        return None
+    ports = [Port(each.name, each.required_dtype, each.required_dims) for each in typed]
+    free = [each for each in ports if each.name not in options.rules.bind]
+    read = read_feeds(_files(options.data, free), free)
+    for port in free:
+        if port.name in read:
+            _refuse_misfit(port, read[port.name])
+    bound: dict[str, NDArray[Any]] = {
+        each.name: np.full(each.shape, options.rules.bind[each.name], each.required_dtype.numpy)
+        for each in typed
+        if each.name in options.rules.bind
+    }
+    # Where files have every input, a second run would be the first one again.
+    runs = 1 if free and len(read) == len(free) else options.seeds
+    return ModelFeeds(
+        ports, range(min(runs, options.seeds)), {**read, **bound}, options.rules.ranges
+    )
+
+
+def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
+    """Yield `name=file` texts; a folder stands for its files, each called like an input.
+
+    Raises:
+        AtcError: BAD_RUN_INPUT for a folder without such a file.
+    """
+    names = [each.name for each in ports]
+    for text in given:
+        folder = Path(text)
+        if not is_folder(folder):
+            yield text
+            continue
+        found = [
+            f"{name}={folder / f'{name}{form}'}"
+            for name in names
+            for form in sorted(_FORMS)
+            if (folder / f"{name}{form}").is_file()
+        ]
+        if not found:
+            raise BAD_RUN_INPUT.error(
+                Text("{folder} has no file that is named after an input", folder=folder),
+                help=Text("name files {names}", names=", ".join(f"{name}.npy" for name in names)),
+            )
+        yield from found
+
+
+def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
+    """Refuse data of other dims or of another element type than an input's."""
+    dims = tuple(port.shape)
+    if array.shape != dims or array.dtype != port.dtype.numpy:
+        raise BAD_RUN_INPUT.error(
+            Text(
+                "data for {port} are {dtype} {shape}, the input is {dtype_2} {dims}",
+                port=port.name,
+                dtype=array.dtype,
+                shape=list(array.shape),
+                dtype_2=port.dtype.value,
+                dims=list(dims),
+            ),
+            help="save the data in the dims and the element type of the input",
+        )
+
+
+def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
+    """Return the steps of each rewrite, the node of the file first, in the order of the nodes."""
+    groups: list[list[Applied]] = []
+    by_value: dict[str, list[Applied]] = {}
+    for each in applied:
+        several = next(
+            (by_value[name] for name in each.step.origin.writes if name in by_value), None
+        )
+        if several is None:
+            several = []
+            groups.append(several)
+        several.append(each)
+        for node in each.step.written:
+            by_value.update(dict.fromkeys(node.writes, several))
+    return [tuple(each) for each in sorted(groups, key=lambda each: each[0].node.index)]
 
 
 _LESS_PROOF = Text("{raise_it}; --seeds 0 fixes it without a proof", raise_it=RAISE_IT)

@@ -1,10 +1,95 @@
 """The figures of one layer, sample by sample, in constant memory."""
 
-import math
+from __future__ import annotations
 
-from atc_py.compare.sketch import QuantileSketch
+import math
+from array import array
+from collections import Counter
+
 from atc_py.results.layer import Figures
 from atc_py.results.sample_spread import QUANTILES, FigureSpread, SampleSpread
+
+# Up to EXACT numbers are kept as they are. Beyond, each is counted in the bin of its logarithm: bins
+# are as wide as 1 % of the number, so that a quantile is off by half of that at most. The bin of a
+# number depends on nothing else, so that sketches of parts of the numbers can be merged.
+
+EXACT = 1024
+"""Most numbers that are kept one by one."""
+
+_WIDTH = math.log(1.01)
+_ZERO, _INFINITE = -(1 << 30), 1 << 30
+
+
+class QuantileSketch:
+    """Quantiles of errors: numbers of 0 or more, infinity among them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._kept = array("d")
+        self._bins: Counter[int] | None = None
+
+    @property
+    def exact(self) -> bool:
+        """True if quantiles are numbers that were added."""
+        return self._bins is None
+
+    def add(self, number: float) -> None:
+        """Add an error; NaN counts as infinite."""
+        self.count += 1
+        value = math.inf if math.isnan(number) else max(number, 0.0)
+        if self._bins is None:
+            self._kept.append(value)
+            self._spill()
+        else:
+            self._bins[_bin_of(value)] += 1
+
+    def merge(self, other: QuantileSketch) -> None:
+        """Add the numbers of another sketch."""
+        self.count += other.count
+        if self._bins is None and other._bins is None:
+            self._kept.extend(other._kept)
+            self._spill()
+            return
+        own = self._counted()
+        own.update(other._counted())
+        self._bins, self._kept = own, array("d")
+
+    def quantile(self, share: float) -> float:
+        """Return the least number that at least `share` of the numbers do not exceed; NaN of none."""
+        if not self.count:
+            return math.nan
+        rank = min(max(math.ceil(share * self.count), 1), self.count)
+        if self._bins is None:
+            return sorted(self._kept)[rank - 1]
+        before = 0
+        for key in sorted(self._bins):
+            before += self._bins[key]
+            if before >= rank:
+                return _value_of(key)
+        return math.inf
+
+    def _spill(self) -> None:
+        """Go over to bins where there are too many numbers to keep."""
+        if len(self._kept) > EXACT:
+            self._bins, self._kept = self._counted(), array("d")
+
+    def _counted(self) -> Counter[int]:
+        """Return the numbers as counts of bins."""
+        return Counter(map(_bin_of, self._kept)) if self._bins is None else Counter(self._bins)
+
+
+def _bin_of(value: float) -> int:
+    """Return the bin of a number."""
+    if value == 0:
+        return _ZERO
+    return _INFINITE if math.isinf(value) else math.ceil(math.log(value) / _WIDTH)
+
+
+def _value_of(key: int) -> float:
+    """Return the number in the middle of a bin."""
+    if key == _ZERO:
+        return 0.0
+    return math.inf if key == _INFINITE else math.exp((key - 0.5) * _WIDTH)
 
 
 class Spread:

@@ -2,26 +2,67 @@
 
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import jinja2
 from jinja2 import (
     Environment,
+    FileSystemBytecodeCache,
     FileSystemLoader,
     StrictUndefined,
     TemplateNotFound,
     TemplateSyntaxError,
 )
+from jinja2.bccache import Bucket
 from jinja2.exceptions import TemplateError
 
+from atc_py import __version__
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.cpp import camel, comment
 from atc_py.emit.functions import instruction_of
-from atc_py.emit.template_cache import bytecode_cache
+from atc_py.system.cache_folders import cache_folder
 from atc_py.system.resources import templates_dir
 from atc_py.text import Text
+
+# Jinja checks each entry against the template's text and Python's version. What is kept is code, so
+# it is only read from a folder of the user's own that nobody else may write to.
+
+
+class _Cache(FileSystemBytecodeCache):
+    """A cache that ignores failing writes."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a compiled template if there is room."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
+def bytecode_cache(purpose: str) -> FileSystemBytecodeCache | None:
+    """Return the cache for one kind of environment; None without a trusted, writable folder.
+
+    Args:
+        purpose: names the options of the environment, which the compiled code depends on.
+    """
+    folder = cache_folder(f"{purpose}-{__version__}-jinja-{_jinja_version()}")
+    return None if folder is None else _Cache(str(folder))
+
+
+def _jinja_version() -> str:
+    """Return Jinja's version as it states it, which later versions of it no longer do.
+
+    The list of installed packages has it, too, and takes longer than rendering a small model.
+    """
+    stated = vars(jinja2).get("__version__")
+    if stated is not None:
+        return str(stated)
+    from importlib.metadata import version
+
+    return version("jinja2")
+
 
 SUFFIX = ".j2"
 

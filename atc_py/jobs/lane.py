@@ -14,16 +14,28 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import BinaryIO, NamedTuple
 
 from atc_py.jobs.frames import receive_frame, send_frame
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
-from atc_py.jobs.resident import private_bytes
 from atc_py.jobs.worker import BEGUN, TaskAnswer
 from atc_py.system.memory_limit import format_size
 from atc_py.system.process_end import end_signal
 from atc_py.text import Text, os_reason
+
+
+def private_bytes(pid: int) -> int:
+    """Return bytes in memory that are the process's own, without mapped files; 0 if unknown.
+
+    Systems without /proc do not say.
+    """
+    with suppress(OSError, ValueError, IndexError):
+        fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
+        return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
 
 ATTEMPTS = 2
 """Times that a task is begun: a process that somebody killed says nothing about its task."""

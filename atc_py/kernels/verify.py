@@ -8,25 +8,158 @@ from dataclasses import dataclass
 from enum import Enum
 from os import cpu_count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.program import Program, Step
+from atc_py.device.sim.node import TensorFacts
+from atc_py.diag.codes import OM_CONTENT
 from atc_py.emit.writing import write_kernels
 from atc_py.kernels.agreement import agreement
 from atc_py.kernels.expected import expected_of
-from atc_py.kernels.index import KernelEntry, check_fit
+from atc_py.kernels.index import KernelEntry, PortEntry, check_fit
 from atc_py.kernels.listing import KernelList, index_place, kernel_texts, read_kernels
 from atc_py.kernels.program import Job, JobOutcome, run_jobs
 from atc_py.kernels.samples import SampledLaunch, case_of
-from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
-from atc_py.kernels.written import as_written
 from atc_py.package.reader import OfflineModel
+from atc_py.package.schema import OmModel, OmNode
 from atc_py.system.temp_folders import work_folder
+from atc_py.target import find_operator
+from atc_py.target.rows.parts import IMPL_MODE
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.packing import pack, unpack
+from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor.storage import Storage, stored_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.kernels.toolchain import Compiler
+
+
+class Unpacked(NamedTuple):
+    """A result taken out of its storage.
+
+    Attributes:
+        array: its elements in their logical order.
+        stray: elements of the padding that are not zero, though readers assume zeros.
+    """
+
+    array: NDArray[Any]
+    stray: int
+
+
+def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    """Return inputs as the kernel addresses them: in blocks or row by row.
+
+    Args:
+        kernel: its entry in the list of kernels.
+        arrays: the inputs that are there.
+
+    Raises:
+        AtcError: OM_CONTENT where the list names a storage that an operand cannot have.
+    """
+    found = []
+    for port, array in zip(kernel["inputs"], arrays, strict=True):
+        origin, storage = _place(kernel, port, TensorFacts(_dtype(array), array.shape))
+        found.append(array if storage is None else pack(array, origin, storage))
+    return tuple(found)
+
+
+def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple[TensorFacts, ...]:
+    """Return the arrays that a kernel writes, as it addresses them.
+
+    Raises:
+        AtcError: OM_CONTENT as for inputs.
+    """
+    found = []
+    for port, facts in zip(kernel["outputs"], outputs, strict=True):
+        origin, storage = _place(kernel, port, facts)
+        shape = closed_shape(stored_shape(facts.shape, origin, storage, facts.dtype))
+        found.append(TensorFacts(facts.dtype, shape))
+    return tuple(found)
+
+
+def unpacked_result(
+    kernel: KernelEntry, port: PortEntry, stored: NDArray[Any], facts: TensorFacts
+) -> Unpacked:
+    """Return a result as the kernel wrote it, of the type in `facts`."""
+    origin, storage = _place(kernel, port, facts)
+    if storage is None:
+        return Unpacked(stored, 0)
+    array = unpack(stored, facts.shape, origin, storage)
+    inside = pack(np.ones(facts.shape, stored.dtype), origin, storage).reshape(-1) != 0
+    return Unpacked(array, int(np.count_nonzero(stored.reshape(-1)[~inside] != 0)))
+
+
+def _dtype(array: NDArray[Any]) -> DType:
+    """Return the dtype of an array in its true dtype."""
+    return DType.from_numpy(array.dtype)
+
+
+def _place(
+    kernel: KernelEntry, port: PortEntry, facts: TensorFacts
+) -> tuple[Format, Storage | None]:
+    """Return origin format and storage in which a kernel addresses an operand."""
+    entry = port.get("storage")
+    if entry is None or kernel.get("addresses") != "storage":
+        return Format.ND, None
+    try:
+        origin = Format(port.get("format", ""))
+        storage = Storage(Format(entry["format"]), entry["groups"], entry.get("c0", 0))
+        stored_shape(facts.shape, origin, storage, facts.dtype)
+    except ValueError as error:  # ImpossibleStorageError is one
+        raise OM_CONTENT.error(
+            Text(
+                "{kernel} addresses {port} in a storage that it cannot have: {error}",
+                kernel=kernel["name"],
+                port=port["name"],
+                error=error,
+            ),
+            help="convert the ONNX model again",
+        ) from error
+    return origin, storage
+
+
+# SoCs have kernels that do, which the simulator follows. The stubs keep float32 between their steps,
+# and are compared with the simulator's computing likewise.
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAsWritten:
+    """A model with the data of another one.
+
+    Attributes:
+        description: of this one.
+        source: holds the constants.
+    """
+
+    description: OmModel
+    source: OfflineModel
+
+    def array(self, member: str) -> NDArray[Any]:
+        """Return the data of a constant."""
+        return self.source.array(member)
+
+
+def as_written(model: OfflineModel) -> ModelAsWritten:
+    """Return `model` with the implementations that its kernels have."""
+    nodes = [_as_written(node) for node in model.description.nodes]
+    return ModelAsWritten(msgspec.structs.replace(model.description, nodes=nodes), model)
+
+
+def _as_written(node: OmNode) -> OmNode:
+    """Return a node without the steps that it rounds."""
+    row = find_operator(node.op)
+    rounds = row is not None and row.attribute(IMPL_MODE.name) is IMPL_MODE
+    if not rounds or IMPL_MODE.name not in node.attributes:
+        return node
+    left = {name: value for name, value in node.attributes.items() if name != IMPL_MODE.name}
+    return msgspec.structs.replace(node, attributes=left)
 
 
 _BATCH = 12

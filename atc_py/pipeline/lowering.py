@@ -1,8 +1,11 @@
 """From a file that was read to its lowered graph: fix, semantics, fold, check, lower."""
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,16 +24,33 @@ from atc_py.options.ranges import open_dims
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.model_names import ModelNames
-from atc_py.pipeline.cann_nodes import cann_nodes
 from atc_py.pipeline.common_ground import CommonGround
 from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.misfit import misfits_explained
 from atc_py.pipeline.stage_clock import StageClock
-from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
 from atc_py.results.fixed_nodes import FixedNode
 from atc_py.source import SourceModel
 from atc_py.system.structs import replace
+
+if TYPE_CHECKING:
+    from atc_py.fix.as_cann import WrittenOut
+
+
+def cann_nodes(written: Iterable[WrittenOut]) -> tuple[CannNode, ...]:
+    """Return each deviating node of the file once, with its deviations, in the order of the nodes."""
+    found: dict[tuple[int, str], CannNode] = {}
+    for each in written:
+        node, row = each.node, each.met.row
+        key = node.index, node.name
+        known = found.get(key)
+        said = CannDeviation(f"{each.operator}/{row.name}", each.met.certainty.value, row.effect.en)
+        deviations = (*(known.deviations if known else ()), said)
+        operator = known.operator if known else node.replaces or node.op_type
+        # A rule may have made several nodes of one: each meets the deviation.
+        found[key] = CannNode(*key, operator, tuple(dict.fromkeys(deviations)))
+    return tuple(found[place] for place in sorted(found))
 
 
 class Lowered(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """`plan_model`: the cheapest dtypes of a model's nodes with which its outputs reach a target."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,24 +12,169 @@ from typing_extensions import Unpack
 from atc_py.compare.comparison_session import ComparisonSession, GivenChoice
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.model import open_compiled
+from atc_py.compare.paired_run import Feeds
 from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Trial
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import ConvertChoice, optional_path, reject_unknown, shapes_and_ranges
 from atc_py.options.compare_choices import COMPILING, PlanChoice
 from atc_py.options.ranges import refuse_ranges
-from atc_py.planning.assignment import ALL_NARROW
+from atc_py.planning.assignment import ALL_NARROW, BROAD, NARROW, Assignment
 from atc_py.planning.choices import Choices
 from atc_py.planning.error_model import ErrorModel
-from atc_py.planning.int8 import try_int8
 from atc_py.planning.int8_models import Int8Models
-from atc_py.planning.record import plan_record, verify
 from atc_py.planning.search import PlanSearch
-from atc_py.planning.trial_runs import TrialRuns, rank
-from atc_py.results.plan import DtypePlan
+from atc_py.planning.trial_runs import TrialRuns, TriedAssignment, rank
+from atc_py.results.plan import DtypePlan, PlannedNode, PlanPoint
 from atc_py.system.input_files import guarded_run
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
+
+_VERIFIED = 12
+"""Most assignments that are measured on all samples, the quickest first."""
+
+
+def verify(runs: TrialRuns, every: TrialRuns, choices: Choices) -> None:
+    """Measure on all samples what some of them judged, until one reaches the target there, too.
+
+    Args:
+        runs: the trials that some samples judged.
+        every: takes those that all samples judge.
+        choices: the dtypes of lines.
+
+    Raises:
+        AtcError: what compiling and running raise.
+    """
+    every.custom = runs.custom
+    every.run(choices.tried.get(BROAD, choices.tried[NARROW]).assignment)
+    reached = [each for each in runs.found.values() if each.reached]
+    for tried in sorted(reached, key=rank)[:_VERIFIED]:
+        found = every.run(tried.assignment)
+        if found is not None and found.reached:
+            return
+
+
+def plan_record(
+    every: TrialRuns,
+    runs: TrialRuns,
+    choices: Choices,
+    searching: PlanSearch,
+    counts: tuple[int, int],
+) -> DtypePlan:
+    """Return the plan.
+
+    Args:
+        every: the trials that all samples judged.
+        runs: those of the search.
+        choices: the dtypes of lines.
+        searching: the search.
+        counts: samples, and most compilations.
+    """
+    tried = every.found.values()
+    reached = sorted((each for each in tried if each.reached), key=rank)
+    chosen = reached[0] if reached else min(tried, key=lambda each: (each.share, rank(each)))
+    first = every.found[ALL_NARROW]
+    broad = choices.tried.get(BROAD)
+    wide = None if broad is None else every.found.get(broad.assignment)
+    suggested = None if searching.suggested is None else every.found.get(searching.suggested)
+    _, custom = runs.option_lines(chosen.assignment)
+    return DtypePlan(
+        model=first.done.model,
+        soc=first.done.soc,
+        target=dict(every.targets),
+        samples=counts[0],
+        judged=runs.samples,
+        chosen=chosen.point(),
+        float16=first.point(),
+        float32=None if wide is None else wide.point(),
+        suggested=None if suggested is None else suggested.point(),
+        curve=_curve(tried),
+        nodes=_nodes(chosen, choices, searching),
+        own=runs.own,
+        custom=tuple(custom),
+        candidates=len(choices.candidates),
+        trials=runs.count + (0 if runs is every else every.count),
+        runs=runs.runs + (0 if runs is every else every.runs),
+        limit=counts[1],
+        exhaustive=searching.exhaustive,
+        excluded=tuple(choices.excluded),
+    )
+
+
+def _curve(tried: Iterable[TriedAssignment]) -> tuple[PlanPoint, ...]:
+    """Return the points that no other one beats in both time and error, the quickest first."""
+    found: list[TriedAssignment] = []
+    for each in sorted(tried, key=lambda each: (each.seconds, each.share, rank(each))):
+        if not found or each.share < found[-1].share:
+            found.append(each)
+    return tuple(each.point() for each in found)
+
+
+def _nodes(
+    chosen: TriedAssignment, choices: Choices, searching: PlanSearch
+) -> tuple[PlannedNode, ...]:
+    """Return the lines with their dtypes, in order of execution, those of float16 last."""
+    found = []
+    for line, each in choices.candidates.items():
+        times, share = searching.times, searching.shares.get(line, {}).get(NARROW)
+        saved = None
+        if times is not None and BROAD in times.seconds:
+            saved = times.saved(line, NARROW, BROAD)
+        dtype = chosen.assignment.dtype(line)
+        found.append(PlannedNode(line, each.op, each.nodes, dtype, share, saved))
+    return tuple(sorted(found, key=lambda each: each.dtype == NARROW))
+
+
+_ALL = 1
+"""Trials with all layers on int8 before the search."""
+
+
+def try_int8(
+    runs: TrialRuns,
+    models: Int8Models,
+    floats: Assignment,
+    feeds: Iterable[Feeds],
+    limit: int,
+    tell: Callable[[str], None],
+) -> None:
+    """Try layers on int8 beside the best dtypes of floats; what was tried is in the runs.
+
+    Args:
+        runs: the trials, which write models with `models`.
+        models: the calibrated model.
+        floats: the best assignment of floats.
+        feeds: samples of single-layer trials.
+        limit: most compilations.
+        tell: called with the progress.
+
+    Raises:
+        AtcError: what compiling and running raise.
+    """
+    broad = models.lines(runs.compilation, floats.broad)
+    every = runs.run(Assignment(broad, int8=frozenset(models.layers)))
+    if every is None:
+        return
+    order = models.cheapest_first(feeds, runs.found[floats].model, every.model, tell)
+    end = runs.count + limit - _ALL
+    low, high, best = 1, len(order) - 1, every if every.reached else None
+    while best is not every and low <= high and runs.count < end:
+        middle = (low + high) // 2
+        tell(f"plan: {middle} of {len(order)} layers on int8")
+        tried = runs.run(Assignment(broad, int8=frozenset(order[:middle])))
+        if tried is not None and tried.reached:
+            best, low = tried, middle + 1
+        else:
+            high = middle - 1
+    chosen = frozenset() if best is None else best.assignment.int8
+    for name in order:
+        if name in chosen or runs.count >= end:
+            continue
+        seconds = runs.found[floats].seconds if best is None else best.seconds
+        tell(f"plan: {len(chosen) + 1} of {len(order)} layers on int8")
+        tried = runs.run(Assignment(broad, int8=chosen | {name}), seconds)
+        if tried is not None and tried.reached:
+            best, chosen = tried, chosen | {name}
+
 
 TRIALS = 120
 """Most compilations, unless another number is given."""

@@ -1,7 +1,7 @@
 """`quantize` of a float model: samples, calibration, files, and the record of all that."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,17 @@ from typing import Any
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, BELOW_TARGET, RANDOM_SAMPLES
+from atc_py.diag import AtcError, Diagnostic, Place, Sink
+from atc_py.diag.codes import (
+    BAD_OPTION,
+    BAD_SAMPLE,
+    BELOW_TARGET,
+    LAYERS_IN_BODIES,
+    RANDOM_SAMPLES,
+    STEP_LEFT_OUT,
+)
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.quantizing.bodies import layers_in_bodies
 from atc_py.frontend.quantizing.float_model import FloatModel
 from atc_py.frontend.rewriting.onnx_writer import bytes_read
 from atc_py.frontend.rewriting.qdq.rewriting import FORMS, Rewritten
@@ -20,7 +29,6 @@ from atc_py.pipeline.quantize import list_verdict
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.calibrated import Calibrated
 from atc_py.quantizing.facts import balanced_tensors, layer_facts, node_outcomes
-from atc_py.quantizing.notes import notes_on_bodies, notes_on_steps
 from atc_py.quantizing.observe import ports_of_model
 from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.picture_samples import PictureSamples
@@ -30,6 +38,7 @@ from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.quantization import Quantization
 from atc_py.results.quantization_proof import FallBack, QuantizationProof
+from atc_py.results.step_gain import StepGain
 from atc_py.running.model import Port
 from atc_py.running.samples import ArraySamples, RandomSamples, Samples, open_samples
 from atc_py.spec import specifications
@@ -38,6 +47,59 @@ from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.tensor.shapes import Shape, format_shape
 from atc_py.text import SEMICOLON, Text
+
+_STEPS = {
+    "equalize": "--no-equalize",
+    "smooth": "--no-smooth",
+    "correct_bias": "--no-correct-bias",
+}
+"""The options that leave steps out."""
+
+
+def notes_on_steps(steps: Iterable[StepGain]) -> list[Diagnostic]:
+    """Return a note for each step that made the outputs worse with all of its parts."""
+    found = []
+    for each in steps:
+        if each.whole_gain is None or each.kept == each.parts:
+            continue
+        found.append(
+            STEP_LEFT_OUT.diagnostic(
+                Text(
+                    "step {name} makes the outputs worse by {whole_gain} dB with all of its "
+                    "{parts} parts: {kept} are kept",
+                    name=repr(each.name),
+                    whole_gain=f"{-each.whole_gain:.2f}",
+                    parts=each.parts,
+                    kept=each.kept,
+                ),
+                help=Text(
+                    "the report has the gain of each step; {steps} leaves this one out",
+                    steps=_STEPS[each.name],
+                ),
+            )
+        )
+    return found
+
+
+def notes_on_bodies(graph: WorkGraph) -> Sequence[Diagnostic]:
+    """Return a note for each node whose own graphs have layers."""
+    return [
+        LAYERS_IN_BODIES.diagnostic(
+            Text(
+                "layers in the graphs of {op_type} stay in floats: {listed}",
+                op_type=node.op_type,
+                listed=_listed(counts),
+            ),
+            place=node.place,
+        )
+        for node, counts in layers_in_bodies(graph)
+    ]
+
+
+def _listed(counts: dict[str, int]) -> str:
+    """Return `2 Conv, 1 MatMul`."""
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
+
 
 BOTH = "both"
 """The form that stands for all of FORMS."""

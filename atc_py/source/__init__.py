@@ -3,18 +3,21 @@
 The front end fills these in; checking and lowering read them. Nothing here knows protobuf.
 """
 
-from atc_py.source.bias_convention import BiasConvention, BiasSource, form_of
 from atc_py.source.model import (
     INTERNAL_PREFIX,
+    BiasConvention,
+    BiasSource,
+    Outcome,
+    QuantizedNode,
     SourceAttr,
     SourceBranch,
     SourceModel,
     SourceNode,
     SourceTensor,
+    form_of,
     scope_name,
 )
 from atc_py.source.open_dim import OpenDim
-from atc_py.source.quantized import Outcome, QuantizedNode
 from atc_py.source.schema import (
     AttributeSchema,
     FormalParameter,

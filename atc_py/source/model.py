@@ -8,6 +8,7 @@ and data may be absent; lowering reads the facts of a tensor with `required_dtyp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,15 +16,110 @@ import msgspec
 
 from atc_py.diag import Diagnostic
 from atc_py.diag.codes import INTERNAL
-from atc_py.source.bias_convention import BiasConvention
+from atc_py.options.compile_options import QuantBias
 from atc_py.source.limits import MOST_BYTES
-from atc_py.source.quantized import QuantizedNode
+from atc_py.system.structs import Result
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, closed_shape, element_count
-from atc_py.text import Text
+from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from atc_py.tensor.const_data import ConstData
+
+
+class BiasSource(Enum):
+    """The source of a convention."""
+
+    OPTION = "option"
+    """The user's --quant-bias."""
+
+    MARK = "mark"
+    """The mark that atc-py leaves in the metadata of the files that it writes."""
+
+    PRODUCER = "producer"
+    """The producer atc-py in a file without the mark; its biases were folded before there was one."""
+
+    ASSUMED = "assumed"
+    """No source: other tools write biases as AMCT does."""
+
+
+_REASONS = {
+    BiasSource.OPTION: Text("by --quant-bias"),
+    BiasSource.MARK: Text("stated in the file's metadata"),
+    BiasSource.PRODUCER: Text(
+        "an earlier atc-py wrote the file; otherwise give --quant-bias unfolded"
+    ),
+    BiasSource.ASSUMED: Text(
+        "assumed: the file does not say, and AMCT writes them so; otherwise give "
+        "--quant-bias folded"
+    ),
+}
+
+
+class BiasConvention(Result, frozen=True):
+    """The way to read the biases of int8 layers in a file.
+
+    Attributes:
+        form: the convention.
+        source: where it comes from.
+    """
+
+    form: QuantBias
+    source: BiasSource
+
+    @property
+    def text(self) -> Text:
+        """Return `unfolded (stated in the file's metadata)` and the like."""
+        return verbatim(self.form.value) + Text(" (") + _REASONS[self.source] + Text(")")
+
+    def as_json(self) -> dict[str, str]:
+        """Return the two names."""
+        return {"convention": self.form.value, "source": self.source.value}
+
+
+def form_of(convention: BiasConvention | None) -> QuantBias:
+    """Return the convention of a graph; unfolded where no layer was int8 in the file."""
+    return QuantBias.UNFOLDED if convention is None else convention.form
+
+
+class Outcome(Enum):
+    """Fate of a node of a quantized model."""
+
+    INTEGER = "integer"
+    """A layer that runs on int8."""
+
+    FLOAT = "float"
+    """A layer that runs on floats."""
+
+    ROLLED_BACK = "rolled_back"
+    """A layer on int8 that the SoC takes back to float16."""
+
+    KEPT = "kept"
+    """A node that stays as it is, because the device has no such form."""
+
+
+class QuantizedNode(Result, frozen=True):
+    """A node of a quantized model: a layer, or one that cannot be rewritten.
+
+    Attributes:
+        index: position in the file's graph, or in that of the branch, from 0.
+        name: its name in the file, possibly empty.
+        op_type: its operator in the file.
+        outcome: what became of it.
+        reason: why it is not on int8, without full stop; None where it is.
+        help: what to do, where that is not what always is to be done for such an outcome.
+        scope: the subgraph that it stands in, as in `SourceNode`; "" at the top.
+        channels: of a convolution on int8, the channels of its data; None where unknown.
+    """
+
+    index: int
+    name: str
+    op_type: str
+    outcome: Outcome
+    reason: Text | None = None
+    help: Text | None = None
+    scope: str = ""
+    channels: int | None = None
 
 
 INTERNAL_PREFIX = "__"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from atc_py.aipp import checked, config_doubts, read_aipp_file
-from atc_py.aipp.color_standards import ColorStandard
 from atc_py.aipp.doubts import _MOST_FACTORS
 from atc_py.aipp.fields import AIPP_FIELDS
+from atc_py.aipp.pictures import ColorStandard
 from atc_py.aipp.rules import AIPP_RULES
 from tests.aipp.configs import network, written
 from tests.derived_aipp import PAGE, PREPROCESSINGS, WAYS, aipp_page, errors

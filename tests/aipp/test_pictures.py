@@ -10,9 +10,16 @@ import pytest
 from numpy.typing import NDArray
 
 from atc_py.aipp import AippSettings, pictures, source_shape
-from atc_py.aipp.color_standards import ColorStandard, standard_of, yuv_of_rgb
 from atc_py.aipp.image_formats import IMAGE_FORMATS
-from atc_py.aipp.pictures import encoded_picture, joined_pictures, picture_input, read_picture
+from atc_py.aipp.pictures import (
+    ColorStandard,
+    encoded_picture,
+    joined_pictures,
+    picture_input,
+    read_picture,
+    standard_of,
+    yuv_of_rgb,
+)
 from atc_py.diag import AtcError, Diagnostic
 
 PICTURE = np.random.default_rng(5).integers(0, 256, (6, 8, 3), np.uint8)

@@ -1,5 +1,7 @@
 """`InferSession`: descriptions, runs, gears, times and refusals."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

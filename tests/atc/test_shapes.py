@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from atc_py.atc.dispatch import check_raw_options
 from atc_py.atc.paths import made_folder, offline_model
-from atc_py.atc.raw_options import check_raw_options
 from atc_py.atc.shapes import check_hint, has_open_dims, input_shape_text
 from atc_py.atc.tokens import Flags
 from atc_py.diag import AtcError

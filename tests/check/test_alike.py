@@ -14,7 +14,7 @@ from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.specimens import compiled_nodes
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
-from atc_py.pipeline import other_lists
+from atc_py.pipeline import check
 from atc_py.source import SourceNode, SourceTensor
 from atc_py.system.structs import replace
 from tests.bench.growing_models import SHAPES
@@ -126,15 +126,15 @@ def test_rules_are_asked_once_of_alike_nodes(
         return original(node, *args)
 
     monkeypatch.setattr(evaluate, "place_node", counted)
-    monkeypatch.setattr(other_lists, "operator_lists", lambda: ())
+    monkeypatch.setattr(check, "operator_lists", lambda: ())
     relu = [helper.make_node("Relu", ["x"], [f"r{n}"], f"r{n}") for n in range(3)]
     wrap = [helper.make_node("LRN", ["x"], [f"l{n}"], f"l{n}", size=2) for n in range(2)]
     names = [node.name for node in (*relu, *wrap)]
     proto = onnx_files.model([*relu, *wrap], {"x": (onnx_files.FLOAT, [1, 1, 4, 4])}, names)
-    check = checked(proto, tmp_path)
+    found = checked(proto, tmp_path)
     assert asked == ["r0", "l0", "l0"]  # what the first list refuses, the second is asked about
-    assert [each.place.node_name for each in check.findings] == ["l0", "l1"]
-    assert [row.standing for row in check.rows] == [Standing.SUPPORTED] * 3 + [Standing.ERROR] * 2
+    assert [each.place.node_name for each in found.findings] == ["l0", "l1"]
+    assert [row.standing for row in found.rows] == [Standing.SUPPORTED] * 3 + [Standing.ERROR] * 2
 
 
 def test_findings_of_a_node_are_not_hidden_by_a_sound_one(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 import atc_py
 from atc_py.check.findings import Standing
 from atc_py.cli import progress as module
-from atc_py.cli.color import _STYLES, colored, wants_color
+from atc_py.cli.console import _STYLES, colored, wants_color
 from atc_py.cli.progress import _STAGES, Progress, shown_progress
 from atc_py.diag import Severity
 from atc_py.report.check.words import LEVELS

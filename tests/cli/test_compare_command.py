@@ -13,8 +13,7 @@ import pytest
 from atc_py.cli import console
 from atc_py.cli.compare import _FORMATS, compare
 from atc_py.compare.model import TRIALS
-from atc_py.report.layers.csv_rows import COLUMNS
-from atc_py.report.layers.formats import FORMATS
+from atc_py.report.layers.formats import COLUMNS, FORMATS
 from tests.cli.conftest import Result
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.networks.test_deploy_model import Network

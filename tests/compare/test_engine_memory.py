@@ -7,7 +7,7 @@ import onnx.parser
 import pytest
 
 import atc_py
-from atc_py.compare.engine_memory import require_engine_memory
+from atc_py.compare.reference_engines import require_engine_memory
 from atc_py.diag import AtcError
 from atc_py.diag.codes import MEMORY_LIMIT
 

@@ -13,8 +13,7 @@ import pytest
 
 import atc_py
 from atc_py.compare.measure import Measure
-from atc_py.compare.sketch import EXACT, QuantileSketch
-from atc_py.compare.spreads import Spread
+from atc_py.compare.spreads import EXACT, QuantileSketch, Spread
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE
 from atc_py.diag.diagnostic import Code

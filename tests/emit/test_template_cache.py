@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment, FileSystemBytecodeCache
 
-from atc_py.emit.template_cache import bytecode_cache
+from atc_py.emit.templating import bytecode_cache
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are POSIX's")
 

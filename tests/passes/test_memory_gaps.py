@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.passes.memory.gaps import Gaps
+from atc_py.passes.memory.arena_packing import Gaps
 from tests.sampling import examples
 
 

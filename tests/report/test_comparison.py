@@ -9,7 +9,7 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel, OmNode, OmPort, OmTensor
-from atc_py.report.model.comparison import comparison_table
+from atc_py.report.model.runs import comparison_table
 from atc_py.results.comparison import (
     FLOAT16_CAP,
     FLOAT32_TOLERANCE,

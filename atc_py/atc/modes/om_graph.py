@@ -1,13 +1,85 @@
 """A described graph as ATC's `GraphDef`: Data, Const, operators and NetOutput."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from atc_py.atc.modes.om_attributes import set_attribute
-from atc_py.atc.modes.om_tensors import set_tensor
-from atc_py.package.schema import OmModel, OmNode
+from atc_py.atc.modes.formats import GE_DTYPE_NAMES, format_number
+from atc_py.frontend.protos.ge_schema import DATA_TYPES, LIST_TYPES
+from atc_py.package.schema import OmModel, OmNode, OmTensor
+from atc_py.package.stored import stored_dims
 from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+
+_LISTS = {"ints": ("i", "VT_LIST_INT"), "floats": ("f", "VT_LIST_FLOAT")}
+_TEXTS = ("s", "VT_LIST_STRING")
+
+
+def set_attribute(message: Any, value: object, kind: str) -> None:
+    """Fill an attribute.
+
+    Args:
+        message: the `AttrDef`.
+        value: a bool, number or text, or a list of numbers or of texts.
+        kind: what the operator's row declares: dtype for the name of one, ints or floats.
+    """
+    if isinstance(value, list | tuple):
+        _set_list(message.list, value, kind)
+    elif isinstance(value, bool):
+        message.b = value
+    elif isinstance(value, int):
+        message.i = value
+    elif isinstance(value, float):
+        message.f = value
+    elif kind == "dtype":
+        message.dt = DType(str(value)).ge
+    else:
+        message.s = str(value).encode("utf-8", "surrogateescape")
+
+
+def _set_list(message: Any, values: Sequence[Any], kind: str) -> None:
+    """Fill a list, whose kind its elements say where the operator's row does not."""
+    field, name = _LISTS.get(kind, _TEXTS)
+    if kind not in _LISTS and values and not isinstance(values[0], str):
+        is_float = any(isinstance(each, float) for each in values)
+        field, name = _LISTS["floats" if is_float else "ints"]
+    texts = field == _TEXTS[0]
+    filled = [str(each).encode("utf-8", "surrogateescape") for each in values] if texts else values
+    getattr(message, field).extend(filled)
+    message.val_type = LIST_TYPES.index(name)
+
+
+_OPEN = -1
+_UNBOUNDED = (0, -1)
+"""Range of a dim that only the run knows."""
+
+
+def set_tensor(message: Any, tensor: OmTensor) -> None:
+    """Fill a descriptor: the shape and layout that are stored, and what they were in the model."""
+    message.dtype = DATA_TYPES.index(GE_DTYPE_NAMES[DType(tensor.dtype)])
+    message.layout = tensor.format if tensor.storage is None else tensor.storage.format
+    message.shape.dim.extend(_dims(stored_dims(tensor)))
+    message.has_out_attr = True
+    message.device_type = "NPU"
+    message.real_dim_cnt = len(tensor.shape)
+    set_attribute(message.attr["origin_shape"], _dims(tensor.shape), "ints")
+    message.attr["origin_format"].s = tensor.format.encode()
+    message.attr["origin_shape_initialized"].b = True
+    number = format_number(message.layout)
+    if number is not None:
+        message.attr["format_for_int"].i = number
+    if None in tensor.shape:
+        ends = [_UNBOUNDED if dim is None else (dim, dim) for dim in tensor.shape]
+        ranges = message.attr["shape_range"].list_list_int
+        for pair in ends:
+            ranges.list_list_i.add(list_i=pair)
+
+
+def _dims(shape: tuple[int | None, ...] | list[int | None]) -> list[int]:
+    """Return dims, -1 for one that only the run knows."""
+    return [_OPEN if dim is None else dim for dim in shape]
+
 
 _NET_OUTPUT = "Node_Output"
 _ORIGINS = "_datadump_original_op_names"

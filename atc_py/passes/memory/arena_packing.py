@@ -6,14 +6,144 @@ time and are left out where these are too many, so that the whole stays near lin
 that reaches the lower bound ends the search.
 """
 
+from __future__ import annotations
+
 import heapq
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
+import numpy as np
 
-from atc_py.passes.memory.block_placing import Conflicts, place
-from atc_py.passes.memory.gaps import Gaps
+_FEW = 32
+"""Gaps up to which a plain loop is faster than numpy."""
+
+
+class Gaps:
+    """The gaps of an arena, and its top, above which all is free."""
+
+    def __init__(self) -> None:
+        self.top = 0
+        self._starts = array("q")
+        self._sizes = array("q")
+
+    def take_first(self, size: int) -> int:
+        """Return the lowest address where `size` units are free; they are then taken."""
+        return self._take(self._first(size), size)
+
+    def take_best(self, size: int) -> int:
+        """Return the address of the smallest gap of at least `size` units; they are then taken."""
+        return self._take(self._smallest(size), size)
+
+    def give(self, start: int, size: int) -> None:
+        """Free `size` units at `start`, joined with the gaps that they touch."""
+        starts, sizes = self._starts, self._sizes
+        at, end = bisect_left(starts, start), start + size
+        if at < len(starts) and starts[at] == end:
+            end += sizes[at]
+            del starts[at], sizes[at]
+        if at and starts[at - 1] + sizes[at - 1] == start:
+            at -= 1
+            start = starts[at]
+            del starts[at], sizes[at]
+        starts.insert(at, start)
+        sizes.insert(at, end - start)
+
+    def _take(self, at: int, size: int) -> int:
+        """Take units from the front of gap `at`; where that is none, from the end of the arena."""
+        starts, sizes = self._starts, self._sizes
+        if at < 0:
+            start = self.top
+            if starts and starts[-1] + sizes[-1] == self.top:
+                start = starts.pop()
+                sizes.pop()
+            self.top = start + size
+            return start
+        start = starts[at]
+        if sizes[at] == size:
+            del starts[at], sizes[at]
+        else:
+            starts[at] += size
+            sizes[at] -= size
+        return start
+
+    def _first(self, size: int) -> int:
+        """Return the first gap that is large enough, or -1."""
+        sizes = self._sizes
+        if len(sizes) <= _FEW:
+            return next((at for at, room in enumerate(sizes) if room >= size), -1)
+        fits = np.frombuffer(sizes, dtype=np.int64) >= size
+        at = int(fits.argmax())
+        return at if fits[at] else -1
+
+    def _smallest(self, size: int) -> int:
+        """Return the first of the smallest gaps that are large enough, or -1."""
+        sizes = self._sizes
+        if len(sizes) <= _FEW:
+            fitting = [(room, at) for at, room in enumerate(sizes) if room >= size]
+            return min(fitting)[1] if fitting else -1
+        rooms = np.frombuffer(sizes, dtype=np.int64)
+        rooms = np.where(rooms >= size, rooms, np.iinfo(np.int64).max)
+        at = int(rooms.argmin())
+        return at if sizes[at] >= size else -1
+
+
+class Conflicts(msgspec.Struct, frozen=True):
+    """The blocks that are alive at the same time.
+
+    Attributes:
+        of_block: for each block the others that share a moment with it.
+        count: pairs, each counted once.
+    """
+
+    of_block: tuple[tuple[int, ...], ...]
+    count: int
+
+    @classmethod
+    def of(cls, lives: Sequence[tuple[int, int]], most: int) -> Conflicts | None:
+        """Return the pairs of blocks whose lives overlap; None for over `most`."""
+        others: list[list[int]] = [[] for _ in lives]
+        alive: dict[int, None] = {}
+        ending: list[tuple[int, int]] = []
+        count = 0
+        for block in sorted(range(len(lives)), key=lambda at: lives[at][0]):
+            first, last = lives[block]
+            while ending and ending[0][0] < first:
+                del alive[heapq.heappop(ending)[1]]
+            count += len(alive)
+            if count > most:
+                return None
+            for other in alive:
+                others[other].append(block)
+            others[block].extend(alive)
+            alive[block] = None
+            heapq.heappush(ending, (last, block))
+        return cls(tuple(map(tuple, others)), count)
+
+
+def place(sizes: Sequence[int], order: Sequence[int], conflicts: Conflicts) -> list[int]:
+    """Return offsets by block; those of no size are at 0."""
+    offsets = [-1] * len(sizes)
+    for block in order:
+        size = sizes[block]
+        if not size:
+            offsets[block] = 0
+            continue
+        placed = sorted(
+            (offsets[other], sizes[other])
+            for other in conflicts.of_block[block]
+            if offsets[other] >= 0
+        )
+        lowest = 0
+        for start, length in placed:
+            if start - lowest >= size:
+                break
+            lowest = max(lowest, start + length)
+        offsets[block] = lowest
+    return offsets
+
 
 _PAIRS_PER_BLOCK = 32
 """Neighbors in time that a block may have on the average for all to be looked at."""

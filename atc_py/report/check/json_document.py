@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -9,8 +10,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py import __version__
-from atc_py.check.findings import CheckReport, Finding, ModelCheck, Standing, fingerprint_of
+from atc_py.check.findings import (
+    CheckReport,
+    Finding,
+    FixAdvice,
+    ModelCheck,
+    Standing,
+    fingerprint_of,
+)
 from atc_py.diag import Diagnostic, Place
+from atc_py.options.bound_values import bind_options
+from atc_py.options.compile_options import DEFAULT_LIST, PrecisionMode
 from atc_py.report.check.document import (
     VERSION,
     Biases,
@@ -26,8 +36,8 @@ from atc_py.report.check.document import (
     Remedy,
     Tool,
 )
-from atc_py.report.check.fix_command import fix_command
 from atc_py.report.check.words import kept_text, newer_text
+from atc_py.report.escape import visible
 from atc_py.spec.lists import find_list
 from atc_py.system.json_text import format_json, json_schema
 from atc_py.target import socs
@@ -35,6 +45,38 @@ from atc_py.text import Text, in_language
 
 if TYPE_CHECKING:
     from atc_py.report.check.baseline import Baseline
+
+
+_FLAGS = frozenset({"only_atc_passes", "strict_list"})
+_ELSEWHERE = frozenset({"input_shape", "operator_list"})
+_GENERIC = "sim"
+
+
+def fix_command(report: CheckReport, path: str, advice: FixAdvice) -> str:
+    """Return `atc-py fix m.onnx --list cann-9.0 --bind sr=16000`, quoted for a shell.
+
+    Args:
+        report: what was checked, with which options.
+        path: the model.
+        advice: what helps it.
+    """
+    words = ["atc-py", "fix", path]
+    if report.operator_list != DEFAULT_LIST:
+        words += ["--list", report.operator_list]
+    if report.precision_mode not in {"", PrecisionMode.FORCE_FP16.value}:
+        words += ["--precision-mode", report.precision_mode]
+    if report.soc not in {"", _GENERIC}:
+        words += ["--soc", report.soc]
+    for name, value in report.options.items():
+        if name in _ELSEWHERE:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        words += [option] if name in _FLAGS else [option, value]
+    if advice.input_shape:
+        words += ["--input-shape", advice.input_shape]
+    for each in bind_options(advice.bind):
+        words += each.split(" ", 1)
+    return " ".join(shlex.quote(visible(each)) for each in words)
 
 
 def check_document(

@@ -1,15 +1,139 @@
 """The formats in which a layer-by-layer comparison can be had."""
 
+import csv
+import io
 import json
 from collections.abc import Iterable
 
 from atc_py.diag import Diagnostic
-from atc_py.report.layers.csv_rows import layers_csv
+from atc_py.report.escape import visible
 from atc_py.report.layers.json_document import layers_json
-from atc_py.report.layers.text import layers_text
+from atc_py.report.layers.text import (
+    cause_text,
+    layers_text,
+    number_text,
+    origin_text,
+    output_verdict,
+)
 from atc_py.results.compiled_model import CompiledModel
+from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.source.outline import ModelOutline
+
+COLUMNS = (
+    "Index", "OpType", "NPUDump", "DataType", "GroundTruth", "TensorIndex", "Shape", "OverFlow",
+    "CosineSimilarity", "MaxAbsoluteError", "RelativeEuclideanDistance", "MeanAbsoluteError",
+    "RootMeanSquareError", "MaxRelativeError", "MeanRelativeError", "CompareFailReason",
+    "GroundTruthOpType", "SNR", "NaNShare", "InfShare", "DifferingShare", "Lowest", "Highest",
+    "DtypeLimit", "OverflowShare", "OverflowValue", "UnderflowShare", "UnderflowValue", "Error",
+    "Faults", "Floor", "CosineBeyondFloor", "DistanceBeyondFloor", "SNRBeyondFloor", "MovedSteps",
+    "OriginalOwnSNR", "SNRBeforeCorrection", "Output", "Top1Agreement", "Top5Agreement", "Target",
+    "Deviation", "MeanSampleCosine", "WorstSampleCosine", "WorstSampleSNR", "MedianSampleSNR",
+    "WorstSample",
+)  # fmt: skip
+
+_FORMULA = ("=", "+", "-", "@")
+"""First characters for which spreadsheets take a text as a formula."""
+
+
+def layers_csv(done: LayerComparison) -> str:
+    """Return one row a layer (RFC 4180); rows without counterpart have the reason and `NaN`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for at, layer in enumerate(done.layers):
+        writer.writerow(
+            [
+                *_row(done, layer),
+                *_judged_cells(layer),
+                *_as_output(done, at),
+                _cell(cause_text(done, layer)),
+                *_over_samples(done, at),
+            ]
+        )
+    for alone, column in (
+        *((each, "NPUDump") for each in done.device_alone),
+        *((each, "GroundTruth") for each in done.original_alone),
+    ):
+        cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
+        cells |= dict.fromkeys(COLUMNS[8:15], "NaN")
+        cells |= {"OpType": alone.op, column: _cell(alone.name)}
+        writer.writerow([*(cells | {"CompareFailReason": alone.reason}).values()])
+    for name, reason in done.uncompared.items():
+        if name not in done.outputs:
+            cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
+            cells |= dict.fromkeys(COLUMNS[8:15], "NaN") | {"Output": _cell(name)}
+            cells |= {"CompareFailReason": reason, "Target": output_verdict(done, name)}
+            writer.writerow([*cells.values()])
+    return text.getvalue()
+
+
+def _row(done: LayerComparison, layer: Layer) -> list[str]:
+    """Return the cells of a layer, in the order of the columns."""
+    figures = layer.figures
+    shape = ",".join("?" if dim is None else str(dim) for dim in layer.shape)
+    numbers = (
+        figures.cosine,
+        figures.max_absolute,
+        figures.distance,
+        figures.mean_absolute,
+        figures.rmse,
+        figures.max_relative,
+        figures.mean_relative,
+    )
+    ours = (figures.snr, figures.nan, figures.inf, figures.differing, figures.lowest)
+    ends = (figures.highest, figures.limit, figures.overflow.share, figures.overflow.value)
+    lost = (figures.underflow.share, figures.underflow.value)
+    return [
+        *(str(layer.index), layer.op, _cell(layer.node), layer.dtype, _cell(layer.source)),
+        *(_cell(layer.value), shape, "YES" if figures.overflow.share else "NO"),
+        *map(number_text, numbers),
+        *("", layer.source_op),
+        *map(number_text, (*ours, *ends, *lost)),
+        *(_cell(origin_text(done, layer)), _cell("; ".join(layer.faults))),
+    ]
+
+
+def _judged_cells(layer: Layer) -> list[str]:
+    """Fill the cells of the figures by which a layer is judged."""
+    beyond, own = layer.figures.beyond, layer.own
+    floored: tuple[str, ...] = ("", "", "", "")
+    if beyond is not None:
+        numbers = (beyond.floor, beyond.cosine, beyond.distance, beyond.snr)
+        floored = tuple(map(number_text, numbers))
+    moved = "" if layer.grid is None else str(layer.moved_steps)
+    corrected = ("", "")
+    if own is not None:
+        corrected = (number_text(own.original.snr), number_text(own.seen.snr))
+    return [*floored, moved, *corrected]
+
+
+def _as_output(done: LayerComparison, at: int) -> list[str]:
+    """Fill the cells of the outputs that a layer is; several are separated by semicolons."""
+    names = [name for name, place in done.outputs.items() if place == at]
+    rankings = [done.rankings.get(name) for name in names]
+    first = [number_text(each.top1) for each in rankings if each is not None]
+    few = [
+        number_text(each.top5) for each in rankings if each is not None and each.top5 is not None
+    ]
+    verdicts = [verdict for name in names if (verdict := output_verdict(done, name))]
+    return [_cell("; ".join(names)), "; ".join(first), "; ".join(few), "; ".join(verdicts)]
+
+
+def _over_samples(done: LayerComparison, at: int) -> list[str]:
+    """Fill the cells of the figures over samples; empty of one sample."""
+    spread = done.spreads.get(at)
+    if spread is None:
+        return [""] * 5
+    numbers = (spread.cosine.mean, spread.cosine.worst, spread.snr.worst, spread.snr.quantiles[-1])
+    return [*map(number_text, numbers), _cell(spread.snr.sample)]
+
+
+def _cell(text: str) -> str:
+    """Return `text` as a cell that is only text."""
+    shown = visible(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+
 
 FORMATS = ("text", "json", "csv", "html")
 """Names of the formats."""

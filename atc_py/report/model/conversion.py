@@ -1,18 +1,34 @@
 """A conversion as tables."""
 
+from collections import Counter
 from collections.abc import Mapping
 
+from atc_py.check.findings import ModelCheck
 from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
 from atc_py.report.model.quant_bias import bias_json, bias_rows
-from atc_py.report.model.quantized_layers import quantized_rows
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.profile.text import time_text
-from atc_py.report.tables import Table, format_bytes, format_seconds
+from atc_py.report.tables import Table, format_bytes, format_seconds, share_text
 from atc_py.results.conversion import Conversion, Facts
-from atc_py.text import Text
-from atc_py.text.language import spoken
+from atc_py.text import COMMA, Text
+from atc_py.text.language import language, spoken
+
+
+def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
+    """Return the line of the summary; none for models without quantization."""
+    if not check.layers:
+        return []
+    said = language()
+    reasons = Counter(each.reason.in_language(said) for each in check.layers if each.reason)
+    done = len(check.layers) - sum(reasons.values())
+    parts = [
+        Text("{count} because {reason}", count=count, reason=reason)
+        for reason, count in reasons.most_common()
+    ]
+    rest = Text("; on floats ") + COMMA.join(parts) if parts else Text("")
+    return [("layers on int8", share_text(done, len(check.layers)) + rest.in_language(said))]
 
 
 def conversion_tables(done: Conversion) -> list[Table]:

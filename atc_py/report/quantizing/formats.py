@@ -1,14 +1,137 @@
 """The report of quantizing a float model in the format that a file's ending says."""
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.report.model.float_quantization import float_quantization_tables
-from atc_py.report.quantizing.html_page import quantization_html
-from atc_py.report.tables import plain_lines
-from atc_py.results.float_quantization import FloatQuantization
+from atc_py.report.page import render_page
+from atc_py.report.quantizing.tables import (
+    decibel_text,
+    fall_back_tables,
+    gain_tables,
+    gains_rows,
+    layers_table,
+    outputs_table,
+)
+from atc_py.report.tables import Table, plain_lines
+from atc_py.results.float_quantization import FloatQuantization, QuantizedLayerFacts
+from atc_py.results.quantization_proof import FallBack, LayerCost
 from atc_py.system.json_text import finite, format_json
 from atc_py.text import Text
+
+WIDTH, HEIGHT = 360.0, 110.0
+"""Size of a histogram within its axes."""
+
+_CURVE_WIDTH, _CURVE_HEIGHT = 720.0, 200.0
+
+
+def quantization_html(done: FloatQuantization) -> str:
+    """Return the page: sizes and times, outputs, the curve to the target, layers, histograms.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
+    proof = done.proof
+    tables: list[Table] = [] if proof is None else [outputs_table(proof)]
+    searched = None if proof is None else proof.fall_back
+    if searched is not None:
+        tables += fall_back_tables(searched)
+    tables += gain_tables(done)
+    costs = {} if proof is None else {each.name: each for each in proof.layers}
+    return render_page(
+        "quantize",
+        base="check",
+        model=str(done.model),
+        facts=[
+            ("samples", str(done.samples)),
+            ("calibrator", done.calibrator),
+            ("executor", done.executor),
+            *gains_rows(done),
+        ],
+        findings=[each.as_json() for each in done.warnings],
+        tables=[each.spoken().visible() for each in tables],
+        curve=[] if searched is None else _curve(searched),
+        curve_size=(f"{_CURVE_WIDTH:.0f}", f"{_CURVE_HEIGHT:.0f}"),
+        layers=layers_table(done).spoken().visible(),
+        histograms=[
+            drawn
+            for drawn in (_histogram(each, costs.get(each.name)) for each in done.layers)
+            if drawn is not None
+        ],
+        size=(f"{WIDTH:.0f}", f"{HEIGHT:.0f}"),
+    )
+
+
+def _histogram(layer: QuantizedLayerFacts, cost: LayerCost | None) -> dict[str, Any] | None:
+    """Return the marks of a layer's values, the highest bar as high as the picture."""
+    if cost is None or cost.values is None or layer.range_low is None or layer.range_high is None:
+        return None
+    values = cost.values
+    low, high = min(values.low, layer.range_low), max(values.high, layer.range_high)
+    span = (high - low) or 1.0
+    width = (values.high - values.low) / len(values.shares)
+    tallest = math.sqrt(max(values.shares)) or 1.0
+
+    def place(value: float) -> float:
+        return WIDTH * (value - low) / span
+
+    bars = []
+    for at, share in enumerate(values.shares):
+        tall = HEIGHT * math.sqrt(share) / tallest  # roots, so that tails can be seen
+        x = place(values.low + at * width)
+        title = f"{values.low + at * width:.4g}: {share:.3%}"
+        bars.append(
+            (
+                f"{x:.1f}",
+                f"{HEIGHT - tall:.1f}",
+                f"{WIDTH * width / span:.2f}",
+                f"{tall:.1f}",
+                title,
+            )
+        )
+    return {
+        "name": layer.name,
+        "tensor": layer.tensor,
+        "bars": bars,
+        "left": f"{place(layer.range_low):.1f}",
+        "width": f"{place(layer.range_high) - place(layer.range_low):.1f}",
+        "low": f"{low:.4g}",
+        "high": f"{high:.4g}",
+        "range": f"[{layer.range_low:.4g}, {layer.range_high:.4g}]",
+        "result": decibel_text(cost.result.snr),
+    }
+
+
+def _curve(found: FallBack) -> list[dict[str, str]]:
+    """Return the points of the curve: layers on int8 to the right, the worst ratio upward."""
+    ratios = [(point, _least(point.outputs)) for point in found.points]
+    known = [ratio for _, ratio in ratios if math.isfinite(ratio)]
+    top, bottom = max(known, default=1.0), min(known, default=0.0)
+    span = (top - bottom) or 1.0
+    most = max(len(found.order), 1)
+    marks = []
+    for point, ratio in ratios:
+        if not math.isfinite(ratio):
+            continue
+        time = "" if point.microseconds is None else f", {point.microseconds:.1f} us"
+        marks.append(
+            {
+                "x": f"{_CURVE_WIDTH * point.int8 / most:.1f}",
+                "y": f"{_CURVE_HEIGHT * (top - ratio) / span:.1f}",
+                "kind": "supported" if point.reached else "error",
+                "title": f"{point.int8} layers on int8: {ratio:.1f} dB{time}",
+            }
+        )
+    return marks
+
+
+def _least(outputs: Mapping[str, Any]) -> float:
+    """Return the least ratio of the outputs, in dB."""
+    return min((each.snr for each in outputs.values()), default=math.inf)
+
 
 ENDINGS = (".txt", ".json", ".html")
 """Endings of report files."""
