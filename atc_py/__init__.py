@@ -118,7 +118,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _rendered(result: object) -> str:
-    """Return a result as HTML; what that takes is imported when a notebook shows one."""
+    """A result as HTML; what that takes is imported when a notebook shows one."""
     from atc_py.report.notebook import result_html
 
     return result_html(result)

@@ -281,7 +281,6 @@ def _check_options(
     op_specs: str | os.PathLike[str] | None,
     precision: PrecisionChoice,
 ) -> CheckOptions:
-    """Return the options of a check."""
     return CheckOptions(
         soc=soc,
         precision_mode=chosen_mode(precision),

@@ -39,7 +39,7 @@ class AtcBackendRep(BackendRep):
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def run(self, inputs: Any, **_: Any) -> tuple[npt.NDArray[Any], ...]:
-        """Return the outputs in the model's order.
+        """The outputs in the model's order.
 
         Args:
             inputs: arrays by name, in the model's order, or the only one.
@@ -56,7 +56,7 @@ class AtcBackend(Backend):
 
     @classmethod
     def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> bool:
-        """Return True if the operator list has what the model uses."""
+        """True if the operator list has what the model uses."""
         from atc_py.api import check_models
         from atc_py.check.findings import Standing
 
@@ -135,17 +135,17 @@ class AtcBackend(Backend):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Return True if models run on `device`."""
+        """True if models run on `device`."""
         return _device(device) is not None
 
 
 def _device(name: str) -> str | None:
-    """Return the device that `CPU`, `ORT` or `CPU:0` stands for; None for others."""
+    """The device that `CPU`, `ORT` or `CPU:0` stands for; None for others."""
     return _DEVICES.get(name.partition(":")[0])
 
 
 def _by_name(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays by name.
+    """The arrays by name.
 
     Raises:
         AtcError: BAD_RUN_INPUT where there are more or fewer than names.
@@ -167,7 +167,7 @@ def _by_name(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
 def _outputs(
     node: onnx.NodeProto, given: Sequence[tuple[np.dtype[Any], tuple[int, ...]]] | None
 ) -> list[onnx.ValueInfoProto]:
-    """Return the node's outputs, with types where they are given."""
+    """The node's outputs, with types where they are given."""
     names = [name for name in node.output if name]
     if given is None:
         return [onnx.ValueInfoProto(name=name) for name in names]
@@ -178,7 +178,6 @@ def _outputs(
 
 
 def _info(name: str, dtype: np.dtype[Any], shape: Sequence[int]) -> onnx.ValueInfoProto:
-    """Return a value with its type."""
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
 
 

@@ -12,7 +12,7 @@ _NAME, _RANK, _EDGE = "related_input_name", "related_input_rank", "input_edge_id
 
 
 def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippConfig]:
-    """Return the configurations of a file by the position of their input.
+    """The configurations of a file by the position of their input.
 
     Args:
         file: with any number of configurations.
@@ -42,7 +42,6 @@ def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippCon
 
 
 def _position(config: AippConfig, inputs: Sequence[str]) -> int:
-    """Return the position of the input that a configuration is for."""
     name, at = str(config[_NAME]), config.integer(_RANK)
     if name:
         known = f"`related_input_rank: {inputs.index(name)}`" if name in inputs else f"`{_RANK}`"

@@ -49,11 +49,11 @@ class AippConfig:
     given: Mapping[str, GivenField]
 
     def __contains__(self, name: str) -> bool:
-        """Return True if the file gives the field."""
+        """True if the file gives the field."""
         return name in self.given
 
     def __getitem__(self, name: str) -> AippValue:
-        """Return the field's value, or its default where the file has none."""
+        """The field's value, or its default where the file has none."""
         if name in self.given:
             return self.given[name].value
         row = find_field(name)
@@ -62,19 +62,19 @@ class AippConfig:
         return row.default
 
     def integer(self, name: str) -> int:
-        """Return the value of a field of whole numbers."""
+        """The value of a field of whole numbers."""
         return int(self[name])
 
     def number(self, name: str) -> float:
-        """Return the value of a field of numbers."""
+        """The value of a field of numbers."""
         return float(self[name])
 
     def switch(self, name: str) -> bool:
-        """Return the value of a field that is true or false."""
+        """The value of a field that is true or false."""
         return bool(self[name])
 
     def place_of(self, name: str | None = None) -> Place:
-        """Return the place of a field, or of the message where the file does not have it."""
+        """The place of a field, or of the message where the file does not have it."""
         field = self.given.get(name or "")
         place = field.place if field else self.place
         line, column = place or (None, None)
@@ -97,7 +97,7 @@ class AippConfig:
 
 
 def config_of_fields(file: str, place: TextPlace, fields: Iterable[TextField]) -> AippConfig:
-    """Return the configuration that a message's fields make.
+    """The configuration that a message's fields make.
 
     Raises:
         TextFormatError: for unknown fields, values of another type, and fields given twice that
@@ -142,7 +142,7 @@ def unknown_field(name: str, place: TextPlace) -> TextFormatError:
 
 
 def typed_value(row: AippField, value: TextValue) -> AippValue:
-    """Return a value as the field's type.
+    """A value as the field's type.
 
     Raises:
         TextFormatError: it is not of that type.
@@ -163,7 +163,6 @@ def typed_value(row: AippField, value: TextValue) -> AippValue:
 
 
 def _type_words(kind: FieldKind) -> str:
-    """Return the name of a type in a message, with its range."""
     bounds = {FieldKind.INT: _SIGNED, FieldKind.UINT: _UNSIGNED}.get(kind)
     if bounds is None:
         return {FieldKind.FLOAT: "a number", FieldKind.MODE: "a mode"}.get(kind, kind.value)
@@ -171,7 +170,6 @@ def _type_words(kind: FieldKind) -> str:
 
 
 def _known_names(kind: FieldKind) -> tuple[str, ...]:
-    """Return the names that values of an enum have."""
     return tuple(_ENUMS.get(kind, ()))
 
 
@@ -182,7 +180,7 @@ _ENUMS: dict[FieldKind, dict[str, int]] = {
 
 
 def _whole(text: str, bounds: tuple[int, int]) -> int | None:
-    """Return a decimal, octal or hexadecimal number within bounds, or None."""
+    """A decimal, octal or hexadecimal number within bounds, or None."""
     digits = text.removeprefix("-")
     base = 16 if digits[:2] in {"0x", "0X"} else 8 if digits[:1] == "0" else 10
     try:
@@ -193,18 +191,18 @@ def _whole(text: str, bounds: tuple[int, int]) -> int | None:
 
 
 def _float(text: str) -> float | None:
-    """Return a number; infinities and NaN are read, and refused by the checks of ranges."""
+    """A number; infinities and NaN are read, and refused by the checks of ranges."""
     match = _NUMBER.fullmatch(text)
     return None if match is None else float(match[1])
 
 
 def _bool(text: str) -> bool | None:
-    """Return True or False, or None for another word."""
+    """True or False, or None for another word."""
     return True if text in _TRUE else False if text in _FALSE else None
 
 
 def _enum(kind: FieldKind, text: str) -> str | None:
-    """Return the name of an enum's value, which may be given by number; its digits if unknown."""
+    """The name of an enum's value, which may be given by number; its digits if unknown."""
     numbers = _ENUMS[kind]
     if text in numbers:
         return "" if text == "undefined" and kind is FieldKind.FORMAT else text

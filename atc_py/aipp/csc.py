@@ -12,17 +12,17 @@ _BIASES = (16, 128, 128)
 
 
 def default_matrix(input_format: str) -> tuple[int, ...]:
-    """Return the factors that ATC fills in: YUV to BGR for YUV420SP, RGB to YUV for all others."""
+    """The factors that ATC fills in: YUV to BGR for YUV420SP, RGB to YUV for all others."""
     return _YUV_TO_BGR if input_format == "YUV420SP_U8" else _RGB_TO_YUV
 
 
 def default_biases() -> tuple[int, ...]:
-    """Return the biases that ATC fills in, for input and output alike."""
+    """The biases that ATC fills in, for input and output alike."""
     return _BIASES
 
 
 def completed_colors(config: AippConfig, settings: AippSettings) -> AippSettings:
-    """Return the settings with matrix and biases; each entry without a value gets ATC's.
+    """The settings with matrix and biases; each entry without a value gets ATC's.
 
     Raises:
         AtcError: BAD_AIPP for gray pictures, which have no colors.

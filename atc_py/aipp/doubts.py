@@ -38,7 +38,7 @@ _NORMALIZING = tuple(
 
 
 def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnostic]:
-    """Return the warnings for a configuration that `checked` accepts.
+    """The warnings for a configuration that `checked` accepts.
 
     Args:
         config: of static AIPP, or settings for dynamic AIPP.
@@ -67,7 +67,7 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
 
 
 def file_doubts(file: AippFile) -> list[Diagnostic]:
-    """Return the warning for a file without configurations."""
+    """The warning for a file without configurations."""
     if file.configs:
         return []
     message = Text("{path} has no `aipp_op`, so all inputs stay as they are", path=file.path)
@@ -75,7 +75,6 @@ def file_doubts(file: AippFile) -> list[Diagnostic]:
 
 
 def _doubt(config: AippConfig, name: str, message: str) -> Diagnostic:
-    """Build the warning about a field."""
     return DOUBTFUL_AIPP.diagnostic(
         Text("{field} {message}", field=repr(name), message=Text(message)),
         place=config.place_of(name),
@@ -83,7 +82,7 @@ def _doubt(config: AippConfig, name: str, message: str) -> Diagnostic:
 
 
 def _differs(config: AippConfig, name: str) -> bool:
-    """Return True if a field has another value than the one without effect."""
+    """True if a field has another value than the one without effect."""
     return config[name] != (1.0 if name.startswith("var") else 0)
 
 

@@ -26,13 +26,13 @@ _HEAD = re.compile(r"\s*\[\s*([^\]]*?)\s*\]\s*(?:[#;].*)?")
 
 
 def is_ini(text: str) -> bool:
-    """Return True if the first line that says something is the head of a section."""
+    """True if the first line that says something is the head of a section."""
     lines = (line for line in text.splitlines() if not _NOTHING.fullmatch(line))
     return next(lines, "").lstrip().startswith("[")
 
 
 def parse_ini(path: str, text: str) -> AippConfig:
-    """Return the settings of the section [aipp_op].
+    """The settings of the section [aipp_op].
 
     Keys are the fields of the configuration file, switches are 0 or 1. A key may be repeated with
     the same value, as a published example does.
@@ -59,7 +59,7 @@ def parse_ini(path: str, text: str) -> AippConfig:
 
 
 def _begin(head: re.Match[str], number: int, begin: TextPlace | None) -> TextPlace:
-    """Return the place of a section's head, which must be the only one."""
+    """The place of a section's head, which must be the only one."""
     place = TextPlace(number, head.start(1) + 1)
     if head[1] != _SECTION or begin is not None:
         raise TextFormatError(
@@ -69,7 +69,6 @@ def _begin(head: re.Match[str], number: int, begin: TextPlace | None) -> TextPla
 
 
 def _add(given: dict[str, GivenField], line: str, number: int, begin: TextPlace | None) -> None:
-    """Add the value that a line gives."""
     match = _LINE.fullmatch(line)
     if match is None or begin is None:
         column = len(line) - len(line.lstrip()) + 1
@@ -110,7 +109,7 @@ _PARTS = {
 def read_run_settings(
     path: Path, networks: Mapping[int, NetworkInput], inputs: Sequence[str], count: int
 ) -> dict[int, tuple[AippSettings, ...]]:
-    """Return the settings of a file by the position of their input, one entry a picture.
+    """The settings of a file by the position of their input, one entry a picture.
 
     The file is one of three: protobuf text with an `aipp_op` of `aipp_mode: dynamic` for each
     input, the [aipp_op] section of ais_bench, or the bytes of a parameter buffer. The latter two
@@ -154,7 +153,7 @@ def read_run_settings(
 
 
 def _only(path: Path, networks: Mapping[int, NetworkInput]) -> tuple[int, NetworkInput]:
-    """Return the only input with dynamic AIPP."""
+    """The only input with dynamic AIPP."""
     if len(networks) != 1:
         raise BAD_AIPP.error(
             Text(
@@ -169,7 +168,6 @@ def _only(path: Path, networks: Mapping[int, NetworkInput]) -> tuple[int, Networ
 
 
 def _of_text(config: AippConfig, network: NetworkInput) -> AippSettings:
-    """Return the settings of a text."""
     check_values(config)
     if config["aipp_mode"] == "static":
         raise config.error("settings of a run have `aipp_mode: dynamic`, found static", "aipp_mode")
@@ -180,7 +178,7 @@ def _of_text(config: AippConfig, network: NetworkInput) -> AippSettings:
 
 
 def read_picture_configs(path: Path) -> tuple[AippConfig, ...]:
-    """Return the configurations of a file that say all about a picture.
+    """The configurations of a file that say all about a picture.
 
     Those are configurations of static AIPP, and settings for a run of dynamic AIPP as text.
 
@@ -206,7 +204,7 @@ def read_picture_configs(path: Path) -> tuple[AippConfig, ...]:
 
 
 def config_of_settings(settings: AippSettings, file: str | None = None) -> AippConfig:
-    """Return settings as a configuration with every field, which has no places."""
+    """Settings as a configuration with every field, which has no places."""
     given: dict[str, GivenField] = {}
     for each in fields(settings):
         value = getattr(settings, each.name)
@@ -222,7 +220,7 @@ def checked_pictures(
     most: int,
     file: str | None = None,
 ) -> tuple[AippSettings, ...]:
-    """Return the settings of a run's pictures, checked as a device checks them.
+    """The settings of a run's pictures, checked as a device checks them.
 
     Args:
         pictures: as a buffer has them.

@@ -293,10 +293,10 @@ BIASES = tuple(f"{side}_bias_{channel}" for side in ("input", "output") for chan
 
 
 def channel_fields(prefix: str, count: int) -> tuple[str, ...]:
-    """Return the names of a field for each of `count` channels, such as `mean_chn_0`."""
+    """The names of a field for each of `count` channels, such as `mean_chn_0`."""
     return tuple(f"{prefix}_{channel}" for channel in range(count))
 
 
 def find_field(name: str) -> AippField | None:
-    """Return the row called `name`, or None."""
+    """The row called `name`, or None."""
     return _BY_NAME.get(name)

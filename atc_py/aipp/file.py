@@ -34,7 +34,7 @@ class AippFile:
 
 
 def read_aipp_file(path: Path) -> AippFile:
-    """Return the configurations of a file, with values of the right types and in their ranges.
+    """The configurations of a file, with values of the right types and in their ranges.
 
     Raises:
         AtcError: FILE_NOT_FOUND and its like with ATC's E10001; BAD_AIPP with the line, the column
@@ -49,7 +49,7 @@ def read_aipp_file(path: Path) -> AippFile:
 
 
 def read_aipp_text(path: Path) -> str:
-    """Return the text of a configuration file.
+    """The text of a configuration file.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or FILE_TOO_LARGE.
@@ -63,7 +63,7 @@ def read_aipp_text(path: Path) -> str:
 
 
 def decoded(data: bytes) -> str:
-    """Return bytes as text; what is not UTF-8 may be in comments alone, and there it is skipped.
+    """Bytes as text; what is not UTF-8 may be in comments alone, and there it is skipped.
 
     Files with comments in GBK are common, and protobuf reads them too: the grammar itself is ASCII.
     """
@@ -74,7 +74,7 @@ def decoded(data: bytes) -> str:
 
 
 def parse_aipp(path: str, text: str) -> AippFile:
-    """Return the configurations of a text; values have their types, but are not checked.
+    """The configurations of a text; values have their types, but are not checked.
 
     Raises:
         AtcError: BAD_AIPP with E13005 for faults of grammar; with E10052 for repeated fields.
@@ -87,7 +87,7 @@ def parse_aipp(path: str, text: str) -> AippFile:
 
 
 def _one_config(path: str, field: TextField) -> AippConfig:
-    """Return the configuration of an `aipp_op`."""
+    """The configuration of an `aipp_op`."""
     if field.name == "multi_shape_op":
         message = "`multi_shape_op` is written by ATC itself and has no meaning here"
         raise _refusal(path, message, field.name, field.place, "E10052", message)
@@ -102,7 +102,6 @@ def _one_config(path: str, field: TextField) -> AippConfig:
 def _refusal(
     path: str, message: str, field: str | None, place: TextPlace, code: str, argument: str
 ) -> AtcError:
-    """Build the error for a place of the text."""
     return BAD_AIPP.error(
         message,
         place=Place(path, field=field, line=place.line, column=place.column),
@@ -122,7 +121,6 @@ def check_values(config: AippConfig) -> None:
 
 
 def _check_value(config: AippConfig, row: AippField) -> None:
-    """Refuse one value."""
     value = config[row.name]
     if row.refused and value != row.default:
         raise config.error(

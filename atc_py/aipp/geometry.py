@@ -50,7 +50,7 @@ class NetworkInput:
 
 
 def checked(config: AippConfig, network: NetworkInput) -> AippSettings:
-    """Return the settings of a configuration that fits a network's input.
+    """The settings of a configuration that fits a network's input.
 
     Of dynamic AIPP these are the mode and `max_src_image_size`; `checked_pictures` of
     `atc_py/aipp/dynamic.py` checks the rest at each run.
@@ -69,7 +69,7 @@ def checked(config: AippConfig, network: NetworkInput) -> AippSettings:
 
 
 def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
-    """Return the settings of one picture, whichever the mode is."""
+    """The settings of one picture, whichever the mode is."""
     rules, row = rules_of(network.family), image_format(str(config["input_format"]))
     if row.name not in rules.formats:
         raise config.error(
@@ -124,7 +124,6 @@ def _check_gears(config: AippConfig) -> None:
 
 
 def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings) -> AippSettings:
-    """Return the settings with what is subtracted and multiplied."""
     low, high = rules.least_min, rules.most_min
     for name in channel_fields("min_chn", 4):
         value = config.number(name)
@@ -153,7 +152,7 @@ def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings)
 def _sized(
     config: AippConfig, network: NetworkInput, rules: AippRules, settings: AippSettings
 ) -> AippSettings:
-    """Return the settings with all sizes, of which 0 stands for the network's."""
+    """The settings with all sizes, of which 0 stands for the network's."""
     crop, padding = config.switch("crop"), config.switch("padding")
     height, width = network.size
     sizes: dict[str, Any] = {}
@@ -188,7 +187,7 @@ def _sized(
 
 
 def _cropped(config: AippConfig, side: str, own: int, source: int) -> dict[str, int]:
-    """Return start and size of a crop along one side, "w" or "h"."""
+    """Start and size of a crop along one side, "w" or "h"."""
     start, size = f"load_start_pos_{side}", f"crop_size_{side}"
     first, count = config.integer(start), config.integer(size)
     if not count and config.switch("padding"):
@@ -226,12 +225,10 @@ def _cropped(config: AippConfig, side: str, own: int, source: int) -> dict[str, 
 
 
 def _places(side: str) -> Text:
-    """Return the word for what a side counts."""
     return Text("columns" if side == "w" else "rows", context="picture")
 
 
 def _padding_value(config: AippConfig, network: NetworkInput, rules: AippRules) -> float:
-    """Return the value of borders."""
     value = config.number("padding_value")
     is_byte = value.is_integer() and 0 <= value <= 255  # noqa: PLR2004  (bounds of uint8)
     if network.is_uint8 and not is_byte and not rules.clips_padding:
@@ -350,7 +347,6 @@ def _check_output(config: AippConfig, network: NetworkInput, settings: AippSetti
 
 
 def _size_advice(settings: AippSettings, side: str, wanted: int) -> str:
-    """Return what makes a side fit."""
     sides = ("left", "right") if side == "w" else ("top", "bottom")
     borders = sum(getattr(settings, f"{each}_padding_size") for each in sides)
     name = f"crop_size_{side}" if settings.crop else f"src_image_size_{side}"

@@ -36,11 +36,11 @@ class ImageFormat:
     is_gray: bool = False
 
     def input_shape(self, height: int, width: int) -> tuple[int, int, int]:
-        """Return rows, columns and bytes a place of the input that holds one picture."""
+        """Rows, columns and bytes a place of the input that holds one picture."""
         return self.half_rows * height // 2, width, self.columns
 
     def byte_count(self, height: int, width: int) -> int:
-        """Return the bytes of one picture."""
+        """The bytes of one picture."""
         rows, columns, depth = self.input_shape(height, width)
         return rows * columns * depth
 
@@ -86,7 +86,7 @@ _BY_NAME = {row.name: row for row in IMAGE_FORMATS}
 
 
 def image_format(name: str) -> ImageFormat:
-    """Return the format called `name`.
+    """The format called `name`.
 
     Raises:
         AtcError: BAD_AIPP where it is not modeled.

@@ -59,7 +59,7 @@ def _check_shared(pictures: Sequence[AippSettings]) -> None:
 
 
 def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
-    """Return the buffer for the settings of a run's pictures, one entry a picture.
+    """The buffer for the settings of a run's pictures, one entry a picture.
 
     Raises:
         AtcError: BAD_AIPP for no pictures or more than 127, settings of the header in which they
@@ -102,7 +102,7 @@ def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
 
 
 def _packed(layout: Struct, *values: float) -> bytes:
-    """Return numbers as bytes."""
+    """Numbers as bytes."""
     try:
         return layout.pack(*values)
     except (struct_error, OverflowError) as error:
@@ -110,7 +110,6 @@ def _packed(layout: Struct, *values: float) -> bytes:
 
 
 def _picture_bytes(settings: AippSettings) -> bytes:
-    """Return the part of the buffer for one picture."""
     if settings.padding_value:
         raise _refusal(
             Text(
@@ -152,7 +151,7 @@ def _picture_bytes(settings: AippSettings) -> bytes:
 
 
 def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSettings, ...]:
-    """Return the settings that a buffer has, one entry a picture.
+    """The settings that a buffer has, one entry a picture.
 
     `min_chn` and `var_reci_chn` are float16 in the buffer, so they may differ from those that it
     was made of; the results of AIPP do not, as it computes with float16.
@@ -220,7 +219,7 @@ def _check_count(data: bytes, count: int, file: str | None) -> None:
 def _picture_settings(
     shared: AippSettings, data: bytes, start: int, file: str | None
 ) -> AippSettings:
-    """Return the settings of the picture whose part begins at `start`."""
+    """The settings of the picture whose part begins at `start`."""
     crop, resize, padding, rotation, *values = _BATCH.unpack_from(data, start)
     if resize or rotation:
         name = "scfSwitch" if resize else "rotateSwitch"

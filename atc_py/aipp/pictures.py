@@ -43,7 +43,7 @@ class ColorStandard(Enum):
         return (16.0, 219.0, 224.0) if self.narrow else (0.0, _BYTE, _BYTE)
 
     def to_rgb(self) -> NDArray[np.float64]:
-        """Return the 3 x 3 matrix that gives R, G, B of Y, U, V without their offsets."""
+        """The 3 x 3 matrix that gives R, G, B of Y, U, V without their offsets."""
         _, luma, chroma = self.ranges
         green = 1 - self.red - self.blue
         from_u, from_v = 2 * (1 - self.blue), 2 * (1 - self.red)
@@ -56,7 +56,7 @@ class ColorStandard(Enum):
 
 
 def yuv_of_rgb(rgb: NDArray[np.uint8], standard: ColorStandard) -> NDArray[np.float64]:
-    """Return Y, U, V of pixels [..., 3] before they are rounded: U and V of a block are averaged."""
+    """Y, U, V of pixels [..., 3] before they are rounded: U and V of a block are averaged."""
     red, green, blue = (rgb[..., channel].astype(np.float64) for channel in range(3))
     low, luma_range, chroma_range = standard.ranges
     luma = standard.red * red + (1 - standard.red - standard.blue) * green + standard.blue * blue
@@ -71,7 +71,7 @@ def yuv_of_rgb(rgb: NDArray[np.uint8], standard: ColorStandard) -> NDArray[np.fl
 
 
 def standard_of(settings: AippSettings) -> ColorStandard:
-    """Return the standard whose colors the settings' matrix undoes best.
+    """The standard whose colors the settings' matrix undoes best.
 
     It is that of JPEG where colors are not converted; where the result is gray it follows from
     the bias of Y alone.
@@ -124,7 +124,7 @@ def picture_input(
 def fitted(
     rgb: NDArray[np.uint8], size: tuple[int, int], path: Path, *, resize: bool
 ) -> NDArray[np.uint8]:
-    """Return a picture of a height and width; of another size, it is resized or refused.
+    """A picture of a height and width; of another size, it is resized or refused.
 
     Raises:
         AtcError: BAD_PICTURE with both sizes, or NO_PILLOW.
@@ -149,7 +149,7 @@ def fitted(
 
 
 def read_picture(path: Path) -> NDArray[np.uint8]:
-    """Return the pixels of a picture file, uint8 [height, width, 3] in RGB.
+    """The pixels of a picture file, uint8 [height, width, 3] in RGB.
 
     Transparency is dropped, and the orientation that a camera notes is not applied.
 
@@ -202,7 +202,6 @@ def _check_pixels(path: Path, width: int, height: int) -> None:
 
 
 def _read_array(path: Path) -> NDArray[np.uint8]:
-    """Return the pixels of an array file."""
     with opened(path) as file:
         try:
             data: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
@@ -224,7 +223,7 @@ def _read_array(path: Path) -> NDArray[np.uint8]:
 
 
 def resized(rgb: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Return pixels at another height and width: Pillow's bilinear filter.
+    """Pixels at another height and width: Pillow's bilinear filter.
 
     Raises:
         AtcError: NO_PILLOW.
@@ -241,7 +240,7 @@ def resized(rgb: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
 def encoded_picture(
     rgb: NDArray[np.uint8], settings: AippSettings, *, swapped: bool = False
 ) -> NDArray[np.uint8]:
-    """Return pixels [height, width, 3] in RGB as the bytes of the settings' format.
+    """Pixels [height, width, 3] in RGB as the bytes of the settings' format.
 
     YUV formats are encoded in the standard that the settings' matrix decodes (`standard_of`), with
     U and V of pixels that share them averaged. A fourth byte is 255, and is first where
@@ -275,7 +274,7 @@ def encoded_picture(
 def _luma_and_chroma(
     rgb: NDArray[np.uint8], standard: ColorStandard, block: tuple[int, int]
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return Y of every pixel, and U, V of every block of rows and columns, their mean.
+    """Y of every pixel, and U, V of every block of rows and columns, their mean.
 
     Some rows are converted at a time: floats of all of them would take many times the bytes.
     """
@@ -291,12 +290,11 @@ def _luma_and_chroma(
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Return values as bytes, halves up."""
+    """Values as bytes, halves up."""
     return np.clip(np.floor(values + 0.5), 0, _OPAQUE).astype(np.uint8)
 
 
 def _with_fourth(channels: NDArray[np.uint8], settings: AippSettings) -> NDArray[np.uint8]:
-    """Return three channels and the byte that AIPP leaves out."""
     fourth = np.full((*channels.shape[:2], 1), _OPAQUE, np.uint8)
     parts = [fourth, channels] if settings.ax_swap_switch else [channels, fourth]
     return np.concatenate(parts, axis=-1)
@@ -305,7 +303,7 @@ def _with_fourth(channels: NDArray[np.uint8], settings: AippSettings) -> NDArray
 def joined_pictures(
     pictures: Sequence[NDArray[np.uint8]], settings: AippSettings
 ) -> NDArray[np.uint8]:
-    """Return the input that holds several pictures, one after the other.
+    """The input that holds several pictures, one after the other.
 
     Args:
         pictures: each as `picture_input` gives it.

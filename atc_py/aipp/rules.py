@@ -70,5 +70,5 @@ AIPP_RULES = {
 
 
 def rules_of(family: str) -> AippRules:
-    """Return the rules of a family, by the value of its `SocFamily`."""
+    """The rules of a family, by the value of its `SocFamily`."""
     return AIPP_RULES[family]

@@ -123,12 +123,12 @@ class AippSettings:
         return 1 if self.is_gray else 3
 
     def attributes(self) -> dict[str, AippAttribute]:
-        """Return the attributes of the node, by name, in the order of the class."""
+        """The attributes of the node, by name, in the order of the class."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, object]) -> AippSettings:
-        """Return the settings of a node; attributes of other names are left out.
+        """The settings of a node; attributes of other names are left out.
 
         Lists become tuples, and the integers that stand for switches become booleans.
         """
@@ -144,7 +144,7 @@ class AippSettings:
 
 
 def source_shape(settings: AippSettings, n: int) -> tuple[int, ...]:
-    """Return the shape of the uint8 input that holds `n` pictures.
+    """The shape of the uint8 input that holds `n` pictures.
 
     It is what `aclmdlGetInputDimsV2` reports: [n, h, w, C] where pixels are packed, with C 3 for
     RGB888, 4 for XRGB8888, ARGB8888 and AYUV444, 1 for YUV400, 2 for YUYV; [n, 3h/2, w, 1] for
@@ -158,6 +158,6 @@ def source_shape(settings: AippSettings, n: int) -> tuple[int, ...]:
 
 
 def source_bytes(settings: AippSettings, n: int) -> int:
-    """Return the bytes of `n` pictures of these settings."""
+    """The bytes of `n` pictures of these settings."""
     row = image_format(settings.input_format)
     return n * row.byte_count(settings.src_image_size_h, settings.src_image_size_w)

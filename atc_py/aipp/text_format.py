@@ -110,7 +110,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _unreadable(text: str, at: int) -> str:
-    """Return why no token starts at that character."""
+    """The reason why no token starts at that character."""
     if text[at] in "\"'":
         return "the string has no closing quote on its line"
     if text[at].isdigit() or text[at] == ".":
@@ -128,7 +128,7 @@ class _Reader:
         self._field: str | None = None
 
     def fields(self, opening: _Token | None, depth: int) -> tuple[TextField, ...]:
-        """Return the fields up to the end of a message that `opening` began, or of the text."""
+        """The fields up to the end of a message that `opening` began, or of the text."""
         if depth > _MOST_DEPTH:
             raise self._error(f"messages are nested more than {_MOST_DEPTH} deep")
         closing = _CLOSING[opening.text] if opening else ""
@@ -144,7 +144,6 @@ class _Reader:
         return tuple(found)
 
     def _one_field(self, depth: int) -> TextField:
-        """Return the next field."""
         token = self._next
         if token.kind != "name":
             raise self._error("expected the name of a field")
@@ -161,7 +160,7 @@ class _Reader:
         return TextField(token.text, token.place, fields=self.fields(opening, depth + 1))
 
     def _with_values(self, name: _Token) -> TextField:
-        """Return the field whose value or list of values is next."""
+        """The field whose value or list of values is next."""
         if not self._is_mark("["):
             return TextField(name.text, name.place, (self._value(),))
         self._take()
@@ -176,7 +175,7 @@ class _Reader:
         return TextField(name.text, name.place, tuple(values), is_list=True)
 
     def _value(self) -> TextValue:
-        """Return the next value: a number, a name or strings side by side."""
+        """The next value: a number, a name or strings side by side."""
         token = self._next
         if token.kind == "string":
             parts = []
@@ -195,11 +194,11 @@ class _Reader:
         return TextValue(text, token.place)
 
     def _is_opening(self) -> bool:
-        """Return True if a message begins."""
+        """True if a message begins."""
         return self._next.kind == "mark" and self._next.text in _CLOSING
 
     def _is_mark(self, text: str) -> bool:
-        """Return True if the next token is that mark; the empty one is the end of the text."""
+        """True if the next token is that mark; the empty one is the end of the text."""
         return self._next.kind == ("mark" if text else "end") and self._next.text == text
 
     def _take(self) -> None:
@@ -216,7 +215,6 @@ class _Reader:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """Return the character of an escape sequence."""
     code = match[1]
     if code[0] == "x" and len(code) > 1:
         return chr(int(code[1:], 16))
@@ -226,7 +224,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def read_fields(text: str) -> tuple[TextField, ...]:
-    """Return the fields of the outermost message, in order.
+    """The fields of the outermost message, in order.
 
     Fields are `name: value`, `name: [value, ...]`, `name { ... }` or `name: { ... }`, also with
     `<` and `>`; a `,` or `;` may follow each. `#` starts a comment.

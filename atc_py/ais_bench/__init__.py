@@ -16,7 +16,7 @@ __all__ = ["InferSession", "MemorySummary", "MultiDeviceSession", "Tensor"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return a class of the interface, which is imported when it is first asked for."""
+    """A class of the interface, which is imported when it is first asked for."""
     if name == "Tensor":
         from atc_py.ais_bench import tensors
 

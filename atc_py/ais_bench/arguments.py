@@ -22,7 +22,6 @@ class BenchEffect:
 
 
 def _truth(text: str) -> bool:
-    """Return a truth value."""
     word = text.lower()
     if word in _YES | _NO:
         return word in _YES
@@ -32,21 +31,20 @@ def _truth(text: str) -> bool:
 
 
 def _positive(text: str) -> int:
-    """Return a number of 1 or more."""
+    """A number of 1 or more."""
     if (number := int(text)) <= 0:
         raise argparse.ArgumentTypeError(f"{text} is an invalid positive int value")
     return number
 
 
 def _count(text: str) -> int:
-    """Return a number of 0 or more."""
+    """A number of 0 or more."""
     if (number := int(text)) < 0:
         raise argparse.ArgumentTypeError(f"{text} is an invalid nonnegative int value")
     return number
 
 
 def _devices(text: str) -> list[int]:
-    """Return numbers of devices."""
     numbers = [int(part) for part in text.split(",")]
     for number in numbers:
         if not 0 <= number <= _MOST_DEVICES:
@@ -203,7 +201,7 @@ OPTIONS = (
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return the options, and a line for each that was given and has no effect.
+    """The options, and a line for each that was given and has no effect.
 
     Raises:
         SystemExit: the status is 2 for what argparse refuses.

@@ -28,7 +28,7 @@ _SUFFIXES = (".npy", ".NPY", ".bin", ".BIN")
 
 
 def batches_of(inputs: Sequence[str], rows: Sequence[TensorDesc], *, combine: bool) -> list[Batch]:
-    """Return the files of each run.
+    """The files of each run.
 
     Args:
         inputs: files, those of the first input first, or one folder for each input.
@@ -53,7 +53,7 @@ def batches_of(inputs: Sequence[str], rows: Sequence[TensorDesc], *, combine: bo
 
 
 def data_of(files: Sequence[str], size: int, kind: str, *, combine: bool) -> npt.NDArray[Any]:
-    """Return the data of one input for a run.
+    """The data of one input for a run.
 
     Args:
         files: of the input.
@@ -74,7 +74,6 @@ def data_of(files: Sequence[str], size: int, kind: str, *, combine: bool) -> npt
 
 
 def _files(inputs: Sequence[str], rows: Sequence[TensorDesc]) -> list[list[str]]:
-    """Return the files of each input."""
     first = Path(inputs[0])
     if first.is_file():
         for at, name in enumerate(inputs):
@@ -96,7 +95,7 @@ def _files(inputs: Sequence[str], rows: Sequence[TensorDesc]) -> list[list[str]]
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the files of a folder, numbers in their names in order."""
+    """The files of a folder, numbers in their names in order."""
     path = Path(folder)
     if not path.is_dir():
         raise refused(f"Invalid args. {folder} of input args is not a real dir path")
@@ -109,7 +108,7 @@ def _files_in(folder: str) -> list[str]:
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Return the key by which names with numbers are sorted."""
+    """The key by which names with numbers are sorted."""
     parts = re.split("([0-9]+)", name)
     return [(0, int(part), "") if part.isdigit() else (1, 0, part.lower()) for part in parts]
 
@@ -134,14 +133,14 @@ def _files_per_batch(
 
 
 def _split(files: Sequence[str], count: int) -> list[list[str]]:
-    """Return files by run; the last run is filled."""
+    """Files by run; the last run is filled."""
     parts = [list(files[at : at + count]) for at in range(0, len(files), count)]
     parts[-1] += [PADDING] * (count - len(parts[-1]))
     return parts
 
 
 def _size(file: str) -> int:
-    """Return the bytes of data in a file."""
+    """The bytes of data in a file."""
     if file.endswith((".npy", ".NPY")):
         return int(_content(file, 0, "").nbytes)
     with as_runtime_errors(f"filepath:{file} not valid"):
@@ -149,7 +148,7 @@ def _size(file: str) -> int:
 
 
 def _content(file: str, size: int, kind: str) -> npt.NDArray[Any]:
-    """Return the data of a file; other files than .npy are bytes."""
+    """The data of a file; other files than .npy are bytes."""
     if file == PURE:
         if kind == "random":
             return np.random.default_rng().integers(0, 256, size, np.uint8)

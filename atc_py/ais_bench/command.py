@@ -62,7 +62,6 @@ def _run(options: argparse.Namespace) -> float:
 
 
 def _session(options: argparse.Namespace) -> InferSession:
-    """Return a session with the shapes that the options choose."""
     session = InferSession(
         options.device, options.model, options.acl_json_path, options.debug, options.loop
     )
@@ -104,7 +103,6 @@ def _choose_shapes(session: InferSession, options: argparse.Namespace) -> None:
 
 
 def _set_aipp(session: InferSession, options: argparse.Namespace) -> None:
-    """Give the settings of dynamic AIPP to a model that has it."""
     count = session.get_dym_aipp_input_exist()
     if count > 1:
         raise refused(
@@ -121,7 +119,6 @@ def _set_aipp(session: InferSession, options: argparse.Namespace) -> None:
 
 
 def _number(text: str) -> int:
-    """Return a number."""
     try:
         return int(text)
     except ValueError:
@@ -129,7 +126,6 @@ def _number(text: str) -> int:
 
 
 def _image_size(text: str) -> tuple[int, int]:
-    """Return height and width."""
     parts = text.split(",")
     if len(parts) != 2:  # noqa: PLR2004  (height and width)
         raise refused(f"the dymHW parameter is not h,w: {text}")
@@ -137,7 +133,7 @@ def _image_size(text: str) -> tuple[int, int]:
 
 
 def _batch(inputs: Sequence[TensorDesc], options: argparse.Namespace) -> int:
-    """Return the batch that throughput counts: the first dim of the first input."""
+    """The batch that throughput counts: the first dim of the first input."""
     if options.dymBatch:
         return int(options.dymBatch)
     text = options.dymDims or options.dymShape or ""
@@ -149,7 +145,6 @@ def _batch(inputs: Sequence[TensorDesc], options: argparse.Namespace) -> int:
 
 
 def _run_session(session: InferSession, options: argparse.Namespace) -> float:
-    """Run, save and report."""
     inputs = session.get_inputs()
     summary = BenchSummary()
     folder = _output_folder(options)
@@ -195,7 +190,6 @@ class _Runner:
         self._combine = combine
 
     def feeds(self, batch: Batch) -> list[Any]:
-        """Return the data of a run."""
         kind = self._options.pure_data_type
         arrays = [
             data_of(files, row.realsize, kind, combine=self._combine)
@@ -238,7 +232,6 @@ def _output_folder(options: argparse.Namespace) -> Path | None:
 
 
 def _print_bar(label: str, runs: int, seconds: float) -> None:
-    """Print the bar as it stands at the end."""
     minutes, rest = divmod(int(seconds), 60)
     rate = runs / seconds if seconds else 0.0
     bar = "#" * 10
@@ -287,7 +280,6 @@ def _run_devices(options: argparse.Namespace) -> int:
 
 
 def _shares(options: argparse.Namespace) -> list[str | None]:
-    """Return the files of each device."""
     count = len(options.device)
     if options.input is None:
         return [None] * count

@@ -15,7 +15,7 @@ _FORMATS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NCDHW": 30}
 
 
 def describe_inputs(model: GearedModel) -> list[TensorDesc]:
-    """Return the inputs, those that gears decide with -1 in their dims.
+    """The inputs, those that gears decide with -1 in their dims.
 
     The inputs with settings of dynamic AIPP are not among them.
     """
@@ -29,12 +29,12 @@ def describe_inputs(model: GearedModel) -> list[TensorDesc]:
 
 
 def dynamic_pictures(description: OmModel) -> list[PictureInput]:
-    """Return the inputs with pictures whose settings come with each run."""
+    """The inputs with pictures whose settings come with each run."""
     return [each for each in picture_inputs(description) if each.is_dynamic]
 
 
 def describe_outputs(model: GearedModel) -> list[TensorDesc]:
-    """Return the outputs; a dim that is not the same in all gears is -1."""
+    """The outputs; a dim that is not the same in all gears is -1."""
     description = model.description()
     names = _output_names(description)
     return [
@@ -46,7 +46,7 @@ def describe_outputs(model: GearedModel) -> list[TensorDesc]:
 def _described(
     description: OmModel, port: OmPort, name: str, dims: Dims | None = None
 ) -> TensorDesc:
-    """Return an input or output of the largest gear, with other dims where they are given."""
+    """An input or output of the largest gear, with other dims where they are given."""
     tensor = description.tensors[port.tensor]
     kind = DType(tensor.dtype)
     known = [dim for dim in tensor.shape if dim is not None]
@@ -59,7 +59,7 @@ def _described(
 
 
 def _input_dims(model: GearedModel, at: int, name: str) -> Dims | None:
-    """Return the dims of an input as they were given, None where a gear decides.
+    """The dims of an input as they were given, None where a gear decides.
 
     Pictures have other dims than the network's input, of which those that differ are open.
     """
@@ -73,7 +73,7 @@ def _input_dims(model: GearedModel, at: int, name: str) -> Dims | None:
 def _common_dims(
     model: GearedModel, at: int, ports: Callable[[OmModel], Sequence[OmPort]]
 ) -> Dims | None:
-    """Return the dims of an input or output that all gears share; None without gears."""
+    """The dims of an input or output that all gears share; None without gears."""
     if model.gears is None:
         return None
     shapes = []
@@ -86,17 +86,15 @@ def _common_dims(
 
 
 def _inputs(description: OmModel) -> Sequence[OmPort]:
-    """Return the inputs of a description."""
     return description.inputs
 
 
 def _outputs(description: OmModel) -> Sequence[OmPort]:
-    """Return the outputs of a description."""
     return description.outputs
 
 
 def _output_names(description: OmModel) -> list[str]:
-    """Return `node:index:tensor` of each output; the node is that of the source model."""
+    """`node:index:tensor` of each output; the node is that of the source model."""
     makers: Mapping[int, tuple[str, int]] = {
         tensor: (node.origins[-1].name if node.origins else node.name, index)
         for node in description.nodes

@@ -9,7 +9,7 @@ from atc_py.text import Text
 
 
 def file_size(file: str) -> int:
-    """Return the size of a file.
+    """The size of a file.
 
     Raises:
         AtcError: FILE_NOT_FOUND, or FILE_UNREADABLE for what is not a plain file.
@@ -24,7 +24,7 @@ def file_size(file: str) -> int:
 
 
 def file_bytes(file: str) -> bytes:
-    """Return the bytes of a file.
+    """The bytes of a file.
 
     Raises:
         AtcError: as `file_size`; MEMORY_LIMIT, FILE_TOO_LARGE for one that grows.

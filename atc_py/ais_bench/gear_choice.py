@@ -9,7 +9,7 @@ from atc_py.tensor.shapes import Shape
 
 
 def gear_of_batch(gears: Gears | None, batch: int) -> int:
-    """Return the gear of a batch.
+    """The gear of a batch.
 
     Raises:
         RuntimeError: the model has no such gear, or gears of another kind.
@@ -26,7 +26,7 @@ def gear_of_batch(gears: Gears | None, batch: int) -> int:
 
 
 def gear_of_image(gears: Gears | None, height: int, width: int) -> int:
-    """Return the gear of an image size.
+    """The gear of an image size.
 
     Raises:
         RuntimeError: as `gear_of_batch`.
@@ -42,7 +42,7 @@ def gear_of_image(gears: Gears | None, height: int, width: int) -> int:
 
 
 def gear_of_dims(gears: Gears | None, dims: Mapping[str, Shape]) -> int:
-    """Return the gear of the dims of all inputs.
+    """The gear of the dims of all inputs.
 
     Raises:
         RuntimeError: as `gear_of_batch`.
@@ -60,7 +60,7 @@ def gear_of_dims(gears: Gears | None, dims: Mapping[str, Shape]) -> int:
 
 
 def named_dims(text: str) -> dict[str, Shape]:
-    """Return dims by input of a text such as `data:1,600;info:1,3`.
+    """Dims by input of a text such as `data:1,600;info:1,3`.
 
     Raises:
         RuntimeError: it is no such text.
@@ -88,7 +88,7 @@ def check_names(dims: Mapping[str, Shape], inputs: Sequence[TensorDesc]) -> None
 
 
 def _of_kind(gears: Gears | None, kind: GearKind) -> Gears:
-    """Return the gears, which must be of a kind."""
+    """The gears, which must be of a kind."""
     if gears is None or gears.kind is not kind:
         raise refused(f"the {kind.parameter} parameter is not specified for model conversion")
     return gears

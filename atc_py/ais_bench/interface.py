@@ -58,12 +58,12 @@ class InferSession:
         self.outtensors_desc = self.session.get_outputs()
 
     def get_inputs(self) -> list[TensorDesc]:
-        """Return the descriptions of the inputs, without the one that chooses gears."""
+        """The descriptions of the inputs, without the one that chooses gears."""
         self.intensors_desc = self.session.get_inputs()
         return self.intensors_desc
 
     def get_outputs(self) -> list[TensorDesc]:
-        """Return the descriptions of the outputs."""
+        """The descriptions of the outputs."""
         self.outtensors_desc = self.session.get_outputs()
         return self.outtensors_desc
 
@@ -84,7 +84,7 @@ class InferSession:
         self.session.set_dynamic_hw(w, h)
 
     def get_max_dym_batchsize(self) -> int:
-        """Return the largest batch among the gears."""
+        """The largest batch among the gears."""
         return self.session.get_max_dym_batchsize()
 
     def set_dynamic_dims(self, dym_dims: str) -> None:
@@ -100,7 +100,7 @@ class InferSession:
         self.session.set_custom_outsize(custom_sizes)
 
     def get_dym_aipp_input_exist(self) -> int:
-        """Return the number of inputs with dynamic AIPP."""
+        """The number of inputs with dynamic AIPP."""
         return self.session.get_dym_aipp_input_exist()
 
     def check_dym_aipp_input_exist(self) -> None:
@@ -113,13 +113,13 @@ class InferSession:
         self.session.set_aipp_config(config_file)
 
     def create_tensor_from_fileslist(self, _desc: TensorDesc, files: Iterable[str]) -> AclTensor:
-        """Return the bytes of files, one after another."""
+        """The bytes of files, one after another."""
         with as_runtime_errors():
             parts = [file_bytes(file) for file in files]
         return AclTensor(np.frombuffer(b"".join(parts), np.int8))
 
     def create_tensor_from_arrays_to_device(self, arrays: npt.ArrayLike) -> AclTensor:
-        """Return an array on the device."""
+        """An array on the device."""
         tensor = AclTensor(arrays)
         tensor.to_device(self.device_id)
         return tensor
@@ -132,7 +132,7 @@ class InferSession:
 
     @staticmethod
     def convert_tensors_to_arrays(tensors: Iterable[AclTensor]) -> list[npt.NDArray[Any]]:
-        """Return tensors as arrays."""
+        """Tensors as arrays."""
         return [np.array(tensor) for tensor in tensors]
 
     def run(self, feeds: Sequence[Any], out_array: bool = False) -> list[Any]:
@@ -191,11 +191,11 @@ class InferSession:
     reset_summaryinfo = reset_sumaryinfo
 
     def sumary(self) -> RunTimes:
-        """Return the estimated milliseconds of all runs, as versions of 2023 have them."""
+        """The estimated milliseconds of all runs, as versions of 2023 have them."""
         return self.session.sumary()
 
     def summary(self) -> SpanTimes:
-        """Return start and end of all runs, as later versions have them."""
+        """Start and end of all runs, as later versions have them."""
         return SpanTimes(self.session.sumary())
 
     def free_resource(self) -> None:
@@ -217,7 +217,6 @@ class InferSession:
     def _prepare(
         self, mode: str, shapes: Sequence[Sequence[int]], custom_sizes: int | Sequence[int]
     ) -> None:
-        """Choose shapes."""
         known = _SPELLINGS.get(mode, mode)
         if known == "static":
             self.set_staticbatch()
@@ -240,7 +239,6 @@ class InferSession:
             self._prepare_dims(known, text, custom_sizes)
 
     def _prepare_dims(self, mode: str, text: str, custom_sizes: int | Sequence[int]) -> None:
-        """Choose the dims of all inputs."""
         if mode == "dymdims":
             self.set_dynamic_dims(text)
             return
@@ -254,7 +252,7 @@ class InferSession:
 
 
 def _fed(feed: Any) -> npt.NDArray[Any] | AclTensor:
-    """Return a feed as an array: one already, a numpy scalar, or a tensor of ours or of torch."""
+    """A feed as an array: one already, a numpy scalar, or a tensor of ours or of torch."""
     if isinstance(feed, np.ndarray | AclTensor):
         return feed
     if isinstance(feed, np.generic):
@@ -266,12 +264,10 @@ def _fed(feed: Any) -> npt.NDArray[Any] | AclTensor:
 
 
 def _shape(feed: npt.NDArray[Any] | AclTensor) -> list[int]:
-    """Return the dims of a feed."""
     return list(feed.shape)
 
 
 def _batch(inputs: Sequence[TensorDesc], shapes: Sequence[Sequence[int]]) -> int:
-    """Return the dim of the feeds that gears of batches decide."""
     for row, shape in zip(inputs, shapes, strict=True):
         if len(row.shape) != len(shape):
             raise RuntimeError("input datas and intensors dim not matched!")
@@ -284,7 +280,6 @@ def _batch(inputs: Sequence[TensorDesc], shapes: Sequence[Sequence[int]]) -> int
 
 
 def _image_size(inputs: Sequence[TensorDesc], shapes: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """Return the dims of the feeds that gears of image sizes decide."""
     for row, shape in zip(inputs, shapes, strict=True):
         at = [axis for axis, dim in enumerate(row.shape) if dim < 0]
         if len(shape) == len(row.shape) == _IMAGE_RANK and len(at) == 2:  # noqa: PLR2004  (height and width)
@@ -314,7 +309,7 @@ class MultiDeviceSession:
         mode: str = "static",
         custom_sizes: int | Sequence[int] = _CUSTOM_SIZE,
     ) -> dict[int, list[list[Any]]]:
-        """Return the outputs of each list of feeds, by device."""
+        """The outputs of each list of feeds, by device."""
         self._seconds = {}
         return {
             device: [self._one(device, each, mode, custom_sizes) for each in feeds]
@@ -327,7 +322,7 @@ class MultiDeviceSession:
         mode: str = "static",
         custom_sizes: int | Sequence[int] = _CUSTOM_SIZE,
     ) -> dict[int, list[list[list[Any]]]]:
-        """Return the outputs of each list of lists of feeds, by device."""
+        """The outputs of each list of lists of feeds, by device."""
         self._seconds = {}
         return {
             device: [[self._one(device, one, mode, custom_sizes) for one in many] for many in feeds]
@@ -335,7 +330,7 @@ class MultiDeviceSession:
         }
 
     def summary(self) -> dict[int, list[float]]:
-        """Return the milliseconds of each run on this machine, by device, loading included."""
+        """The milliseconds of each run on this machine, by device, loading included."""
         return self._seconds
 
     def _one(
@@ -355,12 +350,12 @@ class MemorySummary:
 
     @staticmethod
     def get_h2d_time_list() -> list[float]:
-        """Return the milliseconds of copies to the device."""
+        """The milliseconds of copies to the device."""
         return list(memory_times.host_to_device)
 
     @staticmethod
     def get_d2h_time_list() -> list[float]:
-        """Return the milliseconds of copies to the host."""
+        """The milliseconds of copies to the host."""
         return list(memory_times.device_to_host)
 
     get_H2D_time_list = get_h2d_time_list  # noqa: N815  (names of earlier versions)

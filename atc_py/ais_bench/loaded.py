@@ -40,7 +40,7 @@ class GearedModel:
             raise
 
     def description(self, gear: int | None = None) -> OmModel:
-        """Return the description of one gear; of the largest where none is named."""
+        """The description of one gear; of the largest where none is named."""
         found: OmModel = self._at(gear).description
         return found
 
@@ -58,7 +58,7 @@ class GearedModel:
         return self._backend.run(self._handle(self._key(gear)), feeds)
 
     def time(self, gear: int | None) -> TimeRange:
-        """Return the estimated time of a run on the SoC that the model is for, in seconds."""
+        """The estimated time of a run on the SoC that the model is for, in seconds."""
         key = self._key(gear)
         if key not in self._times:
             self._times[key] = network_cost(self._at(gear).description).time
@@ -72,16 +72,14 @@ class GearedModel:
             self._package.close()
 
     def _key(self, gear: int | None) -> int | None:
-        """Return the gear, the largest where none is named."""
+        """The gear, the largest where none is named."""
         return self._package.gear if gear is None else gear
 
     def _at(self, gear: int | None) -> Any:
-        """Return the package of one gear."""
         key = self._key(gear)
         return self._package if key is None else self._package.at_gear(key)
 
     def _handle(self, gear: int | None) -> DeviceModel:
-        """Return the graph of a gear on the device."""
         if gear not in self._handles:
             self._handles[gear] = load_stored(self._backend, self._at(gear), "logical")
         return self._handles[gear]

@@ -114,15 +114,15 @@ class RuntimeSession:
         return self.model.gears
 
     def options(self) -> SessionOptions:
-        """Return the options, which may be changed."""
+        """The options, which may be changed."""
         return self._options
 
     def get_inputs(self) -> list[TensorDesc]:
-        """Return the descriptions of the inputs."""
+        """The descriptions of the inputs."""
         return [replace(each, shape=list(each.shape)) for each in self._inputs]
 
     def get_outputs(self) -> list[TensorDesc]:
-        """Return the descriptions of the outputs."""
+        """The descriptions of the outputs."""
         return [replace(each, shape=list(each.shape)) for each in self._outputs]
 
     def set_staticbatch(self) -> None:
@@ -151,14 +151,14 @@ class RuntimeSession:
             raise refused(f"custom sizes {sizes} are not numbers of bytes")
 
     def get_max_dym_batchsize(self) -> int:
-        """Return the largest batch among the gears, 0 without gears of batches."""
+        """The largest batch among the gears, 0 without gears of batches."""
         gears = self.gears
         if gears is None or gears.kind is not GearKind.BATCH:
             return 0
         return max(gear[0] for gear in gears.gears)
 
     def get_dym_aipp_input_exist(self) -> int:
-        """Return the number of inputs whose pictures need settings."""
+        """The number of inputs whose pictures need settings."""
         return len(dynamic_pictures(self.model.description()))
 
     def set_aipp_config(self, file: str) -> None:
@@ -197,7 +197,7 @@ class RuntimeSession:
         self._arrays(feeds)
 
     def sumary(self) -> RunTimes:
-        """Return the times of all runs."""
+        """The times of all runs."""
         return self._times
 
     def reset_sumaryinfo(self) -> None:
@@ -222,7 +222,7 @@ class RuntimeSession:
             row.realsize = math.prod(dims) * DType(tensor.dtype).itemsize
 
     def _arrays(self, feeds: Sequence[Any]) -> Mapping[str, npt.NDArray[Any]]:
-        """Return feeds with the types of the inputs; only their numbers of bytes count."""
+        """Feeds with the types of the inputs; only their numbers of bytes count."""
         if len(feeds) != len(self._inputs):
             raise refused(f"intensors in:{len(feeds)} need:{len(self._inputs)} not match")
         if self.gears is not None and self._gear is None:
@@ -250,7 +250,6 @@ class RuntimeSession:
         return found
 
     def _settings(self, description: OmModel) -> dict[str, npt.NDArray[Any]]:
-        """Return the settings of dynamic AIPP as inputs."""
         if not dynamic_pictures(description):
             return {}
         if self._aipp is None:
@@ -267,7 +266,7 @@ class RuntimeSession:
 
 
 def _bytes_of(feed: Any) -> npt.NDArray[np.uint8]:
-    """Return the bytes of a feed, in the order of its elements."""
+    """The bytes of a feed, in the order of its elements."""
     if isinstance(feed, AclTensor):
         return feed.raw()
     return np.ascontiguousarray(feed).reshape(-1).view(np.uint8)

@@ -50,7 +50,6 @@ class ResultFiles:
                 self._write(path, part)
 
     def _split(self, at: int, data: npt.NDArray[Any], count: int) -> Sequence[npt.NDArray[Any]]:
-        """Return an output's part for each file."""
         if self._axis >= data.ndim:
             raise refused(
                 f"error i:{at} ndata.shape:{data.shape} len:{data.ndim} <= "
@@ -64,7 +63,6 @@ class ResultFiles:
         return np.array_split(data, count, self._axis)
 
     def _write(self, path: Path, data: npt.NDArray[Any]) -> None:
-        """Write one part."""
         if path in self._written:
             note_line(f"{path} is written twice: two files have that name up to the first dot")
         self._written.add(path)
@@ -79,7 +77,7 @@ class ResultFiles:
 
 
 def _text_rows(data: npt.NDArray[Any]) -> list[bytes]:
-    """Return a line for each row of the last axis; each number is followed by a blank."""
+    """A line for each row of the last axis; each number is followed by a blank."""
     rows = data.reshape(-1, data.shape[-1]) if data.size else data.reshape(0, 0)
     is_float = DType.from_numpy(data.dtype).is_float
     pattern = "%f " if is_float else "%d "

@@ -12,7 +12,7 @@ from atc_py.tensor.shapes import Dims, Shape
 
 
 def chosen_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
-    """Return the shapes of all inputs that a text such as `data:1,600;info:1,3` gives.
+    """The shapes of all inputs that a text such as `data:1,600;info:1,3` gives.
 
     Raises:
         RuntimeError: a name is wrong or missing, the model has gears, or it takes no such shape.
@@ -36,12 +36,12 @@ def chosen_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -
 
 
 def _fits(shape: Shape, own: Dims) -> bool:
-    """Return True if a shape has the dims that the model fixes."""
+    """True if a shape has the dims that the model fixes."""
     pairs = zip(shape, own, strict=False)
     return len(shape) == len(own) and all(known in {None, dim} for dim, known in pairs)
 
 
 def has_open_dims(description: OmModel) -> bool:
-    """Return True if each run decides dims of inputs."""
+    """True if each run decides dims of inputs."""
     tensors = (description.tensors[port.tensor] for port in description.inputs)
     return any(None in tensor.shape for tensor in tensors)

@@ -13,7 +13,7 @@ _LARGEST = 2**31 - 1
 
 
 def shapes_in_range(given: str) -> list[str]:
-    """Return the texts of all shapes.
+    """The texts of all shapes.
 
     Args:
         given: `name:1,3,224~448~32;other:1,2-4`, or a file with such a text in each line.
@@ -33,7 +33,6 @@ def shapes_in_range(given: str) -> list[str]:
 
 
 def _combinations(line: str) -> list[str]:
-    """Return the shapes of one line."""
     inputs = [_shapes_of_input(part) for part in line.split(";")]
     count = 1
     for each in inputs:
@@ -44,7 +43,6 @@ def _combinations(line: str) -> list[str]:
 
 
 def _shapes_of_input(part: str) -> list[str]:
-    """Return the shapes of one input."""
     name, separator, text = part.rpartition(":")
     try:
         dims = [_values(item) for item in text.split(",")]
@@ -61,7 +59,7 @@ def _shapes_of_input(part: str) -> list[str]:
 
 
 def _values(item: str) -> Sequence[int]:
-    """Return the values of one dim: `n`, `a~b`, `a~b~step` or `a-b-c`.
+    """The values of one dim: `n`, `a~b`, `a~b~step` or `a-b-c`.
 
     Raises:
         ValueError: it is none of these.
@@ -76,7 +74,7 @@ def _values(item: str) -> Sequence[int]:
 
 
 def _dim(text: str) -> int:
-    """Return a dim.
+    """A dim.
 
     Raises:
         ValueError: it is not a number, or larger than any dim.

@@ -38,12 +38,12 @@ class BenchSummary:
         row["outfiles"].append(output)
 
     def throughput(self, batch: float) -> float:
-        """Return samples a second."""
+        """Samples a second."""
         mean = _figures(self.compute)["mean"]
         return 1000 * self.batch(batch) / mean if mean else 0.0
 
     def batch(self, batch: float) -> float:
-        """Return the mean batch of the runs."""
+        """The mean batch of the runs."""
         return sum(self.batches) / len(self.batches) if self.batches else batch
 
     def print_lines(self, batch: float, *, everything: bool) -> None:
@@ -83,7 +83,7 @@ class BenchSummary:
 
 
 def _figures(times: Sequence[float]) -> dict[str, float]:
-    """Return least, most and middle of times; zeros where there are none."""
+    """Least, most and middle of times; zeros where there are none."""
     names = ("min", "max", "mean", "median", f"percentile({_SCALE}%)")
     if not times:
         return dict.fromkeys(names, 0.0)
@@ -94,6 +94,5 @@ def _figures(times: Sequence[float]) -> dict[str, float]:
 
 
 def _line(name: str, times: Sequence[float]) -> str:
-    """Return the line of one kind of times."""
     listed = ", ".join(f"{key} = {value}" for key, value in _figures(times).items())
     return f"{name} (ms): {listed}"

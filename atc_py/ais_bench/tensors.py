@@ -38,7 +38,7 @@ class dtype(IntEnum):  # noqa: N801  (ais_bench's name, which its values print)
 
 
 def dtype_of(kind: DType) -> dtype:
-    """Return the number of an element type."""
+    """The number of an element type."""
     return dtype["double64" if kind is DType.FLOAT64 else kind.value]
 
 
@@ -98,7 +98,7 @@ class AclTensor:
         self._device = -1
 
     def raw(self) -> npt.NDArray[np.uint8]:
-        """Return the bytes of the data."""
+        """The bytes of the data."""
         return self._array.reshape(-1).view(np.uint8)
 
     def __array__(

@@ -74,7 +74,7 @@ _OF_NODES = {_NO_KERNEL, "E13010"}
 
 
 def code_of(found: Diagnostic) -> str:
-    """Return the code under which atc reports a finding."""
+    """The code under which atc reports a finding."""
     if found.atc is not None:
         return found.atc.code
     if found.code.id.startswith(_RULES):

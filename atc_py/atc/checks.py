@@ -84,7 +84,7 @@ def check_framework(flags: Flags) -> None:
 
 
 def required(flags: Flags, name: str, code: str = "E10054") -> str:
-    """Return the value of an option that must have one.
+    """The value of an option that must have one.
 
     Raises:
         AtcError: with `code`.
@@ -129,7 +129,7 @@ def check_compilation(flags: Flags) -> None:
 
 
 def gear_choice(flags: Flags) -> ConvertChoice:
-    """Return the keywords of `convert` for the options on gears."""
+    """The keywords of `convert` for the options on gears."""
     choice: ConvertChoice = {"input_format": flags["input_format"] or "NCHW"}
     for name in flags.gears:
         choice[_GEAR_KEYWORDS[name]] = flags[name]  # type: ignore[literal-required]
@@ -167,7 +167,6 @@ def check_precision(flags: Flags) -> None:
 
 
 def _check_inputs(flags: Flags) -> None:
-    """Check shapes, gears, and AIPP beside them."""
     if len(flags.gears) > 1:
         raise atc_error(
             "E10009", code=OPTIONS_EXCLUDE, place=Place(field=f"--{flags.gears[1]}"),
@@ -213,7 +212,6 @@ def _check_late(flags: Flags, name: str, *, empty: bool = True) -> None:
 
 
 def _both(code: str, first: str, second: str) -> AtcError:
-    """Return that two options exclude each other."""
     return atc_error(
         code, f"--{first}", f"--{second}", code=OPTIONS_EXCLUDE, place=Place(field=f"--{second}"),
         help="give one of them",
@@ -221,6 +219,6 @@ def _both(code: str, first: str, second: str) -> AtcError:
 
 
 def _invalid(flags: Flags, name: str, reason: str, hint: str) -> AtcError:
-    """Return that an option's value is not valid, for a reason."""
+    """That an option's value is not valid, for a reason."""
     place = Place(field=f"--{name}")
     return atc_error("E10001", flags[name], f"--{name}", reason, place=place, help=hint)

@@ -58,7 +58,7 @@ def compiled(
 
 
 def compile_settings(flags: Flags) -> CompileOptions:
-    """Return the options of a compilation that the options say, for modes that write no offline model.
+    """The options of a compilation that the options say, for modes that write no offline model.
 
     Raises:
         AtcError: an option has no meaning.
@@ -67,14 +67,14 @@ def compile_settings(flags: Flags) -> CompileOptions:
 
 
 def singleop_settings(flags: Flags) -> CompileOptions:
-    """Return the options of the compilation of single operators, which have shapes of their own."""
+    """The options of the compilation of single operators, which have shapes of their own."""
     from atc_py.atc.modes.single_operators import with_kept_dtypes
 
     return compile_options("atc", with_kept_dtypes(convert_choice(flags)), soc_name(flags), "")
 
 
 def convert_choice(flags: Flags) -> ConvertChoice:
-    """Return the keywords of `convert` that the options say, besides files, SoC and shapes."""
+    """The keywords of `convert` that the options say, besides files, SoC and shapes."""
     found: dict[str, Any] = {name: flags[name] for name in _AS_TEXT if flags[name]}
     found |= gear_choice(flags)
     if flags["insert_op_conf"]:
@@ -93,7 +93,7 @@ def convert_choice(flags: Flags) -> ConvertChoice:
 
 
 def soc_name(flags: Flags) -> str:
-    """Return the name of the SoC, that of today where an older one is given.
+    """The name of the SoC, that of today where an older one is given.
 
     Modes that need none have the generic device.
     """
@@ -132,7 +132,7 @@ _SUBJECTS = {
 
 
 def _implementations(flags: Flags) -> str:
-    """Return the implementations that --op_select_implmode says, in the form of the keyword.
+    """The implementations that --op_select_implmode says, in the form of the keyword.
 
     high_precision alone means a list of atc's own, which is not published; it is taken for all
     operators [I]. high_performance alone is the default.
@@ -146,7 +146,7 @@ def _implementations(flags: Flags) -> str:
 
 
 def _switched_off(flags: Flags) -> tuple[str, ...]:
-    """Return the passes that --oo_level and --optimization_switch turn off, by their names here.
+    """The passes that --oo_level and --optimization_switch turn off, by their names here.
 
     Raises:
         AtcError: with E10001 for an entry that is not `Name:on` or `Name:off`.

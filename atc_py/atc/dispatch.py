@@ -71,7 +71,6 @@ def check_raw_options(path: Path, *, ignored: bool) -> None:
 
 
 def _levels(document: Any, path: Path) -> list[dict[str, Any]]:
-    """Return the options of each level."""
     root = document.get(_ROOT) if isinstance(document, dict) else None
     if not isinstance(root, dict):
         raise _invalid(path, f'it has no object "{_ROOT}"')
@@ -82,7 +81,7 @@ def _levels(document: Any, path: Path) -> list[dict[str, Any]]:
 
 
 def _invalid(path: Path, reason: str) -> AtcError:
-    """Return that the file is not valid."""
+    """That the file is not valid."""
     return atc_error(
         "E10001", str(path), "--raw_ge_options", reason, place=Place(str(path)),
         help='write {"compile options": {"global": {}, "session": {}, "graph": {}}}',
@@ -171,7 +170,7 @@ def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
 
 
 def _report_path(flags: Flags) -> Path:
-    """Return the file of the report; a folder for atc's own files comes before the default name.
+    """The file of the report; a folder for atc's own files comes before the default name.
 
     Raises:
         AtcError: BAD_OPTION for the model itself, CANNOT_WRITE for what is not a file.
@@ -206,7 +205,7 @@ def _text_to_json(flags: Flags, _words: Sequence[str], _console: Console) -> Non
 
 
 def _json_files(flags: Flags) -> tuple[Path, Path]:
-    """Return the model and the document; both are reported where both are missing."""
+    """The model and the document; both are reported where both are missing."""
     missing = [name for name in ("om", "json") if not flags[name]]
     if missing:
         errors = (
@@ -238,7 +237,6 @@ def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:
 
 
 def _print_info(om: Path, console: Console) -> None:
-    """Print the lines on an offline model."""
     from atc_py.atc.modes.model_info import model_info
 
     for line in model_info(om):
@@ -246,7 +244,6 @@ def _print_info(om: Path, console: Console) -> None:
 
 
 def _single_operators(flags: Flags) -> None:
-    """Compile single operators."""
     from atc_py.atc.modes.single_operators import compile_single_operators
 
     output = required(flags, "output")

@@ -98,6 +98,6 @@ def atc_error(
     place: Place | None = None,
     help: str | None = None,  # noqa: A002  (the word that users read)
 ) -> AtcError:
-    """Return a finding of ours that says what atc's code `fault` says."""
+    """A finding of ours that says what atc's code `fault` says."""
     known = AtcFault(fault, arguments)
     return code.error(fault_text(known), place=place, help=help, atc=known)

@@ -49,7 +49,6 @@ _PLACE = Place(field="--output_type")
 
 
 def _check_type(name: str, text: str) -> None:
-    """Check the name of a dtype."""
     if name in _NOT_MODELED:
         raise atc_error(
             "E10055", f"the dtype {name} of Ascend950", code=NOT_MODELED, place=_PLACE,
@@ -62,6 +61,6 @@ def _check_type(name: str, text: str) -> None:
 
 
 def _invalid(text: str, reason: str) -> Exception:
-    """Return that the text is not valid."""
+    """That the text is not valid."""
     help_ = 'write --output_type=FP16, or "Conv_0:0:FP16" beside --out_nodes="Conv_0:0"'
     return atc_error("E10001", text, "--output_type", reason, place=_PLACE, help=help_)

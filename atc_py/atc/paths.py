@@ -61,7 +61,7 @@ def check_readable(name: str, path: str) -> None:
 
 
 def _unreadable(name: str, path: str, number: int | None, code: Code) -> AtcError:
-    """Return that a file cannot be read, for the system's reason, which has a number."""
+    """That a file cannot be read, for the system's reason, which has a number."""
     reason = os.strerror(number or errno.EIO)
     return atc_error(
         "E10001",
@@ -98,7 +98,6 @@ def check_output(path: str) -> None:
 
 
 def _unwritable(path: str, reason: str) -> AtcError:
-    """Return that --output names a path that cannot be written, for a reason."""
     return atc_error(
         "E10001",
         path,
@@ -111,7 +110,7 @@ def _unwritable(path: str, reason: str) -> AtcError:
 
 
 def offline_model(flags: Flags, *, is_open: bool) -> Path:
-    """Return the path of the offline model: the suffix is always appended.
+    """The path of the offline model: the suffix is always appended.
 
     Before the first suffix of the name stand the host's system and processor, where a model has open
     dims and with them libraries for the host.
@@ -151,7 +150,7 @@ def made_folder(path: Path) -> Iterator[None]:
 
 
 def _existing(folder: Path) -> Path:
-    """Return the nearest folder on the way to `folder` that is there."""
+    """The nearest folder on the way to `folder` that is there."""
     while not exists(folder) and folder != folder.parent:
         folder = folder.parent
     return folder

@@ -32,7 +32,6 @@ def usage_lines() -> Iterator[str]:
 
 
 def _option_lines(option: AtcOption) -> Iterator[str]:
-    """Yield the lines on one option."""
     yield f"  --{option.name}"
     text = f"{spoken(_MARKS[option.effect])}{spoken(option.words)}"
     semicolon = SEMICOLON.in_language(language())
@@ -109,7 +108,7 @@ def _warn(flags: Flags, console: Console) -> None:
 
 
 def _idle_options(flags: Flags) -> Diagnostic | None:
-    """Return the finding that names the options without effect; None where there are none."""
+    """The finding that names the options without effect; None where there are none."""
     names = [
         f"--{name}"
         for name, value in flags.given.items()

@@ -21,13 +21,13 @@ _HINT = re.compile(r"\d+:\[\s*-?\d+(\s*,\s*-?\d+)*\s*\](;\d+:\[\s*-?\d+(\s*,\s*-
 
 
 def has_open_dims(flags: Flags) -> bool:
-    """Return True if inputs have dims that a run decides: ranges or -1, without gears."""
+    """True if inputs have dims that a run decides: ranges or -1, without gears."""
     given = flags["input_shape_range"] or flags["input_shape"]
     return not flags.gears and ("~" in given or "-1" in given)
 
 
 def input_shape_text(flags: Flags) -> str:
-    """Return the shapes that the options give, in the form of --input_shape, after their checks.
+    """The shapes that the options give, in the form of --input_shape, after their checks.
 
     Raises:
         AtcError: with the code of the first check that fails.
@@ -73,7 +73,7 @@ def check_hint(flags: Flags) -> None:
 
 
 def _entry(entry: str, text: str, *, is_open: bool, gears: bool) -> str:
-    """Return one entry of --input_shape without blanks."""
+    """One entry of --input_shape without blanks."""
     name, colon, dims = (part.strip() for part in entry.rpartition(":"))
     if not colon or not name:
         raise _bad_form(text, f"{entry.strip()!r} has no name before its dims")
@@ -88,7 +88,7 @@ def _entry(entry: str, text: str, *, is_open: bool, gears: bool) -> str:
 
 
 def _open_dim(dim: str, text: str) -> str:
-    """Return a dim where others are open: a number, a range, or -1 for any."""
+    """A dim where others are open: a number, a range, or -1 for any."""
     if dim.strip("0123456789~-"):
         raise _bad_form(text, f"{dim!r} has characters besides digits, `,`, `~` and `-`")
     if _RANGE.fullmatch(dim) is None:
@@ -110,7 +110,6 @@ def _static_dim(dim: str, text: str, *, gears: bool) -> None:
 
 
 def _from_range(text: str) -> str:
-    """Return the text of --input_shape that says the same as --input_shape_range."""
     if ":" not in text:
         raise _by_position(text)
     found = []
@@ -133,7 +132,7 @@ def _from_range(text: str) -> str:
 
 
 def _by_position(text: str) -> AtcError:
-    """Return that shapes by position are not read."""
+    """That shapes by position are not read."""
     reason = f"shapes without names of inputs, {text!r}"
     return atc_error(
         "E10055", reason, code=NOT_MODELED, place=Place(field="--input_shape"),
@@ -142,16 +141,13 @@ def _by_position(text: str) -> AtcError:
 
 
 def _bad_form(text: str, reason: str) -> AtcError:
-    """Return that --input_shape has another form."""
     return _shape_error("E10002", text, reason, SAMPLE)
 
 
 def _bad_range(text: str, reason: str) -> AtcError:
-    """Return that a range has another form."""
     return _shape_error("E10048", text, reason, RANGE_SAMPLE)
 
 
 def _shape_error(code: str, *arguments: str, help_: str = _FORM) -> AtcError:
-    """Return a finding about shapes."""
     place = Place(field="--input_shape")
     return atc_error(code, *arguments, code=BAD_INPUT_SHAPE, place=place, help=help_)

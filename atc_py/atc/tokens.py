@@ -58,11 +58,11 @@ class Flags:
     given: dict[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> str:
-        """Return the value of an option, its default where it was not given."""
+        """The value of an option, its default where it was not given."""
         return self.given.get(name, OPTIONS[name].default)
 
     def __contains__(self, name: str) -> bool:
-        """Return True if the line has the option."""
+        """True if the line has the option."""
         return name in self.given
 
     @property
@@ -78,7 +78,7 @@ class Flags:
 
 
 def normal_word(word: str) -> str:
-    """Return a word with its dashes as atc makes them."""
+    """A word with its dashes as atc makes them."""
     if re.match(r"-[A-Za-z]{2}", word):
         word = f"-{word}"
     if not re.match(r"--[A-Za-z]{2}", word):
@@ -88,7 +88,7 @@ def normal_word(word: str) -> str:
 
 
 def parse_line(words: Sequence[str]) -> Flags:
-    """Return the options that `words` give.
+    """The options that `words` give.
 
     Raises:
         UnreadableLineError: a word is no option of atc, or an option has no value.
@@ -143,7 +143,7 @@ def _take(word: str, rest: list[str], flags: Flags) -> None:
 
 
 def _find(name: str) -> AtcOption:
-    """Return the option called `name`, or the only one whose name begins so."""
+    """The option called `name`, or the only one whose name begins so."""
     if name in OPTIONS:
         return OPTIONS[name]
     found = [each for each in OPTIONS if each.startswith(name)] if name else []
@@ -153,7 +153,7 @@ def _find(name: str) -> AtcOption:
 
 
 def _unknown(name: str, several: Sequence[str] = ()) -> UnreadableLineError:
-    """Return that atc has no option called `name`, or several that begin so."""
+    """That atc has no option called `name`, or several that begin so."""
     if several:
         message = f"--{name} may be any of {', '.join(f'--{each}' for each in several)}"
         help_ = "write the whole name"
@@ -169,7 +169,7 @@ def _unknown(name: str, several: Sequence[str] = ()) -> UnreadableLineError:
 
 
 def _switched(option: AtcOption, value: str) -> str:
-    """Return `true` or `false` for a switch."""
+    """`true` or `false` for a switch."""
     if value.lower() in _TRUE:
         return "true"
     if value.lower() in _FALSE:
@@ -185,7 +185,7 @@ def _switched(option: AtcOption, value: str) -> str:
 
 
 def refused_value(option: AtcOption, value: str) -> AtcError:
-    """Return that `value` is none of the option's list, under the option's own code."""
+    """That `value` is none of the option's list, under the option's own code."""
     name = option.name
     if option.code == "E10007":
         arguments: tuple[str, ...] = (name, _SUPPORT[name])

@@ -66,12 +66,12 @@ class AmctConfig(msgspec.Struct, frozen=True, kw_only=True):
         return self.by_type.get(op_type, self.common)
 
     def layer_names(self) -> tuple[str, ...]:
-        """Return the names of layers that it mentions, for a check that the model has them."""
+        """The names of layers that it mentions, for a check that the model has them."""
         return tuple(dict.fromkeys((*self.skip_layers, *self.skip_fusion_layers, *self.by_layer)))
 
 
 def choice(values: Mapping[str, Any], place: Place, *, asymmetric: bool) -> LayerChoice:
-    """Return the choice of fields by AMCT's names.
+    """The choice of fields by AMCT's names.
 
     `asymmetric` is what holds where no field says it.
 

@@ -45,7 +45,7 @@ _KINDS = {bool: Text("true or false"), int: Text("a whole number"), float: Text(
 
 
 def read_amct_config(text: str, path: str | None = None) -> AmctConfig:
-    """Return the choices of a configuration in either form; JSON begins with a brace.
+    """The choices of a configuration in either form; JSON begins with a brace.
 
     Raises:
         AtcError: BAD_QUANT_CONFIG with the place of what is no such configuration;
@@ -67,7 +67,6 @@ def read_amct_config(text: str, path: str | None = None) -> AmctConfig:
 
 
 def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object whose names differ."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
@@ -77,7 +76,7 @@ def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
-    """Return the choices of a JSON document; a layer that is not there stays in floats."""
+    """The choices of a JSON document; a layer that is not there stays in floats."""
     layers = {
         name: value
         for name, value in document.items()
@@ -111,7 +110,7 @@ def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
 
 
 def _layer(value: Mapping[str, Any], place: Place, *, asymmetric: bool) -> LayerChoice | None:
-    """Return the choice of a layer; None if it is not enabled."""
+    """The choice of a layer; None if it is not enabled."""
     layer = _checked(value, _LAYER, place)
     data = _checked(layer.get("activation_quant_params", {}), _ACTIVATIONS, place)
     weights = _checked(layer.get("weight_quant_params", {}), _WEIGHTS, place)
@@ -137,7 +136,7 @@ def _layer(value: Mapping[str, Any], place: Place, *, asymmetric: bool) -> Layer
 
 
 def _algorithm(data: Mapping[str, Any], place: Place) -> str:
-    """Return the calibrator of fields for data; any field of hfmg chooses it."""
+    """The calibrator of fields for data; any field of hfmg chooses it."""
     named = data.get("act_algo", "hfmg" if _HFMG.keys() & data.keys() else "ifmr")
     if named not in {"ifmr", "hfmg"}:
         raise _fault(
@@ -150,7 +149,6 @@ def _algorithm(data: Mapping[str, Any], place: Place) -> str:
 
 
 def _pair(value: list[Any], place: Place) -> tuple[float, float]:
-    """Return the two numbers of a search range."""
     if len(value) != 2 or not all(_is(float, part) for part in value):  # noqa: PLR2004
         raise _fault(
             place,
@@ -161,7 +159,6 @@ def _pair(value: list[Any], place: Place) -> tuple[float, float]:
 
 
 def _names(value: list[Any], place: Place) -> tuple[str, ...]:
-    """Return a list of names that differ."""
     if not all(isinstance(name, str) for name in value) or len(set(value)) != len(value):
         raise _fault(place, "skip_fusion_layers", "must be a list of names without repeats")
     return tuple(value)
@@ -170,7 +167,6 @@ def _names(value: list[Any], place: Place) -> tuple[str, ...]:
 def _checked(
     value: Mapping[str, Any], fields: Mapping[str, type], place: Place
 ) -> Mapping[str, Any]:
-    """Return an object whose fields are all known and of their kind."""
     for name, found in value.items():
         if name not in fields:
             raise _fault(place, name, "is not a field of a configuration")
@@ -195,7 +191,6 @@ def _is(kind: type, value: object) -> bool:
 
 
 def _fault(place: Place, field: str, words: str) -> AtcError:
-    """Return the error of a field."""
     where = f"{place.field}.{field}" if place.field else field
     return BAD_QUANT_CONFIG.error(
         Text("{field} {message}", field=where, message=Text(words)), place=place.with_field(where)

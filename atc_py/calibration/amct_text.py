@@ -64,7 +64,7 @@ _DMQ: _Readers = {"migration_strength": TextFile.decimal}
 
 
 def read_amct_text(text: str, path: str | None = None) -> AmctConfig:
-    """Return the choices of a simplified configuration.
+    """The choices of a simplified configuration.
 
     Raises:
         AtcError: BAD_QUANT_CONFIG with the place of what is no such configuration;
@@ -82,7 +82,6 @@ class _Reader:
         self._asymmetric = True
 
     def config(self) -> AmctConfig:
-        """Return all choices."""
         file, messages = self._file, []
         found: dict[str, Any] = {}
         for field in file.fields:
@@ -122,7 +121,7 @@ class _Reader:
         )
 
     def _override(self, field: TextField) -> tuple[str, LayerChoice]:
-        """Return the layer or type of an override, and its choice."""
+        """The layer or type of an override, and its choice."""
         name = _OVERRIDES[field.name]
         parts = {part.name: part for part in self._file.message(field)}
         for part in parts.values():
@@ -133,7 +132,6 @@ class _Reader:
         return self._file.string(parts[name]), self._choice(parts["calibration_config"])
 
     def _choice(self, field: TextField) -> LayerChoice:
-        """Return the choice of a CalibrationConfig."""
         values: dict[str, Any] = {}
         data: dict[str, Any] = {}
         for part in self._file.message(field):
@@ -157,11 +155,10 @@ class _Reader:
         return choice(values | data, place, asymmetric=self._asymmetric)
 
     def _values(self, readers: _Readers, field: TextField) -> dict[str, Any]:
-        """Return the values of a message's fields."""
         return {part.name: self._value(readers, part) for part in self._file.message(field)}
 
     def _value(self, readers: _Readers, field: TextField) -> Any:
-        """Return the value of a field, if it is modeled."""
+        """The value of a field, if it is modeled."""
         if field.name not in readers:
             raise self._file.wrong(field, "is not a field here")
         value = readers[field.name](self._file, field)

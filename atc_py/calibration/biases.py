@@ -19,7 +19,7 @@ _MARGIN = 1.0001
 
 
 def deq_scales(scale_d: float, scales_w: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the factors of AscendDequant, s_d * s_w, float32."""
+    """The factors of AscendDequant, s_d * s_w, float32."""
     factors: NDArray[np.float32] = np.float32(scale_d) * scales_w
     return factors
 
@@ -27,7 +27,7 @@ def deq_scales(scale_d: float, scales_w: NDArray[np.float32]) -> NDArray[np.floa
 def scales_that_hold_bias(
     bias: NDArray[Any], scale_d: float, scales_w: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return scales of weights, raised where the bias of a channel would leave int32.
+    """Scales of weights, raised where the bias of a channel would leave int32.
 
     The ratio is onnxruntime's: 1.0001 * |b| / (2^31 - 1) / (s_d * s_w), where that is above 1.
     """
@@ -44,7 +44,7 @@ def quantized_bias(
     scales_w: NDArray[np.float32],
     place: Place | None = None,
 ) -> NDArray[np.int32]:
-    """Return the bias as int32.
+    """The bias as int32.
 
     Raises:
         AtcError: SCALE_OUT_OF_RANGE if it leaves int32.

@@ -53,7 +53,7 @@ class ChannelLayer(msgspec.Struct, frozen=True, eq=False):
 
 
 def equalized(layers: Sequence[ChannelLayer]) -> tuple[ChannelLayer, ...]:
-    """Return layers that follow one another with equal ranges on both sides of each step.
+    """Layers that follow one another with equal ranges on both sides of each step.
 
     Channels that are 0 on one side keep their factor of 1.
 
@@ -72,12 +72,12 @@ def equalized(layers: Sequence[ChannelLayer]) -> tuple[ChannelLayer, ...]:
 
 
 def output_peaks(layer: ChannelLayer) -> NDArray[np.float32]:
-    """Return the largest |w| of each output channel."""
+    """The largest |w| of each output channel."""
     return _peaks(channel_rows(layer.weight, layer.output_axis))
 
 
 def input_peaks(layer: ChannelLayer) -> NDArray[np.float32]:
-    """Return the largest |w| of each input channel, the groups one after the other."""
+    """The largest |w| of each input channel, the groups one after the other."""
     if layer.groups == 1:
         return _peaks(channel_rows(layer.weight, layer.input_axis))
     grouped = layer.weight.reshape(layer.groups, -1, *layer.weight.shape[1:])
@@ -85,7 +85,7 @@ def input_peaks(layer: ChannelLayer) -> NDArray[np.float32]:
 
 
 def high_bias(beta: NDArray[Any], gamma: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the part of a bias that Relu lets through nearly always: max(0, beta - 3 |gamma|).
+    """The part of a bias that Relu lets through nearly always: max(0, beta - 3 |gamma|).
 
     beta and gamma are shift and scale of the BatchNormalization that was folded in.
     """
@@ -94,7 +94,6 @@ def high_bias(beta: NDArray[Any], gamma: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _peaks(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the largest magnitude of each row."""
     peaks: NDArray[np.float32] = np.abs(rows).max(axis=1, initial=0)
     return peaks
 
@@ -124,7 +123,7 @@ def _step(layers: list[ChannelLayer], at: int) -> NDArray[np.float64]:
 
 
 def _ratio(upper: NDArray[np.float64], lower: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return upper / lower, and 1 where either is 0."""
+    """Upper / lower, and 1 where either is 0."""
     both = (upper > 0) & (lower > 0)
     return np.divide(upper, lower, out=np.ones_like(upper), where=both)
 
@@ -132,7 +131,7 @@ def _ratio(upper: NDArray[np.float64], lower: NDArray[np.float64]) -> NDArray[np
 def _moved(
     first: ChannelLayer, second: ChannelLayer, factors: NDArray[np.float64]
 ) -> tuple[ChannelLayer, ChannelLayer]:
-    """Return two layers with factors moved from the first into the second."""
+    """Two layers with factors moved from the first into the second."""
     single = factors.astype(np.float32)
     shape = [1] * first.weight.ndim
     shape[first.output_axis] = -1
@@ -145,7 +144,6 @@ def _moved(
 
 
 def _times_inputs(layer: ChannelLayer, factors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the weights times one factor for each input channel."""
     shape = [1] * layer.weight.ndim
     shape[layer.input_axis] = -1
     if layer.groups == 1:

@@ -10,7 +10,7 @@ from atc_py.calibration.scales import ActivationScale
 
 
 def fake_quantized(array: NDArray[Any], found: ActivationScale) -> NDArray[np.float32]:
-    """Return the values that the codes of an array stand for: (sat(round(x / s) + o) - o) * s."""
+    """The values that the codes of an array stand for: (sat(round(x / s) + o) - o) * s."""
     scale = np.float32(found.scale)
     steps = np.rint(array.astype(np.float32, copy=False) / scale)
     kept: NDArray[np.float32] = np.clip(steps, -128 - found.offset, 127 - found.offset) * scale
@@ -18,7 +18,7 @@ def fake_quantized(array: NDArray[Any], found: ActivationScale) -> NDArray[np.fl
 
 
 def sqnr(original: NDArray[Any], other: NDArray[Any]) -> float:
-    """Return 10 log10(sum x^2 / sum (x - y)^2) in dB; infinite where both are equal.
+    """10 log10(sum x^2 / sum (x - y)^2) in dB; infinite where both are equal.
 
     Sums are of float64. Zeros that become anything else have -infinity.
     """
@@ -29,14 +29,14 @@ def sqnr(original: NDArray[Any], other: NDArray[Any]) -> float:
 
 
 def decibels(signal: float, noise: float) -> float:
-    """Return the ratio of two powers in dB."""
+    """The ratio of two powers in dB."""
     if noise == 0:
         return math.inf
     return 10 * math.log10(signal / noise) if signal > 0 else -math.inf
 
 
 def similarity(original: NDArray[Any], other: NDArray[Any]) -> float:
-    """Return AMCT's similarity, 0.5 + 0.5 cos of the angle between two arrays, in [0, 1].
+    """AMCT's similarity, 0.5 + 0.5 cos of the angle between two arrays, in [0, 1].
 
     Two arrays of zeros have 1, one of zeros and another have 0.
     """

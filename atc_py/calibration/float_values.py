@@ -26,7 +26,7 @@ class FiniteFloats(NamedTuple):
 
 
 def finite_floats(array: NDArray[Any], place: Place | None = None) -> FiniteFloats:
-    """Return the values of an array as float32.
+    """The values of an array as float32.
 
     Raises:
         AtcError: VALUES_NOT_FINITE for NaN, infinities and numbers beyond float32;
@@ -50,7 +50,7 @@ def finite_floats(array: NDArray[Any], place: Place | None = None) -> FiniteFloa
 
 
 def _not_finite(flat: NDArray[Any], values: NDArray[np.float32], place: Place | None) -> AtcError:
-    """Return the error that names the first such value and how many there are."""
+    """The error that names the first such value and how many there are."""
     wrong = np.flatnonzero(~np.isfinite(values))
     return VALUES_NOT_FINITE.error(
         Text(

@@ -53,7 +53,7 @@ class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
     counts: NDArray[np.int64]
 
     def as_bytes(self) -> bytes:
-        """Return the parts as bytes; equal parts are equal bytes."""
+        """The parts as bytes; equal parts are equal bytes."""
         head = _MAGIC + _HEADER.pack(
             self.low, self.high, self.count, self.zeros, self.exponent, self.counts.size
         )
@@ -64,7 +64,7 @@ class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
     def from_bytes(
         cls, data: bytes, least_exponent: int, side: int, place: Place | None = None
     ) -> StoredHistogram:
-        """Return the parts of `as_bytes`, with `side` bins of each sign at most.
+        """The parts of `as_bytes`, with `side` bins of each sign at most.
 
         Raises:
             AtcError: BAD_HISTOGRAM if the bytes are not those of such a histogram.
@@ -94,7 +94,6 @@ class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
         return made
 
     def _is_sound(self, least_exponent: int, side: int) -> bool:
-        """Tell whether the parts fit together."""
         return (
             math.isfinite(self.low)
             and math.isfinite(self.high)
@@ -141,7 +140,7 @@ class Histogram:
 
     @classmethod
     def of(cls, *arrays: NDArray[Any]) -> Histogram:
-        """Return the histogram of arrays.
+        """The histogram of arrays.
 
         Raises:
             AtcError: as `add`.
@@ -196,7 +195,7 @@ class Histogram:
         self.zeros += other.zeros
 
     def counts(self) -> tuple[int, NDArray[np.int64]]:
-        """Return the number of the first bin that has values, and the counts to the last such bin."""
+        """The number of the first bin that has values, and the counts to the last such bin."""
         filled = np.flatnonzero(self._counts)
         if not filled.size:
             return 0, self._counts[:0]
@@ -204,7 +203,7 @@ class Histogram:
         return first - (BINS_A_SIDE - 1), self._counts[first : last + 1].copy()
 
     def as_bytes(self) -> bytes:
-        """Return the histogram as bytes that `from_bytes` reads."""
+        """The histogram as bytes that `from_bytes` reads."""
         filled = np.flatnonzero(self._counts)
         return StoredHistogram(
             self.low,
@@ -218,7 +217,7 @@ class Histogram:
 
     @classmethod
     def from_bytes(cls, data: bytes, place: Place | None = None) -> Histogram:
-        """Return the histogram of `as_bytes`.
+        """The histogram of `as_bytes`.
 
         Raises:
             AtcError: BAD_HISTOGRAM if the bytes are not those of a histogram.
@@ -251,7 +250,7 @@ class Histogram:
 
 
 def _narrowed(counts: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
-    """Return counts in bins that are wider by `shift` powers of two."""
+    """Counts in bins that are wider by `shift` powers of two."""
     if not shift:
         return counts
     bins = np.arange(counts.size, dtype=np.int64) - (BINS_A_SIDE - 1)

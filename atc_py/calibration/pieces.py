@@ -38,13 +38,13 @@ class Pieces(NamedTuple):
     counts: Floats
 
     def error(self, step: float, lowest: float, highest: float) -> float:
-        """Return the sum of squared errors of codes from `lowest` to `highest` times `step`."""
+        """The sum of squared errors of codes from `lowest` to `highest` times `step`."""
         upper = grid_integral(self.ends, step, lowest, highest)
         lower = grid_integral(self.starts, step, lowest, highest)
         return float(self.counts / (self.ends - self.starts) @ (upper - lower))
 
     def with_zeros(self, count: int) -> Pieces:
-        """Return the pieces with one that has `count` exact zeros alone, if there are any."""
+        """The pieces with one that has `count` exact zeros alone, if there are any."""
         if not count:
             return self
         at = int(np.searchsorted((self.starts + self.ends) / 2, 0))
@@ -52,7 +52,7 @@ class Pieces(NamedTuple):
         return Pieces(*(np.insert(old, at, new) for old, new in added))
 
     def magnitudes(self) -> Pieces:
-        """Return the pieces of the magnitudes; those of two signs may cover each other."""
+        """The pieces of the magnitudes; those of two signs may cover each other."""
         negative = self.ends <= 0
         starts = np.where(negative, -self.ends, np.maximum(self.starts, 0))
         ends = np.where(negative, -self.starts, np.maximum(self.ends, -self.starts))
@@ -73,7 +73,7 @@ class Pieces(NamedTuple):
         return np.diff(inner, prepend=0, append=total[-1])
 
     def joined(self, at_most: int) -> Pieces:
-        """Return at most so many pieces, neighbors joined."""
+        """At most so many pieces, neighbors joined."""
         each = -(-self.counts.size // at_most)
         if each <= 1:
             return self
@@ -83,7 +83,7 @@ class Pieces(NamedTuple):
 
 
 def grid_integral(x: Floats, step: float, lowest: float, highest: float) -> Floats:
-    """Return G(x) of a grid whose codes are `lowest` to `highest`."""
+    """G(x) of a grid whose codes are `lowest` to `highest`."""
     scaled = x / step
     near = np.clip(np.rint(scaled), lowest, highest)
     scaled -= near
@@ -92,7 +92,7 @@ def grid_integral(x: Floats, step: float, lowest: float, highest: float) -> Floa
 
 
 def pieces_of(histogram: Histogram) -> Pieces:
-    """Return the bins of a histogram that have values other than 0, cut off at its bounds."""
+    """The bins of a histogram that have values other than 0, cut off at its bounds."""
     first, counts = histogram.counts()
     width, bins = histogram.width, first + np.arange(counts.size)
     starts = np.where(bins > 0, bins, bins - 1) * width

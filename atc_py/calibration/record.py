@@ -77,7 +77,7 @@ class RecordedLayer(msgspec.Struct, frozen=True):
 
 
 def read_record(text: str, path: str | None = None) -> dict[str, LayerRecord]:
-    """Return the layers of a record by name.
+    """The layers of a record by name.
 
     Raises:
         AtcError: BAD_QUANT_RECORD with the place for what no record has; QUANT_FIELD_NOT_MODELED
@@ -104,7 +104,7 @@ def read_record(text: str, path: str | None = None) -> dict[str, LayerRecord]:
 
 
 def record_text(layers: Mapping[str, LayerRecord]) -> str:
-    """Return a record as text; equal layers are equal bytes."""
+    """A record as text; equal layers are equal bytes."""
     lines = []
     for key, layer in layers.items():
         lines += ["record {", f"  key: {quoted(key)}", "  value {"]
@@ -240,7 +240,6 @@ def _layer(file: TextFile, value: TextField) -> LayerRecord:
 
 
 def _as_text(name: str, value: Any) -> str:
-    """Return a value as the text format has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

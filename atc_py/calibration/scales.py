@@ -49,7 +49,7 @@ class ActivationScale(msgspec.Struct, frozen=True):
 def activation_scale(
     found: ValueRange, *, symmetric: bool = False, place: Place | None = None
 ) -> ActivationScale:
-    """Return scale and offset of a range, into which 0 is taken.
+    """Scale and offset of a range, into which 0 is taken.
 
     With an offset, scale = (high - low) / 255 and offset = round(-128 - low / scale), the latter in
     float32 and half to even, which decides ties as AMCT does. `symmetric` has offset 0 and scale = high / 127, or -low / 128 where the negative side is larger.

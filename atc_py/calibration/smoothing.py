@@ -19,7 +19,7 @@ from atc_py.text import Text
 
 
 def channel_peaks(array: NDArray[Any], axis: int) -> NDArray[np.float32]:
-    """Return the largest magnitude of each index of `axis`; 0 where there are no values."""
+    """The largest magnitude of each index of `axis`; 0 where there are no values."""
     rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
     peaks = np.maximum(rows.max(axis=1, initial=0), -rows.min(axis=1, initial=0))
     single: NDArray[np.float32] = peaks.astype(np.float32)
@@ -32,7 +32,7 @@ def smoothing_factors(
     strength: float = 0.5,
     place: Place | None = None,
 ) -> NDArray[np.float32]:
-    """Return one factor for each channel, from the largest magnitudes of both sides.
+    """One factor for each channel, from the largest magnitudes of both sides.
 
     Values below EPSILON count as 0. A channel that is 0 on both sides has 1. One that is 0 on one
     side gets what gives its other side the largest magnitude of the other channels after the

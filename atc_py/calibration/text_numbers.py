@@ -30,7 +30,7 @@ class SpelledFloat(float):
 
     @classmethod
     def of(cls, text: str) -> SpelledFloat:
-        """Return the float32 of a text.
+        """The float32 of a text.
 
         Raises:
             ValueError: the text is not a number.
@@ -46,7 +46,7 @@ class SpelledFloat(float):
 
 
 def spelled(value: float) -> str:
-    """Return a float32 as text: as it was read, or with the fewest digits that give it again."""
+    """A float32 as text: as it was read, or with the fewest digits that give it again."""
     if isinstance(value, SpelledFloat):
         return value.text
     text = str(np.float32(value))
@@ -73,74 +73,74 @@ class TextFile:
             raise code.error(error.message, place=self.place(error.place, error.field)) from None
 
     def place(self, at: TextPlace, field: str | None = None) -> Place:
-        """Return the place of a line and column."""
+        """The place of a line and column."""
         return Place(self._path, field=field, line=at.line, column=at.column)
 
     def message(self, field: TextField) -> tuple[TextField, ...]:
-        """Return the fields of a field that is a message."""
+        """The fields of a field that is a message."""
         if field.fields is None:
             raise self.wrong(field, "must be a message in braces")
         return field.fields
 
     def values(self, field: TextField) -> tuple[TextValue, ...]:
-        """Return the values of a field, one or those of a list."""
+        """The values of a field, one or those of a list."""
         if field.fields is not None:
             raise self.wrong(field, "must be a value")
         return field.values
 
     def string(self, field: TextField) -> str:
-        """Return the text in quotes of a field."""
+        """The text in quotes of a field."""
         return self._one(field, _string, Text("a text in quotes"))
 
     def word(self, field: TextField) -> str:
-        """Return the bare word or the text in quotes of a field."""
+        """The bare word or the text in quotes of a field."""
         return self._one(field, _word, Text("a word"))
 
     def truth(self, field: TextField) -> bool:
-        """Return the true or false of a field."""
+        """The true or false of a field."""
         return self._one(field, _truth, Text("true or false"))
 
     def number(self, field: TextField) -> SpelledFloat:
-        """Return the number of a field; it may be infinite or NaN."""
+        """The number of a field; it may be infinite or NaN."""
         return self._one(field, _as_float, Text("a number"))
 
     def decimal(self, field: TextField) -> float:
-        """Return the number of a field as it is written, not rounded to float32."""
+        """The number of a field as it is written, not rounded to float32."""
         return self._one(field, _as_decimal, Text("a number"))
 
     def whole(self, field: TextField) -> int:
-        """Return the whole number of a field."""
+        """The whole number of a field."""
         return self._one(field, _as_whole, Text("a whole number"))
 
     def numbers(self, field: TextField) -> list[SpelledFloat]:
-        """Return the number or the list of numbers of a field."""
+        """The number or the list of numbers of a field."""
         return [
             self._each(field, value, _as_float, Text("a number")) for value in self.values(field)
         ]
 
     def wholes(self, field: TextField) -> list[int]:
-        """Return the whole number or the list of them."""
+        """The whole number or the list of them."""
         return [
             self._each(field, value, _as_whole, Text("a whole number"))
             for value in self.values(field)
         ]
 
     def strings(self, field: TextField) -> list[str]:
-        """Return the text in quotes or the list of such texts."""
+        """The text in quotes or the list of such texts."""
         return [
             self._each(field, value, _string, Text("a text in quotes"))
             for value in self.values(field)
         ]
 
     def wrong(self, field: TextField, words: str) -> AtcError:
-        """Return the error of a field."""
+        """The error of a field."""
         return self._code.error(
             Text("{field} {message}", field=field.name, message=Text(words)),
             place=self.place(field.place, field.name),
         )
 
     def _one(self, field: TextField, read: _Read[T], kind: str) -> T:
-        """Return the only value of a field."""
+        """The only value of a field."""
         values = self.values(field)
         if len(values) != 1:
             raise self.wrong(
@@ -149,7 +149,7 @@ class TextFile:
         return self._each(field, values[0], read, kind)
 
     def _each(self, field: TextField, value: TextValue, read: _Read[T], kind: str) -> T:
-        """Return a value as `read` understands it."""
+        """A value as `read` understands it."""
         found = read(value)
         if found is None:
             raise self.wrong(
@@ -159,7 +159,6 @@ class TextFile:
 
 
 def _as_float(value: TextValue) -> SpelledFloat | None:
-    """Return a number."""
     try:
         return None if value.is_string else SpelledFloat.of(value.text)
     except ValueError:
@@ -167,20 +166,20 @@ def _as_float(value: TextValue) -> SpelledFloat | None:
 
 
 def _as_decimal(value: TextValue) -> float | None:
-    """Return a number as float64."""
+    """A number as float64."""
     found = _as_float(value)
     return found if found is None or not math.isfinite(found) else float(value.text.rstrip("fF"))
 
 
 def _as_whole(value: TextValue) -> int | None:
-    """Return a whole number of at most 64 bits."""
+    """A whole number of at most 64 bits."""
     if value.is_string or not _WHOLE.fullmatch(value.text):
         return None
     return int(value.text, 0)
 
 
 def _string(value: TextValue) -> str | None:
-    """Return a text in quotes; escaped bytes beyond ASCII are UTF-8, as protobuf writes them."""
+    """A text in quotes; escaped bytes beyond ASCII are UTF-8, as protobuf writes them."""
     if not value.is_string:
         return None
     try:
@@ -190,17 +189,17 @@ def _string(value: TextValue) -> str | None:
 
 
 def _word(value: TextValue) -> str:
-    """Return a bare word, or a text in quotes."""
+    """A bare word, or a text in quotes."""
     return value.text
 
 
 def _truth(value: TextValue) -> bool | None:
-    """Return true or false."""
+    """True or false."""
     return None if value.is_string else _TRUTH.get(value.text)
 
 
 def quoted(text: str) -> str:
-    """Return a text in quotes; what is not printable ASCII is escaped, as protobuf does."""
+    """A text in quotes; what is not printable ASCII is escaped, as protobuf does."""
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
     made = []
     for char in text:

@@ -106,14 +106,14 @@ class Calibrator(Protocol):
     """The choice of a range for values."""
 
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
-        """Return the range for values that were counted.
+        """The range for values that were counted.
 
         Raises:
             AtcError: NO_VALUES if there are none.
         """
 
     def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
-        """Return the range for the values of an array.
+        """The range for the values of an array.
 
         Raises:
             AtcError: NO_VALUES if it has no elements; as `Histogram.add`.

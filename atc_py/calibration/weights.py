@@ -27,7 +27,7 @@ _LEAST_SHARE, _SHARES = 0.8, 33
 def weight_scales(
     array: NDArray[Any], axis: int | None = 0, method: str = "min-max", place: Place | None = None
 ) -> NDArray[np.float32]:
-    """Return the scales of weights: one for each index of `axis`, or one in all if it is None.
+    """The scales of weights: one for each index of `axis`, or one in all if it is None.
 
     Raises:
         AtcError: VALUES_NOT_FINITE for weights that are; SCALE_OUT_OF_RANGE for a scale over
@@ -62,7 +62,7 @@ def weight_scales(
 def quantized_weights(
     array: NDArray[Any], scales: NDArray[np.float32], axis: int | None = 0
 ) -> NDArray[np.int8]:
-    """Return the codes of weights, sat(round(w / s)), half to even; shaped as the weights."""
+    """The codes of weights, sat(round(w / s)), half to even; shaped as the weights."""
     values = array.astype(np.float32, copy=False)
     return _codes(values, _broadcast(scales, axis, array.ndim)).astype(np.int8)
 
@@ -70,12 +70,12 @@ def quantized_weights(
 def dequantized_weights(
     codes: NDArray[np.int8], scales: NDArray[np.float32], axis: int | None = 0
 ) -> NDArray[np.float32]:
-    """Return the weights that codes stand for."""
+    """The weights that codes stand for."""
     return codes.astype(np.float32) * _broadcast(scales, axis, codes.ndim)
 
 
 def channel_rows(array: NDArray[Any], axis: int | None) -> NDArray[np.float32]:
-    """Return the weights as a matrix with a row for each index of `axis`, or one row."""
+    """The weights as a matrix with a row for each index of `axis`, or one row."""
     values = array.astype(np.float32, copy=False)
     if axis is None:
         return values.reshape(1, -1)
@@ -83,12 +83,11 @@ def channel_rows(array: NDArray[Any], axis: int | None) -> NDArray[np.float32]:
 
 
 def _min_max(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return scales at which no weight is clipped, on either side of 0."""
+    """Scales at which no weight is clipped, on either side of 0."""
     return _usable(np.abs(rows).max(axis=1) / np.float32(127))
 
 
 def _arq(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return AMCT's scales."""
     high, low = rows.max(axis=1), rows.min(axis=1)
     positive = np.abs(high) >= np.abs(low)
     return _usable(
@@ -97,7 +96,7 @@ def _arq(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _mse(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the scales with the least squared error; the largest of those with the same."""
+    """The scales with the least squared error; the largest of those with the same."""
     widest = chosen = _min_max(rows)
     least = _row_errors(rows, widest)
     shares = np.linspace(1, _LEAST_SHARE, _SHARES, dtype=np.float32)[1:]
@@ -118,25 +117,23 @@ WEIGHT_METHODS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] 
 
 
 def _usable(scales: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return scales with 1 for those that are too small."""
+    """Scales with 1 for those that are too small."""
     return np.where(scales < EPSILON, np.float32(1), scales).astype(np.float32)
 
 
 def _row_errors(rows: NDArray[np.float32], scales: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the sum of squared errors of each row."""
     error = _codes(rows, scales[:, None]) * scales[:, None] - rows
     sums: NDArray[np.float64] = np.einsum("ij,ij->i", error, error, dtype=np.float64)
     return sums
 
 
 def _codes(values: NDArray[np.float32], scales: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return sat(round(values / scales)) as float32."""
+    """Sat(round(values / scales)) as float32."""
     codes: NDArray[np.float32] = np.clip(np.rint(values / scales), -128, 127)
     return codes
 
 
 def _broadcast(scales: NDArray[np.float32], axis: int | None, rank: int) -> NDArray[np.float32]:
-    """Return scales in the shape in which they meet an array of that rank."""
     if axis is None:
         return scales.reshape(())
     shape = [1] * rank

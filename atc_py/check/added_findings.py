@@ -14,7 +14,7 @@ _Key: TypeAlias = tuple[int | None, str | None, str | None]
 
 
 def amended(check: ModelCheck, view: SourceModel, further: Sequence[Finding]) -> ModelCheck:
-    """Return `check` of `view` with `further` findings, each once, and the nodes' new standing."""
+    """`check` of `view` with `further` findings, each once, and the nodes' new standing."""
     known = set(check.findings)
     new = [each for each in dict.fromkeys(further) if each not in known]
     if not new:
@@ -36,7 +36,7 @@ def without_errors(
     undecided: Mapping[Finding, Finding],
     gone: Collection[Diagnostic],
 ) -> ModelCheck:
-    """Return `check` of `view` with some errors turned undecided, and without some faults.
+    """`check` of `view` with some errors turned undecided, and without some faults.
 
     Args:
         check: the check.
@@ -62,12 +62,11 @@ def without_errors(
 
 
 def _key(finding: Finding) -> _Key:
-    """Return the key of the node that a finding is about."""
     return finding.place.node, finding.place.node_name, finding.place.op_type
 
 
 def _with_rows(check: ModelCheck, view: SourceModel, rows: Sequence[NodeRow]) -> ModelCheck:
-    """Return the check with other standings of nodes, the operators counted anew."""
+    """The check with other standings of nodes, the operators counted anew."""
     counts: dict[str, Counter[Standing]] = {}
     for node, row in zip(view.all_nodes, rows, strict=True):
         counts.setdefault(operator_label(node), Counter())[row.standing] += 1

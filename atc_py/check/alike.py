@@ -42,7 +42,7 @@ _ARITHMETIC = frozenset(
 
 
 def likeness(view: SourceNode, *, weights: bool) -> Likeness:
-    """Return a key that nodes share if their inputs, outputs and attributes are the same.
+    """A key that nodes share if their inputs, outputs and attributes are the same.
 
     Names and places do not count, nor which inputs of the model are open. A long constant is like
     itself only.
@@ -65,7 +65,7 @@ def likeness(view: SourceNode, *, weights: bool) -> Likeness:
 
 
 def _content(const: ConstData) -> Likeness:
-    """Return a key of the data of a constant; a long one is like itself only.
+    """A key of the data of a constant; a long one is like itself only.
 
     It tells data of one type from another's only beside that type.
     """
@@ -75,7 +75,7 @@ def _content(const: ConstData) -> Likeness:
 
 
 def _tensor(tensor: SourceTensor | None) -> Likeness:
-    """Return the key of a tensor; for a long constant of floats its type."""
+    """The key of a tensor; for a long constant of floats its type."""
     if tensor is None:
         return None
     known = tensor.const
@@ -87,14 +87,13 @@ def _tensor(tensor: SourceTensor | None) -> Likeness:
 
 
 def _tensor_type(tensor: SourceTensor | None) -> Likeness:
-    """Return the key of a tensor whose floats only enter computations: its type."""
+    """The key of a tensor whose floats only enter computations: its type."""
     if tensor is None or tensor.const is None or "float" not in tensor.element:
         return _tensor(tensor)
     return tensor.element, tensor.dims, None
 
 
 def _tensor_key(tensor: SourceTensor | None) -> Likeness:
-    """Return the key of a tensor, including the data of long constants."""
     if tensor is None:
         return None
     known = tensor.const
@@ -104,7 +103,7 @@ def _tensor_key(tensor: SourceTensor | None) -> Likeness:
 
 
 def _attribute(name: str, value: SourceAttr) -> Likeness:
-    """Return the key of an attribute; 1 and 1.0 are two values."""
+    """The key of an attribute; 1 and 1.0 are two values."""
     if isinstance(value, tuple):
         return name, tuple(map(type, value[:1])), value
     if isinstance(value, int | float | str):

@@ -72,7 +72,6 @@ _HOST = Text("no combination of listed operators does this; run this part on the
 
 
 def _write_it_with(ops: str, template: str) -> Text:
-    """Fill in the names of operators."""
     return Text(template, operators=all_of(ops.split()))
 
 

@@ -35,17 +35,17 @@ HOLDS = Answer(State.HOLDS, Text(""))
 
 
 def fails(observed: object, when: Text | None = None) -> Answer:
-    """Return the answer that the rule fails; `observed` is words or a value that reads the same everywhere."""
+    """The answer that the rule fails; `observed` is words or a value that reads the same everywhere."""
     return Answer(State.FAILS, _words(observed), when or Text(""))
 
 
 def unknown(observed: object) -> Answer:
-    """Return the answer that the rule is undecided; `observed` is what is known and open, `?x3x224x224`."""
+    """The answer that the rule is undecided; `observed` is what is known and open, `?x3x224x224`."""
     return Answer(State.UNKNOWN, _words(observed))
 
 
 def all_of(answers: Iterable[Answer]) -> Answer:
-    """Return one answer for several: the first that fails, else the first open one, else HOLDS."""
+    """One answer for several: the first that fails, else the first open one, else HOLDS."""
     open_one: Answer | None = None
     for answer in answers:
         if answer.state is State.FAILS:
@@ -56,5 +56,5 @@ def all_of(answers: Iterable[Answer]) -> Answer:
 
 
 def _words(observed: object) -> Text:
-    """Return `observed` as words."""
+    """`observed` as words."""
     return observed if isinstance(observed, Text) else verbatim(observed)

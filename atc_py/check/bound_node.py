@@ -59,7 +59,6 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _tensors(self) -> Mapping[str, Sequence[SourceTensor]]:
-        """The tensors that are there, by operand."""
         inputs = self._by_row(self.spec.inputs, self.view.inputs)
         outputs = self._by_row(self.spec.outputs, self.view.outputs)
         # An operator may give an output the name of an input; rules mean the input.
@@ -69,7 +68,7 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
     def _by_row(
         self, rows: Sequence[OperandSpec], tensors: Sequence[SourceTensor | None]
     ) -> dict[str, list[SourceTensor]]:
-        """Return the tensors that are there by the rows of the node's opset that they belong to."""
+        """The tensors that are there by the rows of the node's opset that they belong to."""
         found: dict[str, list[SourceTensor]] = {}
         formal = [row for row in rows if row.exists_at(self.opset)]
         for position, tensor in enumerate(tensors):
@@ -88,23 +87,23 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
         )
 
     def tensors(self, name: str) -> Sequence[SourceTensor]:
-        """Return the tensors of operand `name`: none if absent, several if it is variadic."""
+        """The tensors of operand `name`: none if absent, several if it is variadic."""
         return self._tensors.get(name, ())
 
     def tensor(self, name: str) -> SourceTensor | None:
-        """Return the tensor of operand `name`, the first of several; None where it is absent."""
+        """The tensor of operand `name`, the first of several; None where it is absent."""
         found = self.tensors(name)
         return found[0] if found else None
 
     def operand(self, name: str) -> OperandSpec:
-        """Return the row of the specification for operand `name`."""
+        """The row of the specification for operand `name`."""
         row = self.spec.operand(name)
         if row is None:
             raise KeyError(f"{self.spec.op} has no operand {name!r}")
         return row
 
     def has_attribute(self, name: str) -> bool:
-        """Return True if the node can have the attribute called `name`.
+        """True if the node can have the attribute called `name`.
 
         Attributes that no listed opset has are judged by their own rows where the file is of an
         opset that has them.
@@ -115,11 +114,11 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.spec.is_unlisted(row) and row.exists_at(self.written)
 
     def is_set(self, attribute: str) -> bool:
-        """Return True if the node sets the attribute."""
+        """True if the node sets the attribute."""
         return attribute in self.view.attributes
 
     def value(self, attribute: str) -> Any:
-        """Return the attribute's value, or its default at the node's opset; None if none.
+        """The attribute's value, or its default at the node's opset; None if none.
 
         Booleans are true and false though files carry them as integers; tensors and graphs are
         whatever stands for them.
@@ -133,7 +132,7 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
         return found
 
     def length(self, name: str, dim: str) -> int | None:
-        """Return the length of dimension `dim` of operand `name`.
+        """The length of dimension `dim` of operand `name`.
 
         None where it is open, where the tensor is absent, or where the operand has no layout of the
         tensor's rank that has the letter; the rule on its rank reports it.
@@ -146,7 +145,7 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def _row_at(rows: Sequence[OperandSpec], position: int, count: int) -> OperandSpec | None:
-    """Return the row for the tensor at `position` of `count`; a variadic one takes the rest."""
+    """The row for the tensor at `position` of `count`; a variadic one takes the rest."""
     variadic = next((at for at, row in enumerate(rows) if row.variadic), len(rows))
     if position < variadic or variadic == len(rows):
         return rows[position] if position < len(rows) else None

@@ -61,14 +61,13 @@ def joined(facts: list[Text]) -> Text:
 
 
 def with_condition(sentence: Text, when: Text) -> Text:
-    """Return a rule's sentence with its conditions, which may be none."""
+    """A rule's sentence with its conditions, which may be none."""
     if not when:
         return sentence
     return sentence + Text(", when {condition}", condition=when)
 
 
 def _value(value: object) -> str:
-    """Write a value as the file does."""
     if isinstance(value, tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
     return str(value.value) if isinstance(value, Enum) else str(value)

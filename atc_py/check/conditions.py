@@ -23,7 +23,7 @@ _OPEN = Text("whether the rule applies depends on an open dim")
 
 
 def concerns(rule: Rule, node: BoundNode) -> bool:
-    """Return True if the node's opset has the operands and attributes that the rule speaks of."""
+    """True if the node's opset has the operands and attributes that the rule speaks of."""
     arguments = rule.arguments
     if isinstance(rule, OperandPresent) and _may_be_left_out(rule.tensor, node):
         return False
@@ -35,12 +35,12 @@ def concerns(rule: Rule, node: BoundNode) -> bool:
 
 
 def _may_be_left_out(operand: str, node: BoundNode) -> bool:
-    """Return True if the file's opset, which is not listed, lets a node leave the operand out."""
+    """True if the file's opset, which is not listed, lets a node leave the operand out."""
     return node.operand(operand).absent is not None and node.written not in node.spec.opsets
 
 
 def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
-    """Return the predicate's answer, where the rule's conditions are met."""
+    """The predicate's answer, where the rule's conditions are met."""
     if rule.when is None:
         return predicate.test(rule, node)
     met = list(_conditions(rule.when, node))
@@ -53,7 +53,7 @@ def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
 
 
 def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
-    """Return True if each condition is met; None where that is not known."""
+    """True if each condition is met; None where that is not known."""
     here = node.conditions
     if when.modes:
         yield here.mode in when.modes
@@ -71,7 +71,6 @@ def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
 
 
 def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]:
-    """Return the same of the conditions on inputs and outputs."""
     for name in when.present:
         yield bool(node.tensors(name))
     for name in when.absent:
@@ -86,14 +85,14 @@ def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]
 
 
 def _has_dtype(tensor: SourceTensor | None, dtypes: tuple[DType, ...]) -> bool | None:
-    """Return True if a tensor has one of the dtypes; None where its dtype is not known."""
+    """True if a tensor has one of the dtypes; None where its dtype is not known."""
     if tensor is None:
         return False
     return tensor.dtype in dtypes if tensor.element else None
 
 
 def _has_rank(tensor: SourceTensor | None, rank: int) -> bool | None:
-    """Return True if a tensor has that rank; None where its rank is open."""
+    """True if a tensor has that rank; None where its rank is open."""
     if tensor is None:
         return False
     found = rank_of(tensor)

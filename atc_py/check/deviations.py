@@ -65,7 +65,7 @@ def certainty_on(row: Deviation, generation: Generation) -> Certainty | None:
 
 
 def parser_opsets(spec: OpSpec, edition: int) -> tuple[tuple[int, int], ...]:
-    """Return the runs of opsets at which an edition's parser has the operator."""
+    """The runs of opsets at which an edition's parser has the operator."""
     for row in spec.registered:
         if row.edition == edition:
             return row.opsets
@@ -90,7 +90,6 @@ def deviation_findings(node: BoundNode, written: SourceNode, path: str) -> Itera
 
 
 def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
-    """Return the finding for one deviation."""
     row, rule = met.row, met.row.unless
     predicate = predicate_of(type(rule))
     demand = filled(predicate.sentence, node.spec, rule)
@@ -120,7 +119,7 @@ def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
 
 
 def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
-    """Return a finding where the parser does not have the operator at the model's opset."""
+    """A finding where the parser does not have the operator at the model's opset."""
     if node.spec.custom and written.domain not in ONNX_DOMAINS:
         return None  # its version is not one of ONNX's opsets
     generation = find_generation(node.conditions.cann)
@@ -155,7 +154,7 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
 
 
 def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
-    """Return a finding where the parser has the operator by another type alone."""
+    """A finding where the parser has the operator by another type alone."""
     generation = find_generation(node.conditions.cann)
     rows = (row for row in node.spec.registered if row.edition == generation.edition)
     name = next((row.name for row in rows), None)

@@ -73,7 +73,6 @@ class _Judged(NamedTuple):
 
     @property
     def errors(self) -> int:
-        """Its errors."""
         return self.against[0]
 
 
@@ -138,7 +137,6 @@ class _Checker:
             self._doubts.setdefault(node, []).append(doubt)
 
     def run(self) -> Checked:
-        """Return the findings of all nodes."""
         findings: list[Finding] = []
         placements: list[OpsetPlacement | None] = []
         rows: list[NodeRow] = []
@@ -172,7 +170,7 @@ class _Checker:
         return Checked(check, tuple(placements), tuple(kinds))
 
     def _kind(self, view: SourceNode) -> int:
-        """Return a number that nodes share which rules cannot tell from each other.
+        """A number that nodes share which rules cannot tell from each other.
 
         What rules make of a node follows from what `likeness` compares, from the nodes before it
         and from its scope, as long as nothing is open that it depends on.
@@ -181,7 +179,7 @@ class _Checker:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _with_others(self, view: SourceNode, found: list[Finding]) -> list[Finding]:
-        """Return the findings of one node with those that no rule of its operator makes."""
+        """The findings of one node with those that no rule of its operator makes."""
         found += self._quantized.findings(view, listed=self._is_listed(view))
         found += attribute_findings(view, self._conditions.soc, str(self._model.path))
         if view.vanishes and self._may_change(view):
@@ -193,7 +191,7 @@ class _Checker:
         return found
 
     def _row(self, view: SourceNode, found: list[Finding]) -> NodeRow:
-        """Return the row for one node; one that breaks ONNX's own rules is an error."""
+        """The row for one node; one that breaks ONNX's own rules is an error."""
         broken = view.index in self._faulty
         standing = Standing.ERROR if broken else worst(finding.standing for finding in found)
         key = view.domain, view.opset, view.op_type
@@ -203,7 +201,6 @@ class _Checker:
         return NodeRow(view.index, view.name, kind, view.scope, standing)
 
     def _operators(self, rows: list[NodeRow]) -> tuple[NodeCount, ...]:
-        """Return the operators with their nodes of each standing."""
         standings: dict[tuple[str, str], list[Standing]] = {}
         for view, row in zip(self._nodes, rows, strict=True):
             standings.setdefault((view.domain, view.op_type), []).append(row.standing)
@@ -217,7 +214,7 @@ class _Checker:
         return tuple(sorted(found, key=_by_standing))
 
     def _node(self, view: SourceNode, kind: int) -> tuple[list[Finding], OpsetPlacement | None]:
-        """Return the findings of one node, and its placement; alike nodes are judged once.
+        """The findings of one node, and its placement; alike nodes are judged once.
 
         Findings on a node that depends on open dims name inputs, so they are its own. A node like a
         sound one is sound in any case.
@@ -233,7 +230,7 @@ class _Checker:
         return found, placement
 
     def _speaks_of_kinds(self, view: SourceNode) -> bool:
-        """Return True if no rule on a node's operator makes findings that name values."""
+        """True if no rule on a node's operator makes findings that name values."""
         key = view.domain, view.op_type
         if key not in self._naming:
             specs = self._library.candidates(view.op_type, view.domain)
@@ -244,7 +241,6 @@ class _Checker:
     def _placed_like(
         self, view: SourceNode, placement: OpsetPlacement | None
     ) -> OpsetPlacement | None:
-        """Return the placement of a node like one that has been placed."""
         if placement is None:
             return None
         if not placement.restated:
@@ -255,7 +251,7 @@ class _Checker:
     def _node_findings(
         self, view: SourceNode, kind: int
     ) -> tuple[list[Finding], OpsetPlacement | None]:
-        """Return the findings of one node by the first list that takes it, and its placement.
+        """The findings of one node by the first list that takes it, and its placement.
 
         Where none does, they are those of the list that has least against it.
         """
@@ -281,7 +277,6 @@ class _Checker:
     def _by_spec(
         self, view: SourceNode, spec: OpSpec
     ) -> tuple[list[Finding], OpsetPlacement | None]:
-        """Return the findings of one node, rule by rule, and its placement."""
         placement = place_node(view, spec, self._history)
         if not isinstance(placement, OpsetPlacement):
             return [self._not_placed(view, spec, placement)], None
@@ -306,12 +301,12 @@ class _Checker:
         return not_yet(finding, open_help(view)) if settles and self._may_change(view) else finding
 
     def _possible_faults(self, view: SourceNode) -> list[Finding]:
-        """Return possible faults at a node, once for the nodes of its place in the file."""
+        """Possible faults at a node, once for the nodes of its place in the file."""
         found = self._doubts.pop(view.index, [])
         return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in found]
 
     def _branch_faults(self, view: SourceNode, found: Sequence[Finding]) -> list[Finding]:
-        """Return contradictions at a node of a branch, unless its other errors show them."""
+        """Contradictions at a node of a branch, unless its other errors show them."""
         if not view.scope or any(each.standing is Standing.ERROR for each in found):
             return []
         faults = self._in_branches.get((view.index, view.name), [])
@@ -324,11 +319,10 @@ class _Checker:
         return bool(view.open_inputs) or self._consequences.concern(view)
 
     def _is_listed(self, view: SourceNode) -> bool:
-        """Tell whether the list has the node's operator."""
         return self._spec(view) is not None
 
     def _unlisted_parts(self, node: BoundNode) -> Iterator[Finding]:
-        """Return the operands and attributes of the node for which the specification has no row."""
+        """The operands and attributes of the node for which the specification has no row."""
         schema = None if node.spec.custom else self._history.at(node.spec.op, node.written)
         for name, value in node.view.attributes.items():
             if name.startswith(INTERNAL_PREFIX) or node.has_attribute(name):
@@ -340,14 +334,12 @@ class _Checker:
             yield self._conclude.surplus_inputs(node)
 
     def _spec(self, view: SourceNode) -> OpSpec | None:
-        """Return the specification of the node's operator."""
         key = (view.domain, view.op_type)
         if key not in self._specs:
             self._specs[key] = self._library.find(view.op_type, view.domain)
         return self._specs[key]
 
     def _rules_of(self, node: BoundNode) -> tuple[tuple[Rule, Predicate], ...]:
-        """Return the operator's rules at the node's opset, with their predicates."""
         key = (node.spec.path or node.spec.op, node.opset, node.written)
         if key not in self._rules:
             rules = (rule for rule in rules_of(node.spec) if concerns(rule, node))
@@ -355,7 +347,7 @@ class _Checker:
         return self._rules[key]
 
     def _common_opsets(self) -> tuple[int, ...]:
-        """Return the opsets that every listed ONNX operator of the model has."""
+        """The opsets that every listed ONNX operator of the model has."""
         last = {view.op_type: view for view in self._nodes}
         specs = map(self._spec, last.values())
         sets = [set(spec.opsets) for spec in specs if spec and not spec.custom]
@@ -363,10 +355,9 @@ class _Checker:
 
 
 def _deviation_rules(spec: OpSpec) -> Iterator[Rule]:
-    """Yield the rules on whose breach a node deviates."""
     return (each.unless for each in spec.deviations)
 
 
 def _by_standing(row: NodeCount) -> tuple[int, int, str]:
-    """Return a sort key: worst standing first, then the most frequent, then by name."""
+    """A sort key: worst standing first, then the most frequent, then by name."""
     return min(standing.rank for standing in row.counts), -row.total, row.op

@@ -23,7 +23,7 @@ def is_outweighed(rule: Rule, node: BoundNode) -> bool:
 
 
 def evidence_words(against: CounterEvidence) -> Text:
-    """Return `YOLOv8 exports, ... (Ascend310B, CANN 7.0: fusion_result.json of ...)`."""
+    """`YOLOv8 exports, ... (Ascend310B, CANN 7.0: fusion_result.json of ...)`."""
     return Text(
         "{seen} ({soc}, {release}: {where})",
         seen=Words(against.seen.en, against.seen.zh),

@@ -33,7 +33,7 @@ class Standing(Enum):
 
     @classmethod
     def of(cls, level: Level) -> Standing:
-        """Return the standing that a rule of that level leads to where it fails."""
+        """The standing that a rule of that level leads to where it fails."""
         return cls(level.value)
 
     @property
@@ -42,7 +42,7 @@ class Standing(Enum):
         return _ORDER[self]
 
     def reaches(self, limit: Standing) -> bool:
-        """Return True if it is as severe as `limit`, or more."""
+        """True if it is as severe as `limit`, or more."""
         return self.rank <= limit.rank
 
 
@@ -50,12 +50,12 @@ _ORDER = {standing: rank for rank, standing in enumerate(Standing)}
 
 
 def worst(standings: Iterable[Standing]) -> Standing:
-    """Return the worst of them; SUPPORTED where there are none."""
+    """The worst of them; SUPPORTED where there are none."""
     return min(standings, key=lambda each: each.rank, default=Standing.SUPPORTED)
 
 
 def fingerprint_of(parts: Iterable[object]) -> str:
-    """Return a short digest of the names that identify a finding."""
+    """A short digest of the names that identify a finding."""
     import hashlib  # models without findings need none of it
 
     text = "\0".join(str(part) for part in parts)
@@ -112,7 +112,6 @@ class Finding(Result, frozen=True):
         return demand + Text(", found {observed}", observed=self.observed)
 
     def _rewritten(self) -> Text:
-        """Return the observed form, and what becomes of it."""
         place, effect = self.place, self.effect
         return rewrite_text(place.op_type, place.field, self.observed, effect)
 
@@ -125,13 +124,13 @@ class Finding(Result, frozen=True):
         return fingerprint_of(parts)
 
     def about(self, node: int, name: str) -> Finding:
-        """Return the same finding on another node."""
+        """The same finding on another node."""
         at = self.place
         place = Place(at.file, node, name, at.op_type, at.field, at.line, at.column)
         return replace(self, place=place)
 
     def diagnostic(self) -> Diagnostic:
-        """Return the finding as a diagnostic."""
+        """The finding as a diagnostic."""
         return Diagnostic(self.code, self.message, self.place, self.help, self.source or None)
 
 
@@ -297,5 +296,4 @@ class CheckReport(Result, frozen=True):
         return worst(model.standing for model in self.models)
 
     def _repr_html_(self) -> str:
-        """Return the report as notebooks show it."""
         return notebook_html(self)

@@ -48,7 +48,7 @@ class Conclusions:
         self._common = common_opsets
 
     def broken(self, node: BoundNode, rule: Rule, predicate: Predicate, answer: Answer) -> Finding:
-        """Return the finding for a rule that fails, or that cannot be decided."""
+        """The finding for a rule that fails, or that cannot be decided."""
         undecided = answer.state is State.UNKNOWN
         standing = Standing.UNKNOWN if undecided else Standing.of(rule.level)
         help_ = self._undecided_help(node.view) if undecided else _help(predicate, node.spec, rule)
@@ -69,7 +69,7 @@ class Conclusions:
         )
 
     def not_listed(self, view: SourceNode, history: SchemaHistory, library: Library) -> Finding:
-        """Return the finding for an operator that is not on the list."""
+        """The finding for an operator that is not on the list."""
         name = operator_label(view)
         return Finding(
             code=UNKNOWN_OPERATOR,
@@ -84,7 +84,7 @@ class Conclusions:
         )
 
     def not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:
-        """Return the finding for an operator at a version that the list does not have."""
+        """The finding for an operator at a version that the list does not have."""
         newest = max(self._common, default=max(spec.opsets))
         if newest in self._common:
             help_ = Text(
@@ -111,7 +111,7 @@ class Conclusions:
         return replace(found, effect=effect)
 
     def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
-        """Return the finding for an attribute that the specification has no row for."""
+        """The finding for an attribute that the specification has no row for."""
         names = [row.name for row in node.spec.attributes if node.has_attribute(row.name)]
         near = nearest(name, names, 2)
         known = ", ".join(names)
@@ -135,7 +135,7 @@ class Conclusions:
         )
 
     def surplus_inputs(self, node: BoundNode) -> Finding:
-        """Return the finding for inputs after the last one that the specification has."""
+        """The finding for inputs after the last one that the specification has."""
         count = sum(tensor is not None for tensor in node.view.inputs)
         most = sum(row.exists_at(node.opset) for row in node.spec.inputs)
         return Finding(
@@ -159,7 +159,6 @@ class Conclusions:
         reason: Text,
         help_: Text,
     ) -> Finding:
-        """Return a finding about the version of an operator."""
         observed = Text(
             "opset {opset} (version {since_version})",
             opset=view.opset,
@@ -182,36 +181,31 @@ class Conclusions:
         )
 
     def _undecided_help(self, view: SourceNode) -> Text:
-        """Return advice on a rule that cannot be decided."""
         return open_help(view) if view.open_inputs else _RUN_TIME
 
     def _place(self, view: SourceNode, field: str | None = None) -> Place:
-        """Return the location of the node."""
         return Place(self._path, view.index, view.name, view.op_type, field)
 
 
 def operator_label(view: SourceNode) -> str:
-    """Return the operator with its domain, where that is not ONNX's."""
+    """The operator with its domain, where that is not ONNX's."""
     return labelled(view.op_type, view.domain)
 
 
 def labelled(op_type: str, domain: str) -> str:
-    """Return an operator with its domain, where that is not ONNX's."""
+    """An operator with its domain, where that is not ONNX's."""
     return op_type if domain in ONNX_DOMAINS else f"{domain}::{op_type}"
 
 
 def _demand(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
-    """Return the rule's demand."""
     return filled(predicate.sentence, spec, rule)
 
 
 def _effect(rule: Rule) -> Text:
-    """Return what becomes of a form that a rule forbids and that is rewritten."""
     return Text("") if rule.rewrite is None else EFFECTS[rule.rewrite]
 
 
 def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
-    """Return advice on a rule that fails."""
     if rule.level is Level.REWRITE and rule.rewrite is not None:
         done = REWRITES[rule.rewrite]
         return Text("no action is needed: {done} ({rewrite})", done=done, rewrite=rule.rewrite)
@@ -220,7 +214,7 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
 
 
 def _evidence_help(against: CounterEvidence) -> Text:
-    """Return why a node is compiled though a rule of the list forbids it."""
+    """The reason why a node is compiled though a rule of the list forbids it."""
     return Text(
         "no action is needed: boards take {evidence}; --strict-list refuses it",
         evidence=evidence_words(against),
@@ -228,7 +222,7 @@ def _evidence_help(against: CounterEvidence) -> Text:
 
 
 def _rule_name(spec: OpSpec, rule: Rule) -> str:
-    """Return the rule's name across versions of the file: `Conv/dim_in_range/W.H`."""
+    """The rule's name across versions of the file: `Conv/dim_in_range/W.H`."""
     arguments = rule.arguments
     subject = arguments.get("attribute") or arguments.get("tensor") or arguments.get("axes")
     dim = arguments.get("dim")

@@ -6,7 +6,7 @@ from atc_py.system.structs import replace
 
 
 def with_kept(check: ModelCheck, specs: Library) -> ModelCheck:
-    """Return `check` with the names of its operators that `specs` keeps; verdicts stay.
+    """`check` with the names of its operators that `specs` keeps; verdicts stay.
 
     Raises:
         AtcError: BAD_SPEC where the file of an operator has a fault.

@@ -33,12 +33,12 @@ _CHOICES: Mapping[PrecisionMode, Mapping[DType, tuple[DType, ...]]] = {
 
 
 def is_legal(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> bool:
-    """Return True if an operator that takes the `listed` dtypes can take a tensor of `dtype`."""
+    """True if an operator that takes the `listed` dtypes can take a tensor of `dtype`."""
     return becomes(dtype, listed, mode) is not None
 
 
 def becomes(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> DType | None:
-    """Return the dtype that the operator computes in, or None where there is none.
+    """The dtype that the operator computes in, or None where there is none.
 
     A dtype that the mode never changes, an integer, bool or float64, must be listed itself.
     """

@@ -35,7 +35,7 @@ class NodesBefore:
         self._places = {node: at for at, node in enumerate(nodes)} if self._setters else {}
 
     def __call__(self, node: SourceNode) -> tuple[SourceNode, ...]:
-        """Return the first node before a node, of its operator, that sets each attribute asked for.
+        """The first node before a node, of its operator, that sets each attribute asked for.
 
         When the graph of a branch is parsed is not known, so its nodes may stand before any.
         """
@@ -46,7 +46,7 @@ class NodesBefore:
         return tuple(each for each in found if each is not None)
 
     def _first(self, node: SourceNode, key: tuple[str, str, str]) -> SourceNode | None:
-        """Return the first node that sets an attribute before a node, or may."""
+        """The first node that sets an attribute before a node, or may."""
         setters = self._setters.get(key, [])
         # If neither of the first two is before the node, no other outside of branches is.
         likely = [*setters[:2], *self._in_branches(key)]
@@ -54,23 +54,23 @@ class NodesBefore:
         return next((each for each in others if self._may_precede(each, node)), None)
 
     def _in_branches(self, key: tuple[str, str, str]) -> list[SourceNode]:
-        """Return the first two nodes of branches that set an attribute."""
+        """The first two nodes of branches that set an attribute."""
         if key not in self._scoped:
             self._scoped[key] = [each for each in self._setters.get(key, []) if each.scope][:2]
         return self._scoped[key]
 
     def _may_precede(self, one: SourceNode, other: SourceNode) -> bool:
-        """Return True if a node is parsed before another one, or may be."""
+        """True if a node is parsed before another one, or may be."""
         return bool(one.scope or other.scope) or self._places[one] < self._places[other]
 
 
 def depends_on_nodes_before(spec: OpSpec | None) -> bool:
-    """Return True if deviations of an operator depend on nodes before a node."""
+    """True if deviations of an operator depend on nodes before a node."""
     return bool(_asked(spec))
 
 
 def _asked(spec: OpSpec | None) -> set[str]:
-    """Return the attributes of nodes before that deviations of an operator depend on."""
+    """The attributes of nodes before that deviations of an operator depend on."""
     rules = () if spec is None else (row.unless for row in spec.deviations)
     found = [each for each in rules if isinstance(each, NoneBeforeSets | SetsAsBefore)]
     return {name for rule in found for name in (rule.attribute, rule.along)}

@@ -21,7 +21,7 @@ _ONE_BRANCH = Text(
 
 
 def of_vanishing_node(findings: Iterable[Finding], help_: Text) -> list[Finding]:
-    """Return the findings at a node that may fold away: its errors are not decided.
+    """The findings at a node that may fold away: its errors are not decided.
 
     A rewrite is not mentioned: such a node is expected to be folded by then.
 
@@ -47,7 +47,7 @@ def not_yet(finding: Finding, help_: Text) -> Finding:
 
 
 def doubted(fault: Diagnostic, scope: str, reason: Text, help_: Text) -> Finding:
-    """Return an undecided finding for a possible fault, with the reason."""
+    """An undecided finding for a possible fault, with the reason."""
     place = fault.place or Place()
     return Finding(
         code=fault.code,
@@ -63,7 +63,7 @@ def doubted(fault: Diagnostic, scope: str, reason: Text, help_: Text) -> Finding
 
 
 def in_branch(fault: Diagnostic, scope: str) -> Finding:
-    """Return an error for what contradicts itself in a branch, which not every run takes."""
+    """An error for what contradicts itself in a branch, which not every run takes."""
     place = fault.place or Place()
     return Finding(
         code=fault.code,

@@ -45,7 +45,6 @@ def attribute_findings(view: SourceNode, soc: Soc, path: str) -> Iterator[Findin
 
 
 def _root(view: SourceNode) -> Text:
-    """Return the value seen, and what a device makes of it."""
     scale = view.attributes.get("scale", 0.0)
     factor = f"{scale:g}" if isinstance(scale, int | float) else str(scale)
     return Text("1: a device multiplies by {factor} once, not twice", factor=factor)
@@ -59,7 +58,6 @@ def _finding(
     observed: Text,
     when: Text | None = None,
 ) -> Finding:
-    """Return a finding on one attribute of a node."""
     code, help_ = _KINDS[attribute]
     return Finding(
         code=code,

@@ -24,7 +24,7 @@ _CONSTANTS = slice(1, None)
 
 
 def rolled_back_layers(model: SourceModel, limit: int) -> Mapping[SourceNode, int]:
-    """Return the layers that the pass roll-back-quant takes back, with the channels of their data.
+    """The layers that the pass roll-back-quant takes back, with the channels of their data.
 
     Args:
         model: in the deploy form.
@@ -54,13 +54,12 @@ def rolled_back_layers(model: SourceModel, limit: int) -> Mapping[SourceNode, in
 
 
 def _returned_by_branches(model: SourceModel) -> list[SourceTensor]:
-    """Return the tensors that branches return."""
     branches = (branch for node in model.all_nodes for branch in node.branches.values())
     return [tensor for branch in branches for tensor in branch.outputs]
 
 
 def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -> int | None:
-    """Return the channels of what the AscendQuant before a layer reads; None for another node."""
+    """The channels of what the AscendQuant before a layer reads; None for another node."""
     x = layer.inputs[0] if layer.op_type in _LAYERS and layer.inputs else None
     quant = None if x is None else producers.get(x)
     if x is None or quant is None or quant.op_type != "AscendQuant" or x.dtype is not DType.INT8:
@@ -72,18 +71,18 @@ def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -
 
 
 def _has_int8_weights(layer: SourceNode) -> bool:
-    """Return True if the weights of a layer are int8."""
+    """True if the weights of a layer are int8."""
     weights = layer.inputs[1]
     return weights is not None and weights.dtype is DType.INT8
 
 
 def _has_constants(node: SourceNode) -> bool:
-    """Return True if all inputs but the first are constants."""
+    """True if all inputs but the first are constants."""
     return all(each is None or each.const is not None for each in node.inputs[_CONSTANTS])
 
 
 def _is_dequantized(layer: SourceNode, readers: list[SourceNode | None]) -> bool:
-    """Return True if an AscendDequant with constant factors alone reads the sums of a layer."""
+    """True if an AscendDequant with constant factors alone reads the sums of a layer."""
     sums, dequant = layer.outputs[0], readers[0] if len(readers) == 1 else None
     if dequant is None or dequant.op_type != "AscendDequant" or dequant.inputs[0] is not sums:
         return False
@@ -162,7 +161,7 @@ class QuantizedModel:
         return nodes
 
     def _reason(self, channels: int) -> Text:
-        """Return why the SoC takes a layer back."""
+        """The reason why the SoC takes a layer back."""
         limit = self._soc.quant_rules.roll_back
         return plural(
             channels,
@@ -173,7 +172,7 @@ class QuantizedModel:
         )
 
     def findings(self, view: SourceNode, *, listed: bool) -> list[Finding]:
-        """Return the findings at a node: once, at the first that a node of the file became.
+        """The findings at a node: once, at the first that a node of the file became.
 
         Args:
             view: the node.
@@ -197,7 +196,6 @@ class QuantizedModel:
         return found
 
     def _finding(self, node: QuantizedNode) -> Finding:
-        """Return a finding on what became of a node."""
         code, standing, allowed, help_ = _QUANTIZED[node.outcome]
         return Finding(
             code=code,

@@ -65,7 +65,7 @@ _Changed: TypeAlias = "SourceNode | Text"
 def place_node(
     view: SourceNode, spec: OpSpec, history: SchemaHistory
 ) -> OpsetPlacement | OpsetRefusal:
-    """Return the place of `view` among the opsets that `spec` lists."""
+    """The place of `view` among the opsets that `spec` lists."""
     if spec.custom or view.opset in spec.opsets:
         return OpsetPlacement(view.opset, view, view, spec)
     own = _definition(view, spec, history)
@@ -91,7 +91,7 @@ def restated_at(
     opset: int,
     moved: Mapping[int, str],
 ) -> SourceNode | Text:
-    """Return `view` in the form of the version in force at `opset`, or why it has none.
+    """`view` in the form of the version in force at `opset`, or why it has none.
 
     Args:
         view: the node.
@@ -114,7 +114,7 @@ def restated_at(
 
 
 def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Text:
-    """Return the definition of the node's operator, or why it cannot be restated."""
+    """The definition of the node's operator, or why it cannot be restated."""
     newest, opset = history.newest_opset, view.opset
     if opset > newest:
         return Text("the newest opset that is known here is {newest}", newest=newest)
@@ -162,7 +162,7 @@ class _Restating:
         self._strict = strict
 
     def at(self, opset: int) -> _Changed:
-        """Return the node in the form of the listed version, or why it has none."""
+        """The node in the form of the listed version, or why it has none."""
         attributes = self._attributes()
         if isinstance(attributes, Text):
             return attributes
@@ -181,7 +181,7 @@ class _Restating:
         )
 
     def _attributes(self) -> dict[str, SourceAttr] | Text:
-        """Return the node's attributes that the listed version has or the specification judges."""
+        """The node's attributes that the listed version has or the specification judges."""
         kept: dict[str, SourceAttr] = {}
         changed = self._changed_default()
         if changed is not None:
@@ -199,7 +199,7 @@ class _Restating:
         return self._unset_attributes(kept) or kept
 
     def _unset_attributes(self, kept: Mapping[str, SourceAttr]) -> Text | None:
-        """Return the refusal of an attribute that is not set and means another thing by default."""
+        """The refusal of an attribute that is not set and means another thing by default."""
         for name, schema in self._own.attributes.items():
             # The listed version computes what the specification allows, not what is the default now.
             row = self._spec.attribute(name)
@@ -213,7 +213,7 @@ class _Restating:
         return None
 
     def _changed_default(self) -> Text | None:
-        """Return the refusal of a new attribute whose default is not what the older version means.
+        """The refusal of a new attribute whose default is not what the older version means.
 
         The specification has a row for such an attribute, with the values that mean it.
         """
@@ -227,12 +227,12 @@ class _Restating:
         return None
 
     def _is_judged(self, name: str) -> bool:
-        """Return True if the specification has a row for an attribute of unlisted opsets."""
+        """True if the specification has a row for an attribute of unlisted opsets."""
         row = self._spec.attribute(name)
         return not self._strict and row is not None and self._spec.is_unlisted(row)
 
     def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Text:
-        """Return the inputs by the listed version's positions; some go into `attributes`."""
+        """The inputs by the listed version's positions; some go into `attributes`."""
         found: dict[int, SourceTensor] = {}
         for position, tensor in enumerate(self._view.inputs):
             if tensor is None:
@@ -260,7 +260,7 @@ class _Restating:
         return tuple(found.get(position) for position in range(count))
 
     def _accepts_dtype(self, tensor: SourceTensor, target: int) -> bool:
-        """Return True if the listed version, or the list itself, takes the element type."""
+        """True if the listed version, or the list itself, takes the element type."""
         formal = _formal_at(self._listed.inputs, target)
         if formal is None or not tensor.element or tensor.element in formal.elements:
             return True
@@ -269,7 +269,7 @@ class _Restating:
         return bool(listed and tensor.dtype in listed)
 
     def _position(self, formal: FormalParameter, position: int) -> int | None:
-        """Return the listed version's position of the input: by name, else the old one."""
+        """The listed version's position of the input: by name, else the old one."""
         names = [each.name for each in self._listed.inputs]
         if formal.variadic:
             return position if _formal_at(self._listed.inputs, position) else None
@@ -282,7 +282,7 @@ class _Restating:
     def _missing_parts(
         self, attributes: dict[str, SourceAttr], inputs: tuple[SourceTensor | None, ...]
     ) -> Text | None:
-        """Return the operands and attributes that the listed version requires and the node lacks."""
+        """The operands and attributes that the listed version requires and the node lacks."""
         for name, schema in self._listed.attributes.items():
             if schema.required and name not in attributes:
                 return self._requires_more(Text("attribute {name}", name=name))
@@ -296,7 +296,7 @@ class _Restating:
         return None
 
     def _outputs(self) -> Text | None:
-        """Return an output that the listed version does not have."""
+        """An output that the listed version does not have."""
         for position, tensor in enumerate(self._view.outputs):
             if tensor is not None and _formal_at(self._listed.outputs, position) is None:
                 formal = _formal_at(self._own.outputs, position)
@@ -306,7 +306,6 @@ class _Restating:
 
     @property
     def _versions(self) -> tuple[int, int]:
-        """The node's version and the listed one."""
         return self._own.since_version, self._listed.since_version
 
     def _refusal(self, template: str, part: Text) -> Text:
@@ -315,27 +314,26 @@ class _Restating:
         return Text(template, listed=listed, own=own, op=self._spec.op, part=part)
 
     def _lacks(self, part: Text) -> Text:
-        """Return the refusal for a part of the node that the listed version lacks."""
         return self._refusal(
             "version {listed} of {op}, which is listed, has no {part} as version {own} has", part
         )
 
     def _requires_more(self, part: Text) -> Text:
-        """Return the refusal for a part that the listed version needs and the node lacks."""
+        """The refusal for a part that the listed version needs and the node lacks."""
         return self._refusal(
             "version {listed} of {op}, which is listed, requires {part}, version {own} does not",
             part,
         )
 
     def _means_otherwise(self, part: Text) -> Text:
-        """Return the refusal for a part whose meaning differs between the two versions."""
+        """The refusal for a part whose meaning differs between the two versions."""
         return self._refusal(
             "{part} changed between version {listed} of {op}, which is listed, and version {own}",
             part,
         )
 
     def _not_movable(self, name: str, *, is_attribute: bool) -> Text:
-        """Return an input that the listed version does not take as one."""
+        """An input that the listed version does not take as one."""
         if not is_attribute:
             return self._lacks(Text("input {at}", at=name))
         listed = self._listed.since_version
@@ -349,14 +347,14 @@ class _Restating:
 
 
 def _formal_at(formals: tuple[FormalParameter, ...], position: int) -> FormalParameter | None:
-    """Return the formal parameter at `position`; a variadic last one takes all further ones."""
+    """The formal parameter at `position`; a variadic last one takes all further ones."""
     if position < len(formals):
         return formals[position]
     return formals[-1] if formals and formals[-1].variadic else None
 
 
 def _as_attribute(tensor: SourceTensor, schema: AttributeSchema) -> SourceAttr | None:
-    """Return the data of a constant as an attribute's value, or None where it has no such form."""
+    """The data of a constant as an attribute's value, or None where it has no such form."""
     if tensor.const is None or element_count(tensor.const.shape) > READ_LIMIT:
         return None
     data = tensor.const.numpy().reshape(-1)

@@ -6,7 +6,7 @@ _ATTRIBUTE = "attribute "
 
 
 def rewrite_text(op: str | None, field: str | None, observed: str, effect: str) -> Text:
-    """Return `group 4 of Conv: will be split`.
+    """`group 4 of Conv: will be split`.
 
     Args:
         op: the node's operator.

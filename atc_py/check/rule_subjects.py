@@ -4,7 +4,7 @@ from atc_py.spec import OpSpec, Rule
 
 
 def rule_subject(spec: OpSpec, rule: Rule) -> str:
-    """Return the attribute, input or output that the rule is about."""
+    """The attribute, input or output that the rule is about."""
     arguments = rule.arguments
     if "attribute" in arguments:
         return f"attribute {arguments['attribute']}"

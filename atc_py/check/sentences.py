@@ -13,13 +13,13 @@ _CHOICES = ("dtypes", "one_of")
 
 
 def predicates() -> tuple[Predicate, ...]:
-    """Return all of them, by the rule's name."""
+    """All of them, by the rule's name."""
     _load()
     return tuple(sorted(REGISTER.values(), key=lambda row: row.kind.__name__))
 
 
 def predicate_of(kind: type[Rule]) -> Predicate:
-    """Return the predicate that answers rules of one kind.
+    """The predicate that answers rules of one kind.
 
     Raises:
         KeyError: there is none; a test holds that there is one for every kind.
@@ -29,12 +29,12 @@ def predicate_of(kind: type[Rule]) -> Predicate:
 
 
 def sentence(spec: OpSpec, rule: Rule) -> Text:
-    """Return the rule's demand, in words without a full stop."""
+    """The rule's demand, in words without a full stop."""
     return filled(predicate_of(type(rule)).sentence, spec, rule)
 
 
 def filled(words: Text, spec: OpSpec, rule: Rule) -> Text:
-    """Return `words` with the rule's arguments in their holes."""
+    """`words` with the rule's arguments in their holes."""
     arguments = {"op": spec.op, **rule.arguments}
     values = {name: _argument(value) for name, value in arguments.items()}
     values |= {name: _choice(arguments[name]) for name in _CHOICES if name in arguments}
@@ -44,12 +44,10 @@ def filled(words: Text, spec: OpSpec, rule: Rule) -> Text:
 
 
 def _load() -> None:
-    """Import the modules that register predicates."""
     from atc_py.check import rules as _rules  # noqa: F401  (registers them)
 
 
 def _argument(value: object) -> str:
-    """Return one argument of a rule as text."""
     if isinstance(value, tuple):
         return ", ".join(map(_argument, value))
     if isinstance(value, Enum):
@@ -58,13 +56,13 @@ def _argument(value: object) -> str:
 
 
 def _choice(values: Any) -> str:
-    """Return `a`, `a or b`, `a, b or c`."""
+    """`a`, `a or b`, `a, b or c`."""
     *others, last = map(_argument, values)
     return Text(" or ").join([", ".join(others), last]) if others else last
 
 
 def _bounds(value: Any) -> Text:
-    """Return `in [1, 63]`, `at least 1`, `at most 6` or `exactly 4`."""
+    """`in [1, 63]`, `at least 1`, `at most 6` or `exactly 4`."""
     least, most = value
     if least == most:
         return Text("exactly {n}", n=least)

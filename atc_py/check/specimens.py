@@ -10,7 +10,7 @@ _OF_SHAPES = frozenset({"Shape", "Size"})
 
 
 def compiled_nodes(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[int]]:
-    """Return the positions of the model's own nodes to be tried, alike ones together.
+    """The positions of the model's own nodes to be tried, alike ones together.
 
     Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
     where all its own dims are known and it has to do with data: what is computed from shapes
@@ -42,7 +42,7 @@ def compiled_nodes(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[i
 
 
 def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
-    """Return the key that nodes tried once share, with the nodes of their branches."""
+    """The key that nodes tried once share, with the nodes of their branches."""
     kind = likeness(view, weights=False)
     if not inner:
         return kind
@@ -63,6 +63,6 @@ def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
 
 
 def _is_known(view: SourceNode) -> bool:
-    """Return True if all types of a node are known to the last dim."""
+    """True if all types of a node are known to the last dim."""
     tensors = [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None]
     return all(each.element and each.dims is not None and None not in each.dims for each in tensors)

@@ -22,7 +22,7 @@ _LISTING = Text("`atc-py ops list` shows all listed ones")
 
 
 def hint_for_unlisted(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Text:
-    """Return the help of a finding about an operator that `library` does not have.
+    """The help of a finding about an operator that `library` does not have.
 
     Args:
         op_type: the operator, as the file spells it.
@@ -45,7 +45,6 @@ def hint_for_unlisted(op_type: str, domain: str, history: SchemaHistory, library
 
 
 def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library) -> Text:
-    """Return the hint for an operator that ONNX defines."""
     first = versions[0].since_version
     late = first > NEWEST_LISTED
     if late and op_type in EXPORTED:
@@ -70,7 +69,7 @@ def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library)
 
 
 def _body(body: Sequence[str], library: Library) -> Text | None:
-    """Return the text of the function that defines an operator; None where ONNX has none."""
+    """The text of the function that defines an operator; None where ONNX has none."""
     if not body:
         return None
     missing = [name for name in body if library.find(name) is None]
@@ -93,7 +92,7 @@ def _body(body: Sequence[str], library: Library) -> Text | None:
 
 
 def _of_no_domain(op_type: str, library: Library) -> Text:
-    """Return the hint for a name that ONNX does not have: another case, a typo, a fused operator."""
+    """The hint for a name that ONNX does not have: another case, a typo, a fused operator."""
     if op_type in FUSED:
         return _fused_operator(op_type)
     near = library.near(op_type)
@@ -112,7 +111,7 @@ def _of_no_domain(op_type: str, library: Library) -> Text:
 
 
 def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Text:
-    """Return the hint for an operator of another domain than ONNX's."""
+    """The hint for an operator of another domain than ONNX's."""
     if _ONNXRUNTIME.match(domain):
         return _of_onnxruntime(op_type)
     for pattern, words in _DOMAINS:
@@ -139,13 +138,12 @@ def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Libra
 
 
 def _is_custom(name: str, library: Library) -> bool:
-    """Return True if a listed operator is a custom one."""
+    """True if a listed operator is a custom one."""
     spec = library.find(name)
     return spec is not None and spec.custom
 
 
 def _of_onnxruntime(op_type: str) -> Text:
-    """Return the hint for an operator of onnxruntime's own."""
     if op_type in FUSED:
         return _fused_operator(op_type)
     if _QUANTIZED.search(op_type):
@@ -159,7 +157,7 @@ def _of_onnxruntime(op_type: str) -> Text:
 
 
 def _fused_operator(op_type: str) -> Text:
-    """Return the hint for an operator that onnxruntime's graph optimization makes."""
+    """The hint for an operator that onnxruntime's graph optimization makes."""
     parts = FUSED[op_type]
     return Text(
         "onnxruntime's graph optimization makes {op_type} of listed operators such as "

@@ -17,7 +17,6 @@ class _RawCommand(click.Command):
     """A command that gets its words as they are; atc reads them otherwise than click does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take all words but --lang."""
         ctx.params["words"] = without_language(args)
         return []
 

@@ -23,7 +23,6 @@ def main() -> None:
 
 
 def _status(arguments: Sequence[str]) -> int:
-    """Return the exit status of the command line."""
     from atc_py.cli import failures
 
     try:

@@ -128,7 +128,7 @@ def _checked(
 
 
 def _files(output: str | None, check_report: str | None, models: list[Path]) -> dict[str, Path]:
-    """Return the files to write, by option.
+    """The files to write, by option.
 
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be an output file.
@@ -158,7 +158,6 @@ def _rendered(
     *,
     verbose: bool = False,
 ) -> str:
-    """Return the report in the form of that name."""
     if form == "html":
         from atc_py.report.overview.pages import check_html
 
@@ -187,7 +186,6 @@ def _write(document: CheckDocument, files: dict[str, Path], rendered: Callable[[
 
 
 def _print_lines(document: CheckDocument, path: Path) -> None:
-    """Print a summary of the findings, and the path of the report."""
     from atc_py.report.check.text import verdict_lines
     from atc_py.report.escape import visible
 
@@ -196,7 +194,6 @@ def _print_lines(document: CheckDocument, path: Path) -> None:
 
 
 def _print_text(document: CheckDocument, *, verbose: bool) -> None:
-    """Print the report to standard output as text."""
     from atc_py.report.check.text import check_blocks
 
     for block in check_blocks(document, verbose=verbose):

@@ -39,7 +39,7 @@ def one_line(value: object) -> str:
 
 
 def missing_parameter(said: str) -> Text:
-    """Return as a text what click says of a missing argument or option."""
+    """As a text what click says of a missing argument or option."""
     head, stop, rest = said.partition(".")
     words, _, name = head.rpartition(" ")
     text = Text(f"{words} {{name}}.", name=name)
@@ -54,5 +54,4 @@ def speak_for_click() -> None:
 
 
 def _plural(one: str, many: str, n: int) -> str:
-    """Choose a template as gettext does."""
     return _Template(one if n == 1 else many)

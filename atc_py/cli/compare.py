@@ -116,7 +116,7 @@ def _rendered(
     findings: Iterable[Diagnostic],
     compiled: list[CompiledModel] | None,
 ) -> str:
-    """Return the report in the form of that name; the page draws both graphs."""
+    """The report in the form of that name; the page draws both graphs."""
     from atc_py.pipeline.outline import outline_for
     from atc_py.report.layers.formats import render_layers
 

@@ -81,7 +81,6 @@ def _report(text: str, form: str, path: Path | None, done: GearComparisons) -> N
 def _rendered(
     form: str, model: Path, done: GearComparisons, findings: list[tuple[Diagnostic, ...]]
 ) -> str:
-    """Return the report in the form of that name."""
     from atc_py.report.layers.gears import gears_document, gears_html, gears_text
 
     if form == "text":

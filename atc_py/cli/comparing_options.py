@@ -69,7 +69,7 @@ comparing_targets = option_set(
 def report_and_suggestion(
     model: Path, output: str | None, suggest: str | None
 ) -> tuple[Path | None, Path | None]:
-    """Return the paths of report and suggestion; None where they are not written.
+    """The paths of report and suggestion; None where they are not written.
 
     Raises:
         AtcError: BAD_OPTION where both are one file, and for what no file can be called.

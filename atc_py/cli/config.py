@@ -85,7 +85,7 @@ def _settings(cli: click.Group, keys: Sequence[str], found: Config | None) -> It
 
 
 def _command_of(cli: click.Group, keys: Sequence[str]) -> click.Command:
-    """Return the command that `keys` name.
+    """The command that `keys` name.
 
     Raises:
         click.UsageError: there is none, or none that a file configures.
@@ -106,13 +106,11 @@ def _command_of(cli: click.Group, keys: Sequence[str]) -> click.Command:
 
 
 def _variables(param: click.Parameter) -> Sequence[str]:
-    """Return the environment variables of an option."""
     names = param.envvar
     return [] if names is None else [names] if isinstance(names, str) else names
 
 
 def _show(found: Config | None, settings: Sequence[_Setting]) -> None:
-    """Print the file and the settings."""
     from atc_py.report.escape import visible
     from atc_py.report.tables import Table
 
@@ -136,7 +134,6 @@ def _show(found: Config | None, settings: Sequence[_Setting]) -> None:
 
 
 def _text(value: object) -> str:
-    """Return a value as the file would have it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):

@@ -44,7 +44,7 @@ class Config(NamedTuple):
 
 
 def find_config(folder: Path, commands: Sequence[str]) -> Config | None:
-    """Return the configuration that holds in `folder`; None where there is none.
+    """The configuration that holds in `folder`; None where there is none.
 
     Args:
         folder: where to begin; its parents follow.
@@ -70,7 +70,7 @@ def find_config(folder: Path, commands: Sequence[str]) -> Config | None:
 def configured(
     config: Config, command: click.Command, keys: Sequence[str], args: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the values that the file gives for a command, by parameter, and by subcommand.
+    """The values that the file gives for a command, by parameter, and by subcommand.
 
     Args:
         config: the file.
@@ -104,7 +104,7 @@ def configured(
 
 
 def option_key(param: click.Parameter) -> str:
-    """Return the name of an option in the file; empty for what a file cannot give."""
+    """The name of an option in the file; empty for what a file cannot give."""
     if not isinstance(param, click.Option):
         return ""
     longs = [each.lstrip("-") for each in param.opts if each.startswith("--")]
@@ -112,7 +112,7 @@ def option_key(param: click.Parameter) -> str:
 
 
 def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
-    """Return the tables of a file; None where it is not there or not about atc-py."""
+    """The tables of a file; None where it is not there or not about atc-py."""
     from atc_py.system.input_files import read_text
 
     try:
@@ -139,7 +139,7 @@ def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
-    """Return the document.
+    """The document.
 
     Raises:
         AtcError: BAD_CONFIG for what is not TOML.
@@ -179,7 +179,6 @@ def _check_table(path: Path, name: str, table: object, known: Sequence[str]) -> 
 def _of_group(
     config: Config, group: click.Group, keys: Sequence[str], table: Any, args: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the values for each subcommand."""
     context = click.Context(group)
     names = group.list_commands(context)
     found = {}
@@ -194,7 +193,7 @@ def _of_group(
 def _value(
     command: click.Command, param: click.Parameter, value: object, folder: Path, place: Place
 ) -> object:
-    """Return a value as the option takes it; paths are relative to the file's folder.
+    """A value as the option takes it; paths are relative to the file's folder.
 
     Raises:
         AtcError: BAD_CONFIG for a value that it does not take.
@@ -223,14 +222,13 @@ def _value(
 
 
 def _is_rival(command: click.Command, name: str, args: Sequence[str]) -> bool:
-    """Return True if the command line gives what excludes the parameter called `name`."""
+    """True if the command line gives what excludes the parameter called `name`."""
     rivals = {each for group in _RIVALS if name in group for each in group} - {name}
     options = {option for param in command.params if param.name in rivals for option in param.opts}
     return any(arg.partition("=")[0] in options for arg in args)
 
 
 def _bad_value(value: object, wanted: str, place: Place) -> AtcError:
-    """Return the refusal of a value."""
     return BAD_CONFIG.error(
         Text("the value must be {wanted}, found {value}", wanted=wanted, value=repr(value)),
         place=place,
@@ -238,7 +236,6 @@ def _bad_value(value: object, wanted: str, place: Place) -> AtcError:
 
 
 def _unknown(kind: str, message: str, name: str, known: Any, place: Place) -> AtcError:
-    """Return the refusal of a name, with the nearest that is known."""
     near = nearest(name.replace("_", "-"), known, 1)
     listing = Text(f"{kind}s are {{known}}", known=", ".join(sorted(known)))
     guess = Text("did you mean {near}? ", near=near[0]) if near else ""

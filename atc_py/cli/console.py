@@ -36,7 +36,7 @@ _STYLES = {
 
 
 def colored(text: str, stream: TextIO) -> str:
-    """Return `text` with the head of each finding in color, where `stream` wants color.
+    """`text` with the head of each finding in color, where `stream` wants color.
 
     Nothing else of it is changed, so names from files have no part in it.
     """
@@ -46,7 +46,7 @@ def colored(text: str, stream: TextIO) -> str:
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Return True if what is written to `stream` may have color.
+    """True if what is written to `stream` may have color.
 
     NO_COLOR that is not empty forbids it, FORCE_COLOR that is not empty asks for it; otherwise a
     terminal has it that is not `dumb`.
@@ -59,7 +59,6 @@ def wants_color(stream: TextIO) -> bool:
 
 
 def _styled(head: re.Match[str]) -> str:
-    """Return the head in the color of its level."""
     style = next((style for text, style in _STYLES.items() if spoken(text) == head["level"]), None)
     return head[0] if style is None else f"\x1b[{style}m{head[0]}\x1b[0m"
 
@@ -214,7 +213,6 @@ def _echo(text: str, *, err: bool) -> None:
 
 
 def _print_table(table: Table, *, err: bool, narrow: bool) -> None:
-    """Print one table, drawn by rich on a terminal."""
     if not (sys.stderr if err else sys.stdout).isatty():
         for line in plain_lines(table):
             click.echo(line, err=err)

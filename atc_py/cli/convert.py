@@ -68,7 +68,6 @@ _FOLDER = click.Path()
 
 
 def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    """Print the passes and stop."""
     if not wanted or context.resilient_parsing:
         return
     from atc_py.passes.manager import PIPELINE
@@ -102,7 +101,7 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 
 
 def _names(row: type[Pass]) -> str:
-    """Return ATC's names of a pass as sentences, or that ATC has none."""
+    """ATC's names of a pass as sentences, or that ATC has none."""
     if not row.in_atc:
         return " " + spoken("No counterpart in ATC.")
     return "".join(f" {name}." for name in row.atc_names)
@@ -226,7 +225,6 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
 
 
 def _print_everything(done: Conversion) -> None:
-    """Print findings and tables."""
     from atc_py.report.diagnostics import diagnostic_text
     from atc_py.report.model.conversion import conversion_tables
     from atc_py.report.model.conversion_check import found_lines

@@ -42,7 +42,7 @@ def draw_table(table: Table, *, err: bool, narrow: bool) -> None:
 
 
 def _drawn(table: Table, *, named: bool) -> RichTable:
-    """Return a table whose numbers stay whole; texts are broken where they must be."""
+    """A table whose numbers stay whole; texts are broken where they must be."""
     drawn = RichTable(box=SIMPLE, show_header=named)
     for at, (name, right) in enumerate(table.headings()):
         drawn.add_column(
@@ -58,7 +58,6 @@ def _drawn(table: Table, *, named: bool) -> RichTable:
 
 
 def _least_width(table: Table) -> int:
-    """Return the columns that a table needs to be read."""
     widths = [
         _width(table, at) if right else _word(table, at)
         for at, (_, right) in enumerate(table.headings())
@@ -67,13 +66,13 @@ def _least_width(table: Table) -> int:
 
 
 def _word(table: Table, at: int) -> int:
-    """Return the columns of the longest word of a column, up to what a word may take."""
+    """The columns of the longest word of a column, up to what a word may take."""
     words = (word for row in table.rows for word in row[at].split())
     return min(max(map(columns, (*table.headings()[at][0].split(), *words)), default=0), _LEAST)
 
 
 def _width(table: Table, at: int) -> int:
-    """Return the columns of the widest cell of a column, its heading among them."""
+    """The columns of the widest cell of a column, its heading among them."""
     return max(
         columns(cell) for cell in (table.headings()[at][0], *(row[at] for row in table.rows))
     )
@@ -104,7 +103,6 @@ def _draw_rows(console: Console, table: Table) -> None:
 def _beside(
     cells: Sequence[str], headings: Sequence[tuple[str, bool]], widths: Sequence[int]
 ) -> str:
-    """Return cells side by side, each as wide as its column."""
     padded = []
     for cell, (_, right), width in zip(cells, headings, widths, strict=False):
         blanks = " " * (width - columns(cell))
@@ -113,5 +111,4 @@ def _beside(
 
 
 def _print(console: Console, line: str, style: str = "") -> None:
-    """Print a line as it is."""
     console.print(Text(line, style=style), soft_wrap=True)

@@ -111,7 +111,7 @@ def program(  # noqa: PLR0913  (one parameter an option)
 
 
 def _report_files(given: Sequence[str]) -> list[Path]:
-    """Return the files for reports.
+    """The files for reports.
 
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report.
@@ -136,7 +136,7 @@ def _report_files(given: Sequence[str]) -> list[Path]:
 
 
 def _session(choice: ConvertChoice, **others: Any) -> dict[str, Any]:
-    """Return the keywords of each session: paths do not depend on the program's folder."""
+    """The keywords of each session: paths do not depend on the program's folder."""
     given = {**choice, **{name: value for name, value in others.items() if value is not None}}
     return {
         name: os.path.abspath(value) if isinstance(value, Path) else value  # noqa: PTH100

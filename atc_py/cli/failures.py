@@ -51,7 +51,6 @@ def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) ->
 
 
 def _usage_finding(error: click.ClickException, command: str) -> Diagnostic:
-    """Return the finding for a command line that click refused."""
     if isinstance(error, click.NoSuchOption):
         from atc_py.cli.unknown_names import unknown_option, unknown_option_hint
 
@@ -71,7 +70,7 @@ def _usage_finding(error: click.ClickException, command: str) -> Diagnostic:
 
 
 def _unexpected_status(error: Exception, *, as_json: bool) -> int:
-    """Return the exit status after an unexpected error or a failure of the system."""
+    """The exit status after an unexpected error or a failure of the system."""
     ran_out = exhausted(error)
     if ran_out is None:
         return _report([_bug(error)], ExitCode.BUG, as_json=as_json)

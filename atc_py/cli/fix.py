@@ -111,7 +111,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
 def _report_file(
     report: str | None, form: str | None, model: Path, output: str | None, *, as_json: bool
 ) -> tuple[Path | None, str]:
-    """Return the file for the report, None where there is none, and the format of the report.
+    """The file for the report, None where there is none, and the format of the report.
 
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report, and for formats
@@ -132,7 +132,6 @@ def _report_file(
 
 
 def _write(done: Fixing, path: Path, form: str, lang: str) -> None:
-    """Write the report to a file."""
     from atc_py.report.fix.html_page import fixing_html
     from atc_py.report.fix.tables import fixing_text
     from atc_py.system.atomic_files import atomic_write
@@ -147,7 +146,6 @@ def _write(done: Fixing, path: Path, form: str, lang: str) -> None:
 
 
 def _print(done: Fixing, lang: str, path: Path | None, *, dry_run: bool, verbose: bool) -> None:
-    """Print the report as text."""
     from atc_py.report.escape import visible
     from atc_py.report.fix.diff_text import diff_lines
     from atc_py.report.fix.tables import fixing_tables, title_line

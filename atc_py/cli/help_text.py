@@ -84,7 +84,7 @@ class SpokenGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that was given.
+        """The command that was given.
 
         Raises:
             AtcError: BAD_OPTION where there is none, with the nearest, and for an option given twice.
@@ -143,12 +143,12 @@ def _refuse_repeated(context: click.Context, args: list[str]) -> None:
 
 
 def _is_english() -> bool:
-    """Return True if click's own layout serves."""
+    """True if click's own layout serves."""
     return language() == LANGUAGES[0]
 
 
 def _spoken_help(text: str) -> str:
-    """Return the help of an option, with what click appends, in the language of the commands."""
+    """The help of an option, with what click appends, in the language of the commands."""
     found = _EXTRAS.fullmatch(text)
     if found is None:
         return spoken(" ".join(text.split()))
@@ -159,7 +159,7 @@ def _spoken_help(text: str) -> str:
 
 
 def _extra(text: str) -> Text:
-    """Return one of what click appends: `default: sim`."""
+    """One of what click appends: `default: sim`."""
     name, colon, value = text.partition(": ")
     if not colon:
         return Text(text)
@@ -167,7 +167,6 @@ def _extra(text: str) -> Text:
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:
-    """Return the lines of a text."""
     from atc_py.report.wrapping import wrap
 
     return wrap(text, indent, indent, width)

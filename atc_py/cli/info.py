@@ -51,7 +51,6 @@ def info(
 
 
 def _show_onnx(model: Path, *, as_json: bool) -> None:
-    """Print what an ONNX file contains."""
     from atc_py.pipeline.onnx_facts import onnx_facts
     from atc_py.report.model.onnx_file import onnx_json, onnx_tables
 
@@ -65,7 +64,6 @@ def _show_onnx(model: Path, *, as_json: bool) -> None:
 def _show_offline(
     model: Path, gear: GearChoice | None, *, precision: bool, layout: bool, as_json: bool
 ) -> None:
-    """Print what an offline model contains."""
     from atc_py.device.opening import open_verified
     from atc_py.report.model.layout import layout_json, layout_tables
     from atc_py.report.model.offline_model import model_json, model_tables

@@ -97,7 +97,6 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
 
 
 def _list(opened: OfflineModel, form: str) -> None:
-    """Print the list of kernels."""
     from atc_py.kernels.listing import read_kernels
     from atc_py.report.kernels.tables import kernel_tables, summary
 

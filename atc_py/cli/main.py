@@ -61,11 +61,11 @@ class _Commands(SpokenGroup):
     """The group of commands, each of which is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, sorted."""
+        """The names of all commands, sorted."""
         return sorted({*_SUMMARIES, *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command that is called `cmd_name`, or None."""
+        """The command that is called `cmd_name`, or None."""
         if cmd_name in _SUMMARIES and cmd_name not in self.commands:
             # What answers failures is there before a command uses up files or memory.
             importlib.import_module("atc_py.cli.failures")
@@ -79,13 +79,11 @@ class _Commands(SpokenGroup):
         return super().get_command(ctx, cmd_name)
 
     def summaries(self, ctx: click.Context) -> Iterable[tuple[str, str]]:
-        """Yield the commands with their summaries, for which none is imported."""
         return ((name, _SUMMARIES[name]) for name in self.list_commands(ctx))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that was given, with the defaults of the configuration file."""
         name, command, rest = super().resolve_command(ctx, args)
         wanted = not (ctx.resilient_parsing or {"-h", "--help"}.intersection(rest))
         if name is not None and command is not None and wanted:
@@ -96,7 +94,7 @@ class _Commands(SpokenGroup):
         return name, command, rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands and options that begin so, for which no command is imported."""
+        """The commands and options that begin so, for which no command is imported."""
         from click.shell_completion import CompletionItem
 
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
@@ -176,7 +174,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _guarded_status(args: list[str]) -> int:
-    """Return the exit status of the command line `args`."""
+    """The exit status of the command line `args`."""
     as_json = _wants_json(args)
     speak(wanted_language(args, os.environ))
     if language() != LANGUAGES[0]:
@@ -197,7 +195,7 @@ def _guarded_status(args: list[str]) -> int:
 
 
 def signal_status(error: BaseException) -> int:
-    """Return the exit status of a command that a signal ended."""
+    """The exit status of a command that a signal ended."""
     from atc_py.cli.console import print_error
 
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
@@ -208,7 +206,7 @@ def signal_status(error: BaseException) -> int:
 
 
 def _wants_json(args: Sequence[str]) -> bool:
-    """Return True if the command line asks for JSON, in either spelling.
+    """True if the command line asks for JSON, in either spelling.
 
     Standard output of `exec` is the program's, and so may be a --json in its line; that of `atc` is
     a file's name.

@@ -6,7 +6,7 @@ from click.decorators import FC
 
 
 def option_set(*options: Callable[[FC], FC]) -> Callable[[FC], FC]:
-    """Return a decorator that adds options, in this order, to those of a command."""
+    """A decorator that adds options, in this order, to those of a command."""
 
     def add(command: FC) -> FC:
         for option in reversed(options):

@@ -116,7 +116,7 @@ def report_option(formats: Sequence[str], remark: str = "") -> Callable[[FC], FC
 
 
 def report_format(given: str | None, *, as_json: bool) -> str:
-    """Return the format that --format and --json ask for together.
+    """The format that --format and --json ask for together.
 
     Raises:
         AtcError: BAD_OPTION where they contradict each other.
@@ -237,7 +237,7 @@ def precision_mode(
     modes: Iterable[PrecisionMode],
     default: str | None = PrecisionMode.FORCE_FP16.value,
 ) -> Callable[[FC], FC]:
-    """Return the option for one of `modes`; with a `default` of None, None means not given."""
+    """The option for one of `modes`; with a `default` of None, None means not given."""
     return click.option(
         "--precision-mode",
         "--precision_mode",
@@ -300,12 +300,10 @@ def fix_rules(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _bound(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> object:
-    """Return the values that inputs are bound to."""
     return bound_values(given)
 
 
 def _ranges(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> object:
-    """Return the bounds of inputs."""
     return value_ranges(given)
 
 

@@ -160,7 +160,7 @@ def _write(text: str, path: Path) -> None:
 
 
 def _missed(done: DtypePlan) -> list[Diagnostic]:
-    """Return BELOW_TARGET for a target that no assignment reaches."""
+    """BELOW_TARGET for a target that no assignment reaches."""
     from atc_py.diag.codes import BELOW_TARGET
 
     if done.reached:

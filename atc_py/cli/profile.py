@@ -111,7 +111,7 @@ def _outputs(
     trace: str | None,
     calibrate: Path | None,
 ) -> tuple[Path | None, Path | None, Path | None]:
-    """Return the files to write; no two are the same, and none is a file that is read."""
+    """The files to write; no two are the same, and none is a file that is read."""
     from atc_py.options.output_paths import report_output
 
     if model is None and calibrate is None:
@@ -136,14 +136,12 @@ def _outputs(
 
 
 def _save(done: Calibration, path: Path) -> None:
-    """Keep the refitted factors."""
     from atc_py.cost.calibration import save_fit
 
     save_fit(path, done)
 
 
 def _show_calibration(done: Calibration | None, form: str) -> None:
-    """Print the result of a fit."""
     from atc_py.report.profile.json_document import calibration_json
     from atc_py.report.profile.text import calibration_tables
 
@@ -156,7 +154,6 @@ def _show_calibration(done: Calibration | None, form: str) -> None:
 
 
 def _write_trace(done: Profile, path: Path) -> None:
-    """Write the trace of the one SoC."""
     from atc_py.report.profile.trace import trace_json
     from atc_py.system.atomic_files import atomic_write
 
@@ -165,7 +162,7 @@ def _write_trace(done: Profile, path: Path) -> None:
 
 
 def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) -> str:
-    """Return the report in the form of that name; the page draws both graphs."""
+    """The report in the form of that name; the page draws both graphs."""
     if compiled:
         from atc_py.pipeline.outline import outline_for
         from atc_py.report.overview.pages import profile_html

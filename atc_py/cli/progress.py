@@ -64,7 +64,7 @@ class Progress:
         self._stage = stage
 
     def line(self) -> str:
-        """Return the line to show: `[#####...............] 25 %, 0:30 left: 12 of 48 kernels`."""
+        """The line to show: `[#####...............] 25 %, 0:30 left: 12 of 48 kernels`."""
         share = self._share
         if share is None:
             return spoken(self._stage)
@@ -110,7 +110,7 @@ def _paint(progress: Progress, ended: threading.Event) -> None:
 
 
 def _of_conversion(stage: str) -> str:
-    """Return `stage 3 of 9: check` for a stage of a conversion; others stay as they are."""
+    """`stage 3 of 9: check` for a stage of a conversion; others stay as they are."""
     if stage not in _STAGES:
         return stage
     return Text(
@@ -122,6 +122,6 @@ def _of_conversion(stage: str) -> str:
 
 
 def _minutes(seconds: float) -> str:
-    """Return `1:05`."""
+    """`1:05`."""
     whole = round(seconds)
     return f"{whole // _MINUTE}:{whole % _MINUTE:02d}"

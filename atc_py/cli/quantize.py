@@ -80,7 +80,6 @@ def quantize(context: click.Context, /, **given: Any) -> None:
 
 
 def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: bool) -> None:
-    """Quantize a float model."""
     import atc_py
     from atc_py.quantizing.targets import read_target
     from atc_py.report.model.float_quantization import float_quantization_tables
@@ -114,7 +113,7 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
 
 
 def _report_path(report: str | None, model: Path) -> Path | None:
-    """Return the path of the report; None where there is none.
+    """The path of the report; None where there is none.
 
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE.
@@ -130,7 +129,6 @@ def _report_path(report: str | None, model: Path) -> Path | None:
 
 
 def _write_report(done: FloatQuantization, path: Path) -> None:
-    """Write the report."""
     from atc_py.report.quantizing.formats import render_quantization
     from atc_py.system.atomic_files import atomic_write
 
@@ -139,7 +137,6 @@ def _write_report(done: FloatQuantization, path: Path) -> None:
 
 
 def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
-    """Write a quantized model in another form."""
     import atc_py
     from atc_py.report.model.quantized_files import quantization_tables
 

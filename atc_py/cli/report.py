@@ -131,7 +131,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
 
 
 def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path, Path | None]:
-    """Return the paths of the page and of the nodes to keep, None where these are not written."""
+    """The paths of the page and of the nodes to keep, None where these are not written."""
     name = output or f"{model.stem}.report.html"
     _, keep = comparing_options.report_and_suggestion(model, name, suggest)
     return Path(name), keep
@@ -145,7 +145,6 @@ def _refuse_together(
     *,
     no_compare: bool,
 ) -> None:
-    """Refuse options that exclude each other."""
     if factors is not None and calibrate is not None:
         raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
     if suggest is not None and no_compare:
@@ -157,7 +156,7 @@ def _refuse_together(
 def _fit(
     calibrate: Path | None, factors: Path | None, socs: tuple[str, ...]
 ) -> tuple[Fit | None, Calibration | None]:
-    """Return the factors of the cost model, and where they come from if they are refitted now."""
+    """The factors of the cost model, and where they come from if they are refitted now."""
     from atc_py.pipeline.profile import calibration_of, fit_of
 
     if calibrate is not None:
@@ -167,7 +166,7 @@ def _fit(
 
 
 def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
-    """Return the options on the command line that concern the model, as they are spelled."""
+    """The options on the command line that concern the model, as they are spelled."""
     from click.core import ParameterSource
 
     left_out = {"model", "output", "lang", "no_compare", "max_memory", "as_json", "suggest"}
@@ -194,7 +193,7 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """Return an option's values as they are written on a command line."""
+    """An option's values as they are written on a command line."""
     if isinstance(value, dict):
         pairs = (
             (name, each if isinstance(each, tuple) else (each,)) for name, each in value.items()
@@ -204,7 +203,6 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _write(found: Sequence[Overview], path: Path, language: str) -> None:
-    """Write the page."""
     from atc_py.report.overview.html_page import overviews_html
     from atc_py.system.atomic_files import atomic_write
 
@@ -257,5 +255,5 @@ def _close(found: Sequence[Overview], path: Path, lines: Sequence[str], *, as_js
 
 
 def _findings(done: Overview) -> tuple[Diagnostic, ...]:
-    """Return why a model does not compile, was not compared, or misses its targets."""
+    """The reason why a model does not compile, was not compared, or misses its targets."""
     return (*done.refusals, *done.not_compared, *done.missed)

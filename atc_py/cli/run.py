@@ -172,7 +172,7 @@ def _launches_shown(model: Model, on_stage: Callable[[str], None]) -> Iterator[N
 
 
 def _archive(given: str, model: Path) -> Path:
-    """Return the file for all outputs.
+    """The file for all outputs.
 
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be one.

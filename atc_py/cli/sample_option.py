@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+")
 def _chosen(
     _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
 ) -> int | tuple[str, ...]:
-    """Return a number of random samples, or the files of samples.
+    """A number of random samples, or the files of samples.
 
     Raises:
         click.UsageError: a number is less than 1, or not alone.
@@ -35,7 +35,7 @@ def _chosen(
 
 
 def number_of_samples(option: str, text: str) -> int:
-    """Return a number of random samples.
+    """A number of random samples.
 
     Args:
         option: the option, for the message.

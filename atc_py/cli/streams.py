@@ -59,7 +59,6 @@ class _Guard(io.FileIO):
         """Raise the system's error, unless it is to be ignored."""
 
     def _discard_output(self) -> None:
-        """Discard the content of the buffers and all further output."""
         with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
             os.dup2(nowhere.fileno(), self.fileno())
 

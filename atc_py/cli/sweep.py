@@ -37,7 +37,6 @@ _PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
 def _texts(
     _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the values of lists with commas."""
     return tuple(filter(None, (each.strip() for each in ",".join(given).split(","))))
 
 
@@ -182,7 +181,7 @@ def _made(
 
 
 def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values of an axis, which must have one.
+    """The values of an axis, which must have one.
 
     Raises:
         AtcError: BAD_OPTION.
@@ -195,7 +194,6 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _options(given: dict[str, Any], lang: str) -> SweepOptions:
-    """Return the options of the rows."""
     from atc_py.options.choices import input_shapes
     from atc_py.options.compile_options import Semantics
     from atc_py.sweep.inputs import SweepOptions
@@ -230,7 +228,7 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
 
 
 def _samples(text: str) -> int | Path:
-    """Return a number of samples, or where they are.
+    """A number of samples, or where they are.
 
     Raises:
         AtcError: BAD_OPTION for neither.
@@ -313,7 +311,6 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
 
 
 def _said(verdict: str, count: int) -> str:
-    """Return a verdict as it is said of so many rows."""
     return verdict if count == 1 else _PLURALS.get(verdict, verdict)
 
 
@@ -328,7 +325,7 @@ def _not_compared(rows: Sequence[SweepRow]) -> Text:
 
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:
-    """Return a finding for each row that did not come to its end."""
+    """A finding for each row that did not come to its end."""
     from atc_py.diag import Place
     from atc_py.diag.codes import ROW_FAILED
 

@@ -22,7 +22,7 @@ _PREFIX = 3
 
 
 def no_such_command(name: str, group: str, known: Sequence[str]) -> AtcError:
-    """Return the refusal of a command that a group does not have."""
+    """The refusal of a command that a group does not have."""
     listing = Text("`{group} --help` lists the commands", group=group)
     near = nearest(name.lower(), known, 2)
     help_ = (
@@ -34,7 +34,7 @@ def no_such_command(name: str, group: str, known: Sequence[str]) -> AtcError:
 
 
 def unknown_option(error: click.NoSuchOption) -> str:
-    """Return the message for the option, without click's own suggestions."""
+    """The message for the option, without click's own suggestions."""
     return Text("no such option: {option_name}", option_name=error.option_name)
 
 
@@ -57,7 +57,7 @@ def unknown_option_hint(error: click.NoSuchOption) -> str:
 
 
 def _near(error: click.NoSuchOption) -> list[str]:
-    """Return the options that are spelled like the unknown one, two at most."""
+    """The options that are spelled like the unknown one, two at most."""
     known: dict[str, str] = {}
     for param in error.ctx.command.params if error.ctx else ():
         long = [each for each in (*param.opts, *param.secondary_opts) if each.startswith("--")]
@@ -71,12 +71,11 @@ def _near(error: click.NoSuchOption) -> list[str]:
 
 
 def _folded(option: str) -> str:
-    """Return the name with one spelling of its parts."""
     return option.lstrip("-").replace("_", "-").casefold()
 
 
 def _is_of_atc(name: str) -> bool:
-    """Return True if atc has the option."""
+    """True if atc has the option."""
     from atc_py.atc.options import OPTIONS
 
     return name in OPTIONS

@@ -47,7 +47,7 @@ class Candidate:
 
 
 def find_candidates(model: OmModel) -> dict[str, Candidate]:
-    """Return lines for all nodes of `model` that touch narrow floats, in the order of execution."""
+    """Lines for all nodes of `model` that touch narrow floats, in the order of execution."""
     found: dict[str, Candidate] = {}
     for node in model.nodes:
         line = line_of(node)
@@ -58,7 +58,7 @@ def find_candidates(model: OmModel) -> dict[str, Candidate]:
 
 
 def line_of(node: OmNode) -> str | None:
-    """Return the line that keeps `node`; None for one whose dtypes follow from others'."""
+    """The line that keeps `node`; None for one whose dtypes follow from others'."""
     if not node.origins or node.op in _UNTOUCHED or node.engine == _NO_KERNEL:
         return None
     name = node.origins[-1].name
@@ -66,7 +66,7 @@ def line_of(node: OmNode) -> str | None:
 
 
 def stay_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
-    """Return those of `lines` whose nodes make 16-bit floats, and none of them wider ones."""
+    """Those of `lines` whose nodes make 16-bit floats, and none of them wider ones."""
     made: dict[str, set[str]] = {}
     for node in model.nodes:
         line = line_of(node)
@@ -76,7 +76,7 @@ def stay_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
 
 
 def has_float32_kernel(op: str, soc: str) -> bool:
-    """Return True if a SoC has a kernel of a target operator in float32."""
+    """True if a SoC has a kernel of a target operator in float32."""
     row = find_operator(op)
     if row is None:
         return False
@@ -85,7 +85,7 @@ def has_float32_kernel(op: str, soc: str) -> bool:
 
 
 def _is_narrow(model: OmModel, node: OmNode) -> bool:
-    """Return True if the node reads or makes 16-bit floats."""
+    """True if the node reads or makes 16-bit floats."""
     tensors = (model.tensors[at] for at in (*node.inputs, *node.outputs) if at >= 0)
     return any(tensor.dtype in NARROW for tensor in tensors)
 
@@ -93,7 +93,7 @@ def _is_narrow(model: OmModel, node: OmNode) -> bool:
 def ranked_lines(
     model: OmModel, done: LayerComparison, missed: Collection[int], lines: Collection[str]
 ) -> list[str]:
-    """Return the `lines` that bear on the tensors `missed`, those that add the most error first.
+    """The `lines` that bear on the tensors `missed`, those that add the most error first.
 
     A node adds its error less the largest error among its inputs, casts left out; lost
     values count as infinite errors. The order of execution decides between equals.
@@ -120,7 +120,7 @@ def ranked_lines(
 
 
 def _bearing_on(model: OmModel, missed: Collection[int]) -> set[int]:
-    """Return positions of the nodes that lead to the tensors `missed`; all where there are none."""
+    """Positions of the nodes that lead to the tensors `missed`; all where there are none."""
     if not missed:
         return set(range(len(model.nodes)))
     wanted, found = set(missed), set()
@@ -132,11 +132,11 @@ def _bearing_on(model: OmModel, missed: Collection[int]) -> set[int]:
 
 
 def _growth_factor(here: float, reached: float) -> float:
-    """Return the factor by which an error exceeds the one before; infinite ones cannot grow."""
+    """The factor by which an error exceeds the one before; infinite ones cannot grow."""
     return 0.0 if math.isinf(reached) else max(here - reached, 0.0)
 
 
 def _fits_a_line(name: str) -> bool:
-    """Return True if a file with one name a line can hold the name, and gives it back as it is."""
+    """True if a file with one name a line can hold the name, and gives it back as it is."""
     plain = name.isprintable() and name == name.strip()
     return plain and name != "" and not name.startswith(("#", TYPE_LINE))

@@ -12,7 +12,7 @@ _FLOATS = frozenset({onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.Tenso
 def with_constants(
     model: onnx.ModelProto, change: Callable[[NDArray[Any]], NDArray[Any]]
 ) -> onnx.ModelProto:
-    """Return a copy of `model` with `change` of each float initializer, of the same dtype."""
+    """A copy of `model` with `change` of each float initializer, of the same dtype."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     for each in found.graph.initializer:

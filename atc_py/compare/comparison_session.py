@@ -99,14 +99,14 @@ class Recording:
         """Do nothing: every value is recorded."""
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """Return the value called `name`; None where the model makes no tensor of that name."""
+        """The value called `name`; None where the model makes no tensor of that name."""
         return self._values.get(name)
 
     def release(self, name: str) -> None:
         """Do nothing: another comparison may ask again."""
 
     def _kept_array(self, array: NDArray[Any], held_bytes: int) -> NDArray[Any]:
-        """Return `array`, or the same in a file where memory is for others."""
+        """`array`, or the same in a file where memory is for others."""
         if not array.nbytes or self.peak + array.nbytes <= held_bytes:
             self.peak += array.nbytes
             return array
@@ -242,7 +242,7 @@ class ComparisonSession:
         return TrialSamples(self._reference, feeds, self._originals, folder)
 
     def trials(self, judging: int | None = None) -> Trials:
-        """Return trials that are judged by at most `judging` samples; None for all."""
+        """Trials that are judged by at most `judging` samples; None for all."""
         count = self._source.count
         judged = evenly(count, count if judging is None else judging)
         outputs = None
@@ -270,7 +270,6 @@ class ComparisonSession:
     def _on_all(
         self, trials: Trials, found: Suggestion, targets: Mapping[str, float]
     ) -> Suggestion:
-        """Return a suggestion that some samples judged with the figures of all."""
         after = trials.judged_by(self.judged()).run(each.line for each in found.kept).judged
         return replace(found, after=after, reached=reaches(after, targets))
 
@@ -350,7 +349,7 @@ class ComparisonSession:
                 yield pictures.drawn(feeds, self._given, self._seed + at)
 
     def _opened(self, samples: GivenChoice) -> Samples:
-        """Return the samples.
+        """The samples.
 
         Raises:
             AtcError: BAD_OPTION, NO_SAMPLES or BAD_SAMPLE; NoFittingSampleError.
@@ -364,7 +363,7 @@ class ComparisonSession:
         return given_source(samples, inputs)
 
     def _read(self, texts: Sequence[str], settings: Path | None, sink: Sink) -> dict[str, Array]:
-        """Return the data of files; pictures and settings of AIPP as their inputs take them."""
+        """The data of files; pictures and settings of AIPP as their inputs take them."""
         if self._pictures is None and settings is None:
             return read_feeds(texts, self._ports, sink)
         from atc_py.running.picture_files import picture_feeds
@@ -372,7 +371,6 @@ class ComparisonSession:
         return picture_feeds(self._package.description, texts, self._ports, settings, sink)
 
     def _originals(self, feeds: Feeds) -> Feeds:
-        """Return what the original is fed for the feeds of the compiled model."""
         return feeds if self._pictures is None else self._pictures.original(feeds)
 
     def _record(self) -> None:

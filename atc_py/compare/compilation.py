@@ -66,14 +66,14 @@ class Compilation:
         self.write(output, paths[0], custom=paths[1])
 
     def kept_lines(self) -> tuple[str, ...]:
-        """Return the lines of the user's own --keep-dtype file."""
+        """The lines of the user's own --keep-dtype file."""
         return _lines(self.precision.get("keep_dtype"))
 
     def custom_lines(self) -> tuple[str, ...]:
-        """Return the lines of the user's own --customize-dtypes file."""
+        """The lines of the user's own --customize-dtypes file."""
         return _lines(self.precision.get("customize_dtypes"))
 
 
 def _lines(path: str | os.PathLike[str] | None) -> tuple[str, ...]:
-    """Return the lines of a file; none of none."""
+    """The lines of a file; none of none."""
     return () if path is None else tuple(Path(path).read_text(encoding="utf-8-sig").splitlines())

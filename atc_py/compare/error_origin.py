@@ -36,7 +36,7 @@ def trace_origins(
     grids: Mapping[int, QuantizedGrid],
     semantics: CannSemantics | None = None,
 ) -> tuple[Layer, ...]:
-    """Return the layers in the order of execution, each with the origin of its error.
+    """The layers in the order of execution, each with the origin of its error.
 
     Args:
         model: the compiled model.
@@ -78,7 +78,7 @@ class _Causes:
         self._before: dict[int, tuple[CannNode, ...]] = {}
 
     def reaching(self, node: OmNode) -> tuple[CannNode, ...]:
-        """Return the nodes that can be the cause of a new error in the results of `node`."""
+        """The nodes that can be the cause of a new error in the results of `node`."""
         before = [each for tensor in node.inputs for each in self._before.get(tensor, ())]
         places = ((each.index, each.name) for each in node.origins)
         own = [self._by_place[place] for place in places if place in self._by_place]
@@ -108,7 +108,7 @@ class _Tracer:
         self._known: dict[int, _Reached] = {}
 
     def inherited(self, node: OmNode) -> _Reached:
-        """Return the error that reaches `node` from all its inputs."""
+        """The error that reaches `node` from all its inputs."""
         reached = [self._known[tensor] for tensor in node.inputs if tensor in self._known]
         worst = max(reached, key=lambda each: each.error, default=_Reached(0.0, None, None))
         starts = [each.start for each in reached if each.start is not None]
@@ -126,7 +126,6 @@ class _Tracer:
         self._known[tensor] = reached._replace(hidden=reached.hidden or computed)
 
     def add(self, tensor: int, layer: Layer, reached: _Reached) -> None:
-        """Add a layer and what reaches it."""
         here = len(self.layers)
         origin, root, steps = ErrorOrigin.PASSED_ON, reached.root, reached.steps + 1
         if layer.error <= NOISE:
@@ -146,13 +145,13 @@ class _Tracer:
 
 
 def _passes_unchanged(op: str) -> bool:
-    """Return True if a target operator passes values on unchanged."""
+    """True if a target operator passes values on unchanged."""
     row = find_operator(op)
     return row is not None and row.unit in {Unit.MOVE, Unit.LOCAL}
 
 
 def _term_magnitude(node: OmNode, tensor: int, figures: Mapping[int, Figures]) -> float | None:
-    """Return the magnitude that a sum or mean would have if no terms canceled; None for others.
+    """The magnitude that a sum or mean would have if no terms canceled; None for others.
 
     By Cauchy's inequality the mean of |x| is at most the root of the mean of x^2.
     """
@@ -171,7 +170,7 @@ def _layer(
     value: str,
     figures: Figures,
 ) -> Layer:
-    """Return a layer whose error is not traced yet."""
+    """A layer whose error is not traced yet."""
     node, facts = model.nodes[index], model.tensors[tensor]
     return Layer(
         index=index,
@@ -192,6 +191,6 @@ def _layer(
 
 
 def _was_quantized(node: OmNode) -> bool:
-    """Return True for a convolution that came with an AscendDequant, which reads sums of int8."""
+    """True for a convolution that came with an AscendDequant, which reads sums of int8."""
     origins = {origin.op_type for origin in node.origins}
     return node.op.startswith(("Conv2D", "DepthwiseConv2D")) and "AscendDequant" in origins

@@ -26,7 +26,7 @@ class BatchNormalization(OpRun):
         epsilon: float = 1e-5,
         **_attributes: object,
     ) -> tuple[NDArray[Any]]:
-        """Return the results.
+        """The results.
 
         Raises:
             ValueError: the node trains, or has statistics for each element.
@@ -53,7 +53,7 @@ class LayerNormalization(OpRun):
         epsilon: float = 1e-5,
         stash_type: int = 1,
     ) -> tuple[NDArray[Any], ...]:
-        """Return the results, the means and the inverse deviations.
+        """The results, the means and the inverse deviations.
 
         Raises:
             ValueError: the statistics have another dtype.
@@ -74,7 +74,7 @@ class MeanVarianceNormalization(OpRun):
     """Normalization over axes; the body that ONNX defines it as has float32 among 16-bit floats."""
 
     def _run(self, x: NDArray[Any], *, axes: Sequence[int] = (0, 2, 3)) -> tuple[NDArray[Any]]:
-        """Return the results.
+        """The results.
 
         Raises:
             ValueError: X does not have one of the axes.
@@ -114,7 +114,7 @@ class GridSample(op_grid_sample.GridSample):
     def _gs_denormalize_coordinates(
         self, n: NDArray[Any], dims: Sequence[int], align_corners: bool
     ) -> NDArray[np.float64]:
-        """Return places that are float32, for weights of which float32 would lose digits."""
+        """Places that are float32, for weights of which float32 would lose digits."""
         places: NDArray[Any] = super()._gs_denormalize_coordinates(n, dims, align_corners)
         return places.astype(np.float64)
 
@@ -129,7 +129,6 @@ class _Flattening(OpRun):
     """An operator of classes as it was before opset 13: all axes from `axis` on are one."""
 
     def _run(self, x: NDArray[Any], **_attributes: object) -> tuple[NDArray[Any]]:
-        """Return the results, which have the shape of x."""
         # The evaluator fills in the newest default, which is -1.
         stated = next((each.i for each in self.onnx_node.attribute if each.name == "axis"), 1)
         axis = normalize_axis(stated, x.ndim) if stated < 0 else stated
@@ -137,7 +136,6 @@ class _Flattening(OpRun):
         return (self._of_rows(rows).astype(x.dtype).reshape(x.shape),)
 
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return the results of a matrix, row by row."""
         raise NotImplementedError
 
 
@@ -145,7 +143,7 @@ class Softmax(_Flattening):
     """Softmax of flattened axes."""
 
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return exponentials that add up to 1 in each row."""
+        """Exponentials that add up to 1 in each row."""
         powers = np.exp(rows - rows.max(axis=1, keepdims=True))
         shares: NDArray[Any] = powers / powers.sum(axis=1, keepdims=True)
         return shares
@@ -155,7 +153,7 @@ class LogSoftmax(_Flattening):
     """Logarithm of the softmax of flattened axes."""
 
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return logarithms; no power is lost on the way to them."""
+        """Logarithms; no power is lost on the way to them."""
         away: NDArray[Any] = rows - rows.max(axis=1, keepdims=True)
         found: NDArray[Any] = away - np.log(np.exp(away).sum(axis=1, keepdims=True))
         return found
@@ -165,7 +163,6 @@ class Hardmax(_Flattening):
     """One at the first of the largest values of flattened axes, and 0 elsewhere."""
 
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return ones and zeros."""
         found: NDArray[Any] = np.eye(rows.shape[1], dtype=rows.dtype)[rows.argmax(axis=1)]
         return found
 
@@ -175,6 +172,6 @@ _OLDER: tuple[type[OpRun], ...] = (BatchNormalization, Hardmax, LogSoftmax, Soft
 
 
 def own_operators(opset: int) -> list[type[OpRun]]:
-    """Return the operators that replace those of the evaluator at an opset."""
+    """The operators that replace those of the evaluator at an opset."""
     older = [each for each in _OLDER if opset < SINCE[each.__name__]]
     return [*older, GridSample, LayerNormalization, MeanVarianceNormalization]

@@ -32,7 +32,7 @@ class TwinValues:
                 self._found[name] = twin
 
     def __contains__(self, name: str) -> bool:
-        """Return True for a value that stands for one of the original's."""
+        """True for a value that stands for one of the original's."""
         return name in self._found
 
     def __iter__(self) -> Iterator[str]:
@@ -40,11 +40,11 @@ class TwinValues:
         return iter(self._found)
 
     def source(self, name: str) -> str:
-        """Return the original's name of a value."""
+        """The original's name of a value."""
         return self._found[name].value if name in self._found else name
 
     def value(self, name: str, run: ReferenceRun) -> NDArray[Any] | None:
-        """Return a value of the fixed model, as a run of the original has it; None if it has none.
+        """A value of the fixed model, as a run of the original has it; None if it has none.
 
         Raises:
             AtcError: REFERENCE_FAILED where the run gives it dims that contradict the types of the model.
@@ -125,7 +125,7 @@ class FinalRegion:
 
 
 def _overflowed(arrays: Iterable[NDArray[Any]]) -> bool:
-    """Return True if 16-bit floats among the data are infinite."""
+    """True if 16-bit floats among the data are infinite."""
     narrow = (array for array in arrays if is_float(array.dtype) and array.itemsize == _NARROW)
     return any(np.isinf(array.astype(np.float32)).any() for array in narrow)
 
@@ -172,7 +172,6 @@ class FinalRegions:
             yield from each.looked_at
 
     def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
-        """Return the region of one rewrite."""
         step = group[0].step
         shown = [name for name in step.writes if name in self._makers]
         writes = [*shown, *self._stand_ins({*step.writes}.difference(shown))]
@@ -190,11 +189,11 @@ class FinalRegions:
         return FinalRegion(test, group, self._twins)
 
     def _stand_ins(self, gone: set[str]) -> list[str]:
-        """Return the values of the fixed model that stand for results that it does not show."""
+        """The values of the fixed model that stand for results that it does not show."""
         return [self._shown_as[name] for name in gone if name in self._shown_as]
 
     def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[WorkNode]:
-        """Return the nodes that make `writes` of what the original shows, producers first."""
+        """The nodes that make `writes` of what the original shows, producers first."""
         found: set[WorkNode] = set()
         waiting = [*writes]
         while waiting:
@@ -206,7 +205,7 @@ class FinalRegions:
         return sorted(found, key=self._order.__getitem__)
 
     def _ends_at(self, name: str, reads: set[str]) -> bool:
-        """Return True for a value that the node reads, or that the original's own run shows."""
+        """True for a value that the node reads, or that the original's own run shows."""
         if name in reads or name in self._twins:
             return True
         return name not in self._new and (

@@ -45,7 +45,7 @@ class FittingSamples:
         self._fits: dict[str, bool] = {}
 
     def opened(self, inputs: SampleInputs) -> GivenSamples:
-        """Return the samples that fit one gear.
+        """The samples that fit one gear.
 
         Args:
             inputs: those of the model that is compiled for the gear.
@@ -69,7 +69,7 @@ class FittingSamples:
         return GivenSamples(found, inputs)
 
     def of_no_gear(self) -> list[Diagnostic]:
-        """Return NO_SUCH_GEAR for the samples that fitted none of the gears."""
+        """NO_SUCH_GEAR for the samples that fitted none of the gears."""
         names = [name for name, fits in self._fits.items() if not fits]
         if not names:
             return []
@@ -81,7 +81,7 @@ class FittingSamples:
         ]
 
     def _fitting(self, inputs: SampleInputs) -> Samples:
-        """Return the samples that fit, which may be none."""
+        """The samples that fit, which may be none."""
         arrays = sample_arrays(self._given)
         if arrays is not None:
             return arrays.chosen(self._noted(arrays, inputs.ports))
@@ -94,18 +94,16 @@ class FittingSamples:
         return files.chosen(self._noted(files, inputs.ports))
 
     def _noted(self, samples: ArraySamples | FileSamples, ports: Sequence[Port]) -> list[int]:
-        """Return the positions of the samples whose arrays have the shapes of inputs."""
         fits = [(label, _has_shapes(feeds, ports)) for label, feeds in samples]
         self._note(dict(fits))
         return [at for at, (_, fit) in enumerate(fits) if fit]
 
     def _note(self, fits: Mapping[str, bool]) -> None:
-        """Keep which samples fit a gear."""
         for label, fit in fits.items():
             self._fits[label] = fit or self._fits.get(label, False)
 
     def _pictures(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
-        """Return samples of pictures.
+        """Samples of pictures.
 
         Raises:
             NoFittingSampleError: they are part of a batch of the gear.
@@ -120,7 +118,7 @@ class FittingSamples:
         return pictures
 
     def _rows(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
-        """Return samples along the first axis of arrays.
+        """Samples along the first axis of arrays.
 
         Raises:
             NoFittingSampleError: they fit another gear alone.
@@ -151,7 +149,7 @@ class FittingSamples:
                 raise
 
     def _open_ports(self, ports: Iterable[Port]) -> tuple[Port, ...]:
-        """Return inputs with None for the dims that gears decide, and their shapes in each gear."""
+        """Inputs with None for the dims that gears decide, and their shapes in each gear."""
         every = [self._gears.shapes_of(at) for at in range(len(self._gears.gears))]
         shapes = self._gears.shapes
         return tuple(
@@ -167,6 +165,6 @@ class FittingSamples:
 
 
 def _has_shapes(feeds: Feeds, ports: Sequence[Port]) -> bool:
-    """Return True if arrays have the shapes of the inputs that they are for."""
+    """True if arrays have the shapes of the inputs that they are for."""
     shapes = {port.name: port.shape for port in ports if not port.partial}
     return all(array.shape == shapes.get(name, array.shape) for name, array in feeds.items())

@@ -30,7 +30,7 @@ _HIDDEN = (
 
 
 def graph_changes(fixed: Fixed, written: Sequence[onnx.NodeProto]) -> tuple[NodeChange, ...]:
-    """Return the changes, in the order of the file's nodes.
+    """The changes, in the order of the file's nodes.
 
     Args:
         fixed: the model after fixing, stated at its final opset.
@@ -124,7 +124,6 @@ class _Diff:
         )
 
     def _kind(self, node: WorkNode, applied: Sequence[Applied]) -> ChangeKind:
-        """Return the reason why a node has changed."""
         new = self._ops.get(node.index, [])
         if applied:
             return ChangeKind.RULES
@@ -133,12 +132,12 @@ class _Diff:
         return ChangeKind.RESTATED if new[0].outputs == node.outputs else ChangeKind.MOVED
 
     def _producer(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
-        """Return a node before `new`, which have taken the place of one that reads `names`."""
+        """A node before `new`, which have taken the place of one that reads `names`."""
         read = (name for each in new for name in each.input)
         return self._around(new, (*names, *read), self._producers)
 
     def _reader(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
-        """Return a node after `new`, which have taken the place of one that writes `names`."""
+        """A node after `new`, which have taken the place of one that writes `names`."""
         written = (name for each in new for name in each.output)
         return self._around(new, (*names, *written), self._readers)
 
@@ -148,13 +147,12 @@ class _Diff:
         names: Iterable[str],
         found: Mapping[str, onnx.NodeProto],
     ) -> DiffNode | None:
-        """Return the first node of the new graph that makes or reads one of `names`."""
+        """The first node of the new graph that makes or reads one of `names`."""
         inside = [id(each) for each in new]
         around = (found[name] for name in names if name in found)
         return next((self._node(each) for each in around if id(each) not in inside), None)
 
     def _node(self, proto: onnx.NodeProto) -> DiffNode:
-        """Return a node as it is shown."""
         domain = "" if proto.domain in {"", "ai.onnx"} else f"{proto.domain}::"
         return DiffNode(
             operator=f"{domain}{proto.op_type}",
@@ -165,7 +163,6 @@ class _Diff:
         )
 
     def _source_node(self, node: SourceNode) -> DiffNode:
-        """Return a node of a branch as it is shown."""
         return DiffNode(
             operator=f"{node.domain}::{node.op_type}" if node.domain else node.op_type,
             name=node.name,
@@ -175,7 +172,6 @@ class _Diff:
         )
 
     def _value(self, name: str) -> DiffValue:
-        """Return a value with what is known of it."""
         fixed = self._fixed
         const = fixed.graph.consts.get(name, fixed.file.contents.weights.get(name))
         if const is not None:
@@ -188,25 +184,24 @@ class _Diff:
 
 
 def _rules(applied: Iterable[Applied]) -> tuple[str, ...]:
-    """Return the names of rules, each once, in order."""
+    """The names of rules, each once, in order."""
     return tuple(dict.fromkeys(each.rule.name for each in applied))
 
 
 def _tensor_value(tensor: SourceTensor) -> DiffValue:
-    """Return a tensor of the source model as it is shown."""
     if tensor.const is not None:
         return _const_value(tensor.name, tensor.const)
     return DiffValue(tensor.name, tensor.element, tensor.dims)
 
 
 def _const_value(name: str, const: ConstData) -> DiffValue:
-    """Return a constant; with its data if that is short."""
+    """A constant; with its data if that is short."""
     data = _data_text(const.numpy().tolist()) if prod(const.shape) <= _SMALL else ""
     return DiffValue(name, const.dtype.value, tuple(const.shape), data)
 
 
 def _attribute_text(attribute: AttributeProto) -> str:
-    """Return the value of an attribute; those that hold tensors or graphs by their kind alone.
+    """The value of an attribute; those that hold tensors or graphs by their kind alone.
 
     Outside functions a reference to an attribute of the caller has no value; it is shown as ONNX's
     text form writes it.
@@ -219,7 +214,7 @@ def _attribute_text(attribute: AttributeProto) -> str:
 
 
 def _data_text(value: object) -> str:
-    """Return `[1,2]`, `0.8` or a text."""
+    """`[1,2]`, `0.8` or a text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, float):

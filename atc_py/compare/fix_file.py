@@ -64,7 +64,7 @@ _FORMS = frozenset({".bin", ".npy", ".npz", ".pb"})
 
 
 def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
-    """Return the data of the runs; None where dims of inputs are open.
+    """The data of the runs; None where dims of inputs are open.
 
     Args:
         source: the model, with the dims that the user gave.
@@ -144,7 +144,7 @@ def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
 
 
 def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
-    """Return the steps of each rewrite, the node of the file first, in the order of the nodes."""
+    """The steps of each rewrite, the node of the file first, in the order of the nodes."""
     groups: list[list[Applied]] = []
     by_value: dict[str, list[Applied]] = {}
     for each in applied:
@@ -235,7 +235,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
 def _verdicts(
     fixed: Fixed, checks: tuple[ModelCheck, ModelCheck], options: FixOptions
 ) -> _Verdicts:
-    """Return the parts of the record that the checks of the file and of its new form fill."""
+    """The parts of the record that the checks of the file and of its new form fill."""
     before, after = checks
     left = errors_left(after, options.rules)
     return {
@@ -248,22 +248,20 @@ def _verdicts(
 
 
 def _has_errors(check: ModelCheck, options: FixOptions) -> bool:
-    """Return True if anything is left to remove."""
+    """True if anything is left to remove."""
     return bool(check.faults or errors_left(check, options.rules))
 
 
 def _library(check: CheckOptions) -> Library:
-    """Return the operator list."""
     return specifications(check.op_specs, check.precision.operator_list)
 
 
 def _cann(options: FixOptions) -> int | None:
-    """Return the generation of CANN whose deviations are removed; None for no removal."""
+    """The generation of CANN whose deviations are removed; None for no removal."""
     return options.check.precision.cann if options.rules.for_cann else None
 
 
 def _fix(file: OnnxFile, library: Library, options: FixOptions, before: LoneCheck) -> Fixed:
-    """Apply the rules."""
     known, start = before.known, None
     if known is not None and not options.rules.bind and known.file is file:
         start = Start.of(known.survey.folded, known.checked)
@@ -343,7 +341,6 @@ class _Writer:
 
 
 def _proved(proof: FixProof | None) -> _Proved:
-    """Return the parts of the record that the proof fills."""
     if proof is None:
         return {"seeds": (), "outputs": {}}
     outputs = {name: difference_of(each) for name, each in proof.outputs.items()}
@@ -393,5 +390,4 @@ def _on_target(
 
 
 def _errors(counts: Mapping[Standing, int]) -> int:
-    """Return the number of errors among the findings."""
     return counts.get(Standing.ERROR, 0)

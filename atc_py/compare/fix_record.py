@@ -37,14 +37,14 @@ class Assumptions:
         self._by_node = self._follow(fixed, rules)
 
     def of(self, applied: Sequence[Applied]) -> tuple[Text, ...]:
-        """Return the assumptions of the rules that were applied to one node."""
+        """The assumptions of the rules that were applied to one node."""
         at = applied[0].node.index
         said = [self._said[name] for name in self._by_node.get(at, ())]
         conditions = (each.rule.text.condition for each in applied)
         return tuple(dict.fromkeys((*said, *(each for each in conditions if each))))
 
     def _follow(self, fixed: Fixed, rules: FixRules) -> Mapping[int, list[str]]:
-        """Return the inputs with values or ranges that reach each node of the file."""
+        """The inputs with values or ranges that reach each node of the file."""
         reached: dict[str, set[str]] = {name: {name} for name in self._said}
         found: dict[int, dict[str, None]] = defaultdict(dict)
         if not self._said:
@@ -64,7 +64,6 @@ class Assumptions:
 
 
 def _float_values(fixed: Fixed) -> set[str]:
-    """Return the names of the values that are known to be floats."""
     nodes = [each.node for each in fixed.applied]
     nodes += fixed.model.all_nodes if fixed.model is not None else ()
     tensors = (each for node in nodes for each in (*node.inputs, *node.outputs) if each is not None)
@@ -72,12 +71,10 @@ def _float_values(fixed: Fixed) -> set[str]:
 
 
 def _binding(name: str, value: float) -> Text:
-    """Return that an input has one value."""
     return verbatim(f"{name} = {value:g}")
 
 
 def _range(name: str, low: int, high: int) -> Text:
-    """Return that the elements of an input are within bounds."""
     return Text("{name} in [{low}, {high}]", name=name, low=low, high=high)
 
 
@@ -168,7 +165,6 @@ def refuse_differences(
 
 
 def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> Diagnostic:
-    """Return the finding on one rewrite."""
     node = several[0].node
     rules = ", ".join(wrong.rules)
     word = "rule" if len(wrong.rules) == 1 else "rules"
@@ -195,21 +191,20 @@ def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> 
 
 
 def _region_difference(found: RegionProof | None) -> Difference | None:
-    """Return the figures of one rewrite; None where nothing was compared."""
+    """The figures of one rewrite; None where nothing was compared."""
     if found is None or not found.is_shown:
         return None
     return Difference(found.error, found.differing, found.elements)
 
 
 def _proof_data(found: RegionProof | None, options: FixOptions) -> ProofData:
-    """Return the data of the proof of one rewrite, or why there is none."""
+    """The data of the proof of one rewrite, or why there is none."""
     if found is not None:
         return ProofData(found.runs, found.drawn, Text("") if found.is_shown else found.why)
     return ProofData(why=_OPEN if options.seeds else _UNWANTED)
 
 
 def _makers(written: Sequence[onnx.NodeProto]) -> Mapping[str, NewNodePlace]:
-    """Return the nodes of the written file by the names of their results."""
     return {
         name: NewNodePlace(position, node.name, node.op_type)
         for position, node in enumerate(written)
@@ -221,7 +216,7 @@ def _makers(written: Sequence[onnx.NodeProto]) -> Mapping[str, NewNodePlace]:
 def _new_nodes(
     several: Iterable[Applied], makers: Mapping[str, NewNodePlace]
 ) -> tuple[NewNodePlace, ...]:
-    """Return the nodes of the file that rules wrote in place of one node, in order."""
+    """The nodes of the file that rules wrote in place of one node, in order."""
     names = (name for each in several for new in each.made for name in new.outputs)
     found = {makers[name] for name in names if name in makers}
     return tuple(sorted(found, key=lambda each: each.position))
@@ -244,7 +239,7 @@ def left_findings(
 
 
 def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:
-    """Return the findings that are left of those that `rules` were to remove."""
+    """The findings that are left of those that `rules` were to remove."""
     return [
         each
         for each in check.findings
@@ -253,7 +248,7 @@ def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:
 
 
 def placed_in(check: ModelCheck, path: Path, sources: Sequence[WorkNode]) -> ModelCheck:
-    """Return the check of a written file with places in the file that it was made from.
+    """The check of a written file with places in the file that it was made from.
 
     Args:
         check: of what was written.
@@ -280,5 +275,5 @@ def placed_in(check: ModelCheck, path: Path, sources: Sequence[WorkNode]) -> Mod
 
 
 def difference_of(found: ResultGap) -> Difference:
-    """Return the figures of the record."""
+    """The figures of the record."""
     return Difference(found.error, found.differing, found.elements)

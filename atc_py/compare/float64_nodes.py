@@ -85,7 +85,6 @@ class ExactNodes:
         return exact if alike or _is_rounding(feeds.values(), found, exact) else None
 
     def _evaluate_nodes(self, feeds: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """Evaluate the nodes with onnx's evaluator."""
         from onnx.reference import ReferenceEvaluator
 
         from atc_py.compare.evaluator_operators import GridSample
@@ -109,7 +108,7 @@ class ExactNodes:
             return np.asarray(next(iter(evaluator.run([self.value], dict(feeds)))))
 
     def _is_suited(self, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]) -> bool:
-        """Return True if the nodes mean the same in float64 and do not take too long."""
+        """True if the nodes mean the same in float64 and do not take too long."""
         ops = {node.op_type for node in self.nodes}
         if ops & _UNSUITED or any(op.startswith("Random") for op in ops):
             return False
@@ -122,13 +121,12 @@ class ExactNodes:
         return all(self._is_light(node, feeds, found) for node in self.nodes)
 
     def _used_constants(self) -> list[str]:
-        """List the initializers that the nodes read."""
         return [name for name in self.constants if any(name in node.input for node in self.nodes)]
 
     def _is_light(
         self, node: onnx.NodeProto, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]
     ) -> bool:
-        """Return True if a product or a convolution is within its limit, as far as is known."""
+        """True if a product or a convolution is within its limit, as far as is known."""
         if node.op_type in {"Gemm", "MatMul"}:
             rows = self._shape(node.input[0], feeds)
             return found.size * (max(rows, default=1)) <= _PRODUCTS
@@ -140,7 +138,7 @@ class ExactNodes:
         return True
 
     def _shape(self, name: str, feeds: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
-        """Return the shape of an operand; () where it is made on the way."""
+        """The shape of an operand; () where it is made on the way."""
         if name in feeds:
             return feeds[name].shape
         return tuple(self.constants[name].dims) if name in self.constants else ()
@@ -199,7 +197,7 @@ def _in_double(node: onnx.NodeProto) -> onnx.NodeProto:
 
 
 def _rounds_on_purpose(node: onnx.NodeProto) -> bool:
-    """Return True if a node casts to 16-bit floats."""
+    """True if a node casts to 16-bit floats."""
     narrow = _FLOATS - {onnx.TensorProto.FLOAT}
     return node.op_type == "Cast" and any(
         attribute.name == "to" and attribute.i in narrow for attribute in node.attribute
@@ -209,7 +207,7 @@ def _rounds_on_purpose(node: onnx.NodeProto) -> bool:
 def _is_rounding(
     feeds: Iterable[NDArray[Any]], found: NDArray[Any], exact: NDArray[np.float64]
 ) -> bool:
-    """Return True if two results of `feeds` differ by no more than rounding explains."""
+    """True if two results of `feeds` differ by no more than rounding explains."""
     largest = max([1.0, _largest(exact), *map(_largest, feeds)])
     with np.errstate(all="ignore"):
         errors = np.abs(found.astype(np.float64) - exact)
@@ -218,7 +216,7 @@ def _is_rounding(
 
 
 def _largest(array: NDArray[Any]) -> float:
-    """Return the largest finite magnitude of an array of numbers; 0 where there is none."""
+    """The largest finite magnitude of an array of numbers; 0 where there is none."""
     if array.dtype.kind not in "fiu" and array.dtype.name != "bfloat16":
         return 0.0
     values = np.abs(array.astype(np.float64))

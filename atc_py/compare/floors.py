@@ -26,7 +26,7 @@ _UNIT = 2.0**-24
 
 
 def dtype_floor(dtype: DType) -> float:
-    """Return the floor of a saturating operator with results of `dtype`; 0 if not a float."""
+    """The floor of a saturating operator with results of `dtype`; 0 if not a float."""
     return ROUNDINGS * _UNITS.get(dtype, _UNIT) if dtype.is_float else 0.0
 
 
@@ -59,5 +59,5 @@ def _results_with_floors(
 
 
 def _is_float(model: OmModel, tensor: int) -> bool:
-    """Return True if a tensor holds floats."""
+    """True if a tensor holds floats."""
     return DType(model.tensors[tensor].dtype).is_float

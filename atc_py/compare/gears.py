@@ -98,7 +98,7 @@ def compare_gears(
 
 
 def fitting_samples(samples: GivenChoice, gears: Gears) -> GivenChoice:
-    """Return samples of which each gear takes those that fit; random ones fit all."""
+    """Samples of which each gear takes those that fit; random ones fit all."""
     if isinstance(samples, int | FittingSamples):
         return samples
     return FittingSamples(samples, gears)
@@ -115,7 +115,7 @@ def refuse_if_none_fits(refusals: Sequence[Sequence[Diagnostic]]) -> None:
 
 
 def _with_gear(error: AtcError, gears: Gears, gear: int) -> AtcError:
-    """Return an error with a note on the gear that did not compile; faults of data have none."""
+    """An error with a note on the gear that did not compile; faults of data have none."""
     from atc_py.pipeline.gears import not_compiled
 
     if error.exit_code in {ExitCode.FILE, ExitCode.USAGE}:
@@ -126,7 +126,6 @@ def _with_gear(error: AtcError, gears: Gears, gear: int) -> AtcError:
 def _named(
     on_stage: Callable[[str], None] | None, values: tuple[int, ...]
 ) -> Callable[[str], None] | None:
-    """Return what announces stages with the gear that they are of."""
     if on_stage is None:
         return None
     return lambda stage: on_stage(f"gear {format_gear(values)}: {stage}")

@@ -47,7 +47,7 @@ def grids_of(
 def _grid_of_maker(
     model: OmModel, tensor: int, value: str | None, reference: ReferenceModel
 ) -> QuantizedGrid | None:
-    """Return the grid of a value that its maker in the original quantizes or dequantizes."""
+    """The grid of a value that its maker in the original quantizes or dequantizes."""
     maker = reference.makers.get(value or "")
     if maker is None:
         return None
@@ -60,7 +60,7 @@ def _grid_of_maker(
 
 
 def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float | None, int]:
-    """Return the scale, None unless it is a single constant, and the zero point in int8."""
+    """The scale, None unless it is a single constant, and the zero point in int8."""
     arrays = [reference.constant(name) if name else None for name in names]
     scale, zero = (*arrays, None, None)[:2]
     step = float(scale.reshape(-1)[0]) if scale is not None and scale.size == 1 else None
@@ -68,7 +68,7 @@ def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float 
 
 
 def _zero_point(zero: npt.NDArray[np.generic] | None) -> int:
-    """Return the zero point as int8; 0 where channels differ or it is not a constant."""
+    """The zero point as int8; 0 where channels differ or it is not a constant."""
     if zero is None or zero.size != 1:
         return 0
     shift = UNSIGNED_SHIFT if zero.dtype.kind == "u" else 0
@@ -78,7 +78,7 @@ def _zero_point(zero: npt.NDArray[np.generic] | None) -> int:
 def _handed_on(
     model: OmModel, node: OmNode, known: Mapping[int, QuantizedGrid], computed: set[int]
 ) -> QuantizedGrid | None:
-    """Return the grid of all floats that a node reads, where it only moves or selects them."""
+    """The grid of all floats that a node reads, where it only moves or selects them."""
     row = find_operator(node.op)
     if row is None or (row.rounds and node.op != "Cast"):
         return None
@@ -87,5 +87,5 @@ def _handed_on(
 
 
 def _is_float(model: OmModel, tensor: int) -> bool:
-    """Return True if a tensor holds floats."""
+    """True if a tensor holds floats."""
     return DType(model.tensors[tensor].dtype).is_float

@@ -42,7 +42,7 @@ class Sampled:
         self._parts.append(np.stack([side.astype(np.float64) for side in sides]))
 
     def histogram(self) -> MagnitudeHistogram | None:
-        """Return the histogram of the values; None where there are none."""
+        """The histogram of the values; None where there are none."""
         values = np.abs(np.concatenate(self._parts, axis=1))
         count = values.shape[1]
         if not count:
@@ -67,7 +67,7 @@ class Sampled:
         )
 
     def _axis(self, exponents: NDArray[np.float64]) -> tuple[float, float, dict[str, float]]:
-        """Return ends of the axis, in whole octaves, and the limits of the dtype between them."""
+        """Ends of the axis, in whole octaves, and the limits of the dtype between them."""
         if not exponents.size:
             exponents = np.zeros(1)
         low, high = float(exponents.min()), float(exponents.max())
@@ -84,7 +84,7 @@ class Sampled:
 
 
 def _limits(dtype: DType) -> dict[str, float]:
-    """Return log2 of the smallest and the largest number of a float dtype."""
+    """Log2 of the smallest and the largest number of a float dtype."""
     if not dtype.is_float:
         return {}
     import ml_dtypes

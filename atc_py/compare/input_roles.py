@@ -51,7 +51,7 @@ class _Use:
 
 
 def input_roles(model: ReferenceModel, ports: Sequence[Port] = ()) -> dict[str, Role]:
-    """Return the role of each input that has one.
+    """The role of each input that has one.
 
     Args:
         model: the model.
@@ -73,7 +73,6 @@ class _Roles:
                 self._readers.setdefault(name, []).append((node, at))
 
     def role_of(self, name: str) -> Role:
-        """Return the role of an input."""
         uses = list(self._uses_of(name))
         first, end = 0, None
         for use in uses:
@@ -104,7 +103,7 @@ class _Roles:
     def _moved(
         self, node: onnx.NodeProto, at: int, factor: int, term: int
     ) -> tuple[int, int] | None:
-        """Return factor and term after a node; None where the values are others."""
+        """Factor and term after a node; None where the values are others."""
         if node.op_type in _THROUGH:
             return (factor, term) if at == 0 else None
         if node.op_type not in {"Add", "Mul", "Sub"} or len(node.input) != 2:  # noqa: PLR2004
@@ -120,7 +119,7 @@ class _Roles:
         return factor, term + number
 
     def _rows(self, use: _Use) -> int | None:
-        """Return the rows that a node selects among by what it reads; None for other inputs."""
+        """The rows that a node selects among by what it reads; None for other inputs."""
         selecting = _SELECTING.get(use.node.op_type)
         if selecting is None or use.at not in selecting:
             return None
@@ -163,24 +162,22 @@ class _Roles:
 
 
 def _along_axis(node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
-    """Return the dim along the node's axis."""
     axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
     return shape[axis] if -len(shape) <= axis < len(shape) else None
 
 
 def _of_all_axes(node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
-    """Return the smallest of the dims that tuples of indices select among."""
+    """The smallest of the dims that tuples of indices select among."""
     batch = next((each.i for each in node.attribute if each.name == "batch_dims"), 0)
     return min(shape[batch:], default=None)
 
 
 def _classes(_node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
-    """Return the dim of classes."""
     return shape[1] if len(shape) > 1 else None
 
 
 def _rows_of_table(_node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
-    """Return the first dim."""
+    """The first dim."""
     return shape[0]
 
 

@@ -15,7 +15,7 @@ Array = npt.NDArray[np.generic]
 
 
 def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -> dict[str, Array]:
-    """Return random arrays for all ports; the same seed gives the same arrays.
+    """Random arrays for all ports; the same seed gives the same arrays.
 
     Indices are within the table that they select from and include its last row; lengths are between 1 and
     that of their sequence. Inputs with `mask` in their
@@ -45,14 +45,14 @@ def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -
 
 
 def _is_mask(port: Port) -> bool:
-    """Return True if an input's name says that it is a mask."""
+    """True if an input's name says that it is a mask."""
     return "mask" in port.name.lower() or (
         port.dtype is DType.BOOL and "valid" in port.name.lower()
     )
 
 
 def _ids(generator: np.random.Generator, shape: Sequence[int], role: Role) -> npt.NDArray[np.int64]:
-    """Return indices from the first to the last one, which is among them."""
+    """Indices from the first to the last one, which is among them."""
     end = max(role.ids or 0, role.first + 1)
     ids = generator.integers(role.first, end, tuple(shape))
     if ids.size > 1:
@@ -61,7 +61,7 @@ def _ids(generator: np.random.Generator, shape: Sequence[int], role: Role) -> np
 
 
 def _mask(generator: np.random.Generator, shape: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Return ones up to some position in the second half of the last axis, zeros after it."""
+    """Ones up to some position in the second half of the last axis, zeros after it."""
     if not shape:
         return np.ones((), np.int64)
     length = shape[-1]

@@ -95,7 +95,6 @@ class _Matcher:
         self._stands_for = self._find_names()
 
     def match(self) -> Matching:
-        """Return all matches."""
         alone = []
         for at, node in enumerate(self._model.nodes):
             for tensor in node.outputs:
@@ -109,11 +108,11 @@ class _Matcher:
         return Matching(self._values, self._producer, tuple(alone), self._original_alone())
 
     def _group_of(self, node: OmNode) -> int | None:
-        """Return the position of the last original node; None outside the outer graph."""
+        """The position of the last original node; None outside the outer graph."""
         return self._node_of(node.origins[-1]) if node.origins else None
 
     def _node_of(self, origin: OmOrigin) -> int | None:
-        """Return the position of an origin's node; None outside the outer graph."""
+        """The position of an origin's node; None outside the outer graph."""
         if not 0 <= origin.index < len(self._sources):
             return None
         source = self._sources[origin.index]
@@ -123,7 +122,7 @@ class _Matcher:
         return origin.index if same and source.name == origin.name else None
 
     def _find_leaving(self) -> set[int]:
-        """Return tensors that others than the steps of their own original node read."""
+        """Tensors that others than the steps of their own original node read."""
         # In reverse order, so that a node knows whether its own results leave: a Cast or TransData
         # whose result leaves makes the value that it reads leave, too.
         leaving = {port.tensor for port in self._model.outputs}
@@ -145,7 +144,7 @@ class _Matcher:
         return names
 
     def _value_of(self, at: int, tensor: int) -> str | None:
-        """Return the value of the original that a result of node `at` is."""
+        """The value of the original that a result of node `at` is."""
         node, group = self._model.nodes[at], self._group[at]
         passed_through = self._passed_through(node, group)
         if passed_through is not None:
@@ -160,7 +159,7 @@ class _Matcher:
         return next(iter(own or known), None)
 
     def _passed_through(self, node: OmNode, group: int | None) -> str | None:
-        """Return the input of an inserted Cast or TransData that stands for the original's value."""
+        """The input of an inserted Cast or TransData that stands for the original's value."""
         if node.op not in _THROUGH:
             return None
         read, made = node.inputs[0], node.outputs[0]
@@ -174,12 +173,11 @@ class _Matcher:
         return self._values[read]
 
     def _kind(self, tensor: int) -> str:
-        """Return `float`, `integer` or `bool`."""
+        """`float`, `integer` or `bool`."""
         dtype = DType(self._model.tensors[tensor].dtype)
         return "float" if dtype.is_float else "integer" if dtype.is_integer else "bool"
 
     def _original_alone(self) -> tuple[Alone, ...]:
-        """Return nodes of the original none of whose values is on the device."""
         seen = set(self._values.values())
         return tuple(
             Alone(source.name or next(iter(source.output), ""), source.op_type, reason)

@@ -50,7 +50,7 @@ class _Scratch(threading.local):
         self._double = np.empty((2, _BLOCK), np.float64)
 
     def pair(self, like: _Reals) -> tuple[_Reals, _Reals]:
-        """Return two arrays of the dtype and length of `like`."""
+        """Two arrays of the dtype and length of `like`."""
         both = self._single if like.dtype == np.float32 else self._double
         return both[0, : like.size], both[1, : like.size]
 
@@ -104,7 +104,7 @@ class Measure:
             setattr(self, name, max(getattr(self, name), getattr(other, name), key=abs))
 
     def figures(self) -> Figures:
-        """Return the numbers so far."""
+        """The numbers so far."""
         share = 1 / max(self._count, 1)
         # Sums over nothing say nothing.
         finite = math.nan if self._count and not self._finite else max(self._finite, 1)
@@ -132,7 +132,7 @@ class Measure:
         )
 
     def _figures_beyond_floor(self) -> ErrorsBeyondFloor:
-        """Return the figures of the errors after the floor is subtracted."""
+        """The figures of the errors after the floor is subtracted."""
         found2 = self._wanted2 + 2 * self._beyond_dot + self._beyond2
         return ErrorsBeyondFloor(
             floor=self._floor,
@@ -171,7 +171,6 @@ class Measure:
         self._add_where_expected(found[there], wanted[there])
 
     def _add_where_expected(self, found: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
-        """Add values of which the original's are finite."""
         if not found.size:
             return
         self._lowest = min(self._lowest, float(wanted.min()))
@@ -192,7 +191,6 @@ class Measure:
         self._over_value = _larger_magnitude(self._over_value, wanted[over])
 
     def _add_finite(self, found: _Reals, wanted: _Reals) -> None:
-        """Add what is finite on both sides."""
         if not found.size:
             return
         if self._zero:
@@ -256,7 +254,7 @@ class Measure:
             self._under_value = largest
 
     def _cosine(self, dot: float, found2: float) -> float:
-        """Return cosine of the angle; 1 for two vectors of zeros, NaN where nothing is finite."""
+        """Cosine of the angle; 1 for two vectors of zeros, NaN where nothing is finite."""
         if self._count and not self._finite:
             return math.nan
         if dot == found2 == self._wanted2:
@@ -267,14 +265,14 @@ class Measure:
         return max(-1.0, min(1.0, cosine))
 
     def _snr(self, error2: float) -> float:
-        """Return signal to noise in dB; infinite without noise."""
+        """Signal to noise in dB; infinite without noise."""
         if not error2:
             return math.inf
         return 10 * math.log10(self._wanted2 / error2) if self._wanted2 else -math.inf
 
 
 def dtype_limit(dtype: DType) -> float:
-    """Return the largest finite value of `dtype`."""
+    """The largest finite value of `dtype`."""
     if dtype.is_float:
         import ml_dtypes
 
@@ -285,7 +283,7 @@ def dtype_limit(dtype: DType) -> float:
 
 
 def _least_normal(dtype: DType) -> float:
-    """Return the smallest normal number of a float dtype; 0 for others."""
+    """The smallest normal number of a float dtype; 0 for others."""
     if not dtype.is_float:
         return 0.0
     import ml_dtypes
@@ -294,14 +292,14 @@ def _least_normal(dtype: DType) -> float:
 
 
 def _ratio(error: float, size: float) -> float:
-    """Return `error` over `size`; infinite for an error of nothing."""
+    """`error` over `size`; infinite for an error of nothing."""
     if not error:
         return 0.0
     return error / size if size else math.inf
 
 
 def _larger_magnitude(known: float, values: _Reals) -> float:
-    """Return of `known` and `values` the one of the largest magnitude."""
+    """Of `known` and `values` the one of the largest magnitude."""
     if not values.size:
         return known
     largest = float(values[np.abs(values).argmax()])

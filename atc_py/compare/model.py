@@ -97,7 +97,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
 
 
 def _judging(choice: CompareChoice) -> tuple[int | None, int]:
-    """Return the most samples that judge a trial, and the processes that make trials."""
+    """The most samples that judge a trial, and the processes that make trials."""
     return choice.get("suggest_samples"), choice.get("jobs", 1)
 
 
@@ -131,7 +131,7 @@ def _compared(
 def _choice(
     mode: str | None, precision: Mapping[str, object], shapes: str | Mapping[str, Sequence[int]]
 ) -> ConvertChoice:
-    """Return the mode and the finer controls; reject unknown keywords, and ranges of dims."""
+    """The mode and the finer controls; reject unknown keywords, and ranges of dims."""
     refuse_ranges(shapes_and_ranges(shapes)[1], Text("a comparison runs one shape"))
     reject_unknown("compare_model", precision, CompareChoice)
     given = {name: value for name, value in precision.items() if name in COMPILING}
@@ -141,7 +141,6 @@ def _choice(
 def _check_search(
     targets: Mapping[str, float] | None, trials: int, judging: tuple[int | None, int]
 ) -> None:
-    """Reject counts and targets that are out of range."""
     for name, count in zip(("suggest_samples", "jobs"), judging, strict=True):
         if count is not None and count < 1:
             raise BAD_OPTION.error(
@@ -161,7 +160,7 @@ def _check_search(
 def open_compiled(
     compilation: Compilation, folder: Path, on_stage: Callable[[str], None] | None
 ) -> OfflineModel:
-    """Return the compiled model, in `folder`, open; the stage after it is `compare`."""
+    """The compiled model, in `folder`, open; the stage after it is `compare`."""
     require_own_memory(_RUNTIME)
     om = folder / "model.om"
     compilation.write(om, on_stage=on_stage)

@@ -19,7 +19,7 @@ _TERMS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 def defined_elements(
     group: NodeGroup, feeds: Mapping[str, NDArray[Any]], result: NDArray[Any]
 ) -> NDArray[np.bool_] | None:
-    """Return True for the elements of a result that ONNX defines; None for all.
+    """True for the elements of a result that ONNX defines; None for all.
 
     A Cast of floats to integers is undefined beyond the range of these, and so is a reduction of
     integers whose terms add up beyond it: onnxruntime saturates, other engines wrap around. Random

@@ -76,7 +76,7 @@ class NodeGroup:
         return frozenset(node.op_type for node in nodes_within(self.nodes))
 
     def run(self, feeds: Mapping[str, NDArray[Any]], engine: str) -> Feeds:
-        """Return the results that are tensors.
+        """The results that are tensors.
 
         Raises:
             NotRunError: the engine does not run the nodes, or not on these data.
@@ -97,7 +97,7 @@ class NodeGroup:
                 const.release()
 
     def with_constants(self, changed: Callable[[NDArray[Any]], NDArray[Any]]) -> NodeGroup:
-        """Return the same nodes with other constants.
+        """The same nodes with other constants.
 
         Args:
             changed: returns the data of a constant in their place.
@@ -111,7 +111,7 @@ class NodeGroup:
     def in_float64(
         self, name: str, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any], *, alike: bool
     ) -> NDArray[np.float64] | None:
-        """Return a result in float64, which tells whose rounding a difference is.
+        """A result in float64, which tells whose rounding a difference is.
 
         Args:
             name: of the result.
@@ -135,7 +135,7 @@ class NodeGroup:
         self._engines.clear()
 
     def _started(self, engine: str, fed: Mapping[str, NDArray[Any]]) -> ReferenceEngine:
-        """Return the engine with the nodes; one that did not start once is not tried again."""
+        """The engine with the nodes; one that did not start once is not tried again."""
         found = self._engines.get(engine)
         if found is None:
             try:
@@ -148,7 +148,7 @@ class NodeGroup:
         return found
 
     def _model(self, fed: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
-        """Return a model of the nodes; types of its inputs are those of the data."""
+        """A model of the nodes; types of its inputs are those of the data."""
         graph = onnx.GraphProto(name="group", node=self.nodes)
         for name, array in fed.items():
             element = helper.np_dtype_to_tensor_dtype(array.dtype)
@@ -168,7 +168,7 @@ def group_of(
     writes: Iterable[str],
     tensors: TensorReader,
 ) -> NodeGroup:
-    """Return nodes of a working graph as a group.
+    """Nodes of a working graph as a group.
 
     Args:
         nodes: producers first.
@@ -184,15 +184,14 @@ def group_of(
 
 
 def constant_bytes(const: ConstData) -> int:
-    """Return the size of a constant."""
+    """The size of a constant."""
     return int(np.prod(const.shape, dtype=np.float64)) * const.dtype.itemsize
 
 
 def one_line(error: Exception) -> str:
-    """Return an error of an engine in one line."""
+    """An error of an engine in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:_REASON]
 
 
 def _is_fed(const: ConstData) -> bool:
-    """Return True for a constant that is an input of the model of the nodes."""
     return constant_bytes(const) >= FED_BYTES

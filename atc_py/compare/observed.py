@@ -56,7 +56,7 @@ class ObservedDevice(Protocol):
 
 
 def observed_device(name: str, package: LoadedModel) -> ObservedDevice:
-    """Return the device called `name` with a model on it.
+    """The device called `name` with a model on it.
 
     Raises:
         AtcError: BAD_OPTION for a device that does not show its results; what loading raises.

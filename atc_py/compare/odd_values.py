@@ -23,7 +23,7 @@ _ORDERING = frozenset(
 
 
 def odd_values(operators: Collection[str]) -> Mapping[str, Sequence[float]]:
-    """Return the values beyond numbers for which an exact form gives the same results.
+    """The values beyond numbers for which an exact form gives the same results.
 
     Args:
         operators: those of the node and of the graphs in it.

@@ -81,7 +81,7 @@ def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> Non
 
 
 def runnable_file(file: OnnxFile, folder: Path) -> OnnxFile:
-    """Return a file that an ONNX runtime runs: one in the deploy form is written as QDQ.
+    """A file that an ONNX runtime runs: one in the deploy form is written as QDQ.
 
     Args:
         file: the file.

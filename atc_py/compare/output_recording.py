@@ -126,7 +126,7 @@ class OutputRun:
             self._again.expect(names)
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """Return the value called `name`; None where the model makes no tensor of that name."""
+        """The value called `name`; None where the model makes no tensor of that name."""
         if self._again is not None:
             return self._again.value(name)
         found = self._recorded.outputs.get(name)

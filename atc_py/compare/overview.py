@@ -94,7 +94,7 @@ def overviews_of(
 
 
 def _with_samples_left_out(found: list[Overview], samples: GivenChoice) -> list[Overview]:
-    """Return overviews of which the first one has the samples that fit no gear.
+    """Overviews of which the first one has the samples that fit no gear.
 
     Raises:
         AtcError: NO_SAMPLES or BAD_SAMPLE where no sample fits any gear.
@@ -111,7 +111,6 @@ def _with_samples_left_out(found: list[Overview], samples: GivenChoice) -> list[
 
 
 def _announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[str], None] | None:
-    """Return what announces stages with the gear that they are of."""
     return None if on_stage is None else lambda stage: on_stage(f"gear {gear}: {stage}")
 
 
@@ -149,7 +148,6 @@ def overview_of(
 
 
 def _checked(done: Overview, options: OverviewOptions) -> Overview:
-    """Return it with its check and the graph of its file."""
     compiling = options.compiling
     outlines: dict[str, ModelOutline] = {}
     chosen = CheckOptions(
@@ -175,7 +173,7 @@ def _refuse_unread(faults: Sequence[Any], *, is_read: bool) -> None:
 
 
 def _estimated(done: Overview, options: OverviewOptions) -> Overview:
-    """Return it compiled for each SoC, with what it costs there."""
+    """It compiled for each SoC, with what it costs there."""
     compiled: list[CompiledModel] = []
     try:
         profile = profile_model(
@@ -190,7 +188,7 @@ def _estimated(done: Overview, options: OverviewOptions) -> Overview:
 
 
 def _compared(done: Overview, options: OverviewOptions) -> Overview:
-    """Return it with its layers compared, or with the reason why they are not."""
+    """It with its layers compared, or with the reason why they are not."""
     compiling = {key: each for key, each in options.compiling.items() if key not in _STUBS_ONLY}
     ranges = shapes_and_ranges(compiling.get("input_shape", ""))[1]
     first = done.compiled.description.soc if done.compiled is not None else _DEFAULT_SOC

@@ -69,7 +69,7 @@ class ExactValues:
     def amended(
         self, name: str, value: NDArray[Any], feeds: Mapping[str, NDArray[Any]]
     ) -> NDArray[Any]:
-        """Return the float64 result in the dtype of `value`; `value` where there is none."""
+        """The float64 result in the dtype of `value`; `value` where there is none."""
         exact = self._nodes[name].run(feeds, value)
         with np.errstate(over="ignore"):
             return value if exact is None else exact.astype(value.dtype)
@@ -148,7 +148,6 @@ class _Measured:
         self._measure: Measure | None = None
 
     def add(self, run: Original) -> None:
-        """Measure one run."""
         values = {name: run.value(name) for name in self.names}
         there = {name: array for name, array in values.items() if array is not None}
         if len(there) < len(values):
@@ -164,7 +163,7 @@ class _Measured:
         self._measure.add(value, exact)
 
     def own_error(self) -> OwnError | None:
-        """Return the original's own error, where it is the error that is seen."""
+        """The original's own error, where it is the error that is seen."""
         if not self.judged or self._measure is None:
             return None
         layer, own = self.suspect.layer, self._measure.figures()

@@ -42,7 +42,7 @@ _FEW = 5
 
 
 def holds_scores(scores: NDArray[Any], inputs: Iterable[tuple[int, ...]]) -> bool:
-    """Return True if a float output has a row of scores for each sample; `inputs` are shapes."""
+    """True if a float output has a row of scores for each sample; `inputs` are shapes."""
     if scores.ndim != 2 or scores.shape[1] < 2:  # noqa: PLR2004  (rank 2, two classes)
         return False
     return any(len(shape) > 1 and shape[0] == scores.shape[0] for shape in inputs)
@@ -74,7 +74,7 @@ class Ranks:
             self._among += before < _FEW
 
     def ranking(self) -> Ranking | None:
-        """Return the shares; None without rows."""
+        """The shares; None without rows."""
         if not self._rows:
             return None
         few = self._among / self._rows if self._classes > _FEW else None
@@ -107,7 +107,7 @@ class Original(Protocol):
         ...
 
     def value(self, name: str) -> npt.NDArray[Any] | None:
-        """Return the value called `name`; None if the model makes no tensor of that name."""
+        """The value called `name`; None if the model makes no tensor of that name."""
         ...
 
     def release(self, name: str) -> None:
@@ -196,7 +196,6 @@ class Pair:
         return self._summed_up(count, time.perf_counter() - started)
 
     def _add_sample(self, name: str) -> None:
-        """Add what was measured of one sample to what was measured of all."""
         for tensor, measure in self._of_sample.items():
             self._spreads.setdefault(tensor, Spread()).add(measure.figures(), name)
             if tensor in self._measures:
@@ -266,7 +265,6 @@ class Pair:
             self._scored[tensor].add(found, wanted)
 
     def _summed_up(self, samples: int, seconds: float) -> LayerComparison:
-        """Return the record of all runs."""
         layers = trace_origins(
             self._description,
             self._matching,
@@ -303,7 +301,7 @@ class Pair:
         return replace(done, histograms=self._histograms(done))
 
     def _histograms(self, done: LayerComparison) -> dict[int, MagnitudeHistogram]:
-        """Return those of the first failing layer and the worst ones, by position; one a value."""
+        """Those of the first failing layer and the worst ones, by position; one a value."""
         if self._sampled is None:
             return {}
         first = [] if done.first_failing is None else [done.first_failing]
@@ -319,7 +317,6 @@ class Pair:
         return {at: each for at, each in drawn.items() if each is not None}
 
     def _spreads_at(self, at: Mapping[tuple[int, int], int]) -> dict[int, SampleSpread]:
-        """Return the figures over samples, by the positions of layers."""
         return {
             place: self._spreads[tensor].figures()
             for (_, tensor), place in at.items()
@@ -327,7 +324,6 @@ class Pair:
         }
 
     def _outputs(self, at: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Return positions of the layers that are outputs of the model."""
         makers = self._matching.producer
         found = {
             port.name: at.get((makers.get(port.tensor, -1), port.tensor))
@@ -356,14 +352,14 @@ class Pair:
         return {name: found for name, found in rankings.items() if found is not None}
 
     def _unlike_ones(self) -> list[Alone]:
-        """Return results that were matched and could not be measured."""
+        """Results that were matched and could not be measured."""
         nodes = self._description.nodes
         makers = [(nodes[self._matching.producer[t]], why) for t, why in self._unlike.items()]
         return [Alone(node.name, node.op, why) for node, why in makers]
 
 
 def _without_new_axes(found: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a result in the dims of the original if they differ in axes of 1 alone.
+    """A result in the dims of the original if they differ in axes of 1 alone.
 
     Rules give such axes to whole regions, so that the list takes them: signals become images.
     """
@@ -372,7 +368,7 @@ def _without_new_axes(found: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.
 
 
 def _unlike(dtype: DType, found: npt.NDArray[Any], wanted: npt.NDArray[Any] | None) -> str:
-    """Return the reason why two arrays cannot be compared; empty where they can."""
+    """The reason why two arrays cannot be compared; empty where they can."""
     if wanted is None:
         return "the original's value is not a tensor"
     theirs = DType.from_numpy(wanted.dtype)

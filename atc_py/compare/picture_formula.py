@@ -14,7 +14,7 @@ _BYTE = 255.0
 
 
 def exact_features(settings: AippSettings, data: Array, *, as_bytes: bool) -> Array:
-    """Return the features [C, H, W] of one picture in float64.
+    """The features [C, H, W] of one picture in float64.
 
     Colors are converted without rounding, but where the network takes bytes, which are whole: there
     a half is rounded up as the device does it.
@@ -45,7 +45,7 @@ def exact_features(settings: AippSettings, data: Array, *, as_bytes: bool) -> Ar
 
 
 def _channels(settings: AippSettings, data: Array) -> Array:
-    """Return the samples of the part of a picture that is read, [1 or 3, H, W]."""
+    """The samples of the part of a picture that is read, [1 or 3, H, W]."""
     row, window = image_format(settings.input_format), settings.window
     height, width = settings.src_image_size_h, settings.src_image_size_w
     rows = np.arange(window.top, window.top + window.height).reshape(-1, 1)
@@ -67,7 +67,7 @@ def _channels(settings: AippSettings, data: Array) -> Array:
 
 
 def _converted(settings: AippSettings, channels: Array, *, whole: bool) -> Array:
-    """Return samples in other colors, within those of a byte."""
+    """Samples in other colors, within those of a byte."""
     if not settings.csc_switch:
         return channels
     is_yuv = image_format(settings.input_format).is_yuv

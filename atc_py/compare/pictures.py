@@ -34,7 +34,7 @@ class ComparedPictures:
         self._layout = layout
 
     def drawn(self, feeds: Mapping[str, Array], given: Mapping[str, Array], seed: int) -> Any:
-        """Return feeds with random bytes for pictures, whole ones, where nothing is given."""
+        """Feeds with random bytes for pictures, whole ones, where nothing is given."""
         found = {**feeds}
         settings = {each.parameters for each in self._inputs} - {None}
         if settings - given.keys():
@@ -67,7 +67,6 @@ class ComparedPictures:
         return found
 
     def _settings(self, found: PictureInput, feeds: Mapping[str, Array]) -> Sequence[AippSettings]:
-        """Return the settings of each picture of a run."""
         if found.parameters is None:
             return [found.settings] * found.features[0]
         return settings_of_bytes(np.asarray(feeds[found.parameters]).tobytes())

@@ -24,7 +24,7 @@ class Piece:
 
 
 def piece_of(nodes: Sequence[onnx.NodeProto], constants: Mapping[str, object]) -> Piece:
-    """Return `nodes` with the names they read and write."""
+    """`nodes` with the names they read and write."""
     writes = dict.fromkeys(name for node in nodes for name in node.output if name)
     reads = dict.fromkeys(
         name

@@ -51,7 +51,7 @@ class SharedSteps:
         self._proofs: dict[Hashable, RegionProof] = {}
 
     def proof_of(self, applied: Applied) -> RegionProof:
-        """Return the proof of a step."""
+        """The proof of a step."""
         key = (applied.rule.name, self._likeness(applied.step))
         if key not in self._proofs:
             self._proofs[key] = prove_step(applied, self._tensors, self._seeds, self._visible)
@@ -81,24 +81,21 @@ class _Numbers:
         self.known: dict[str, int] = {"": 0}
 
     def of(self, name: str) -> int:
-        """Return the number of a name."""
         return self.known.setdefault(name, len(self.known))
 
 
 def _without_names(proto: onnx.NodeProto, names: _Numbers) -> Hashable:
-    """Return a node without the names of its values; graphs inside keep theirs."""
+    """A node without the names of its values; graphs inside keep theirs."""
     attributes = sorted(each.SerializeToString(deterministic=True) for each in proto.attribute)
     reads, writes = _numbers(proto.input, names), _numbers(proto.output, names)
     return proto.op_type, proto.domain, reads, writes, tuple(attributes)
 
 
 def _numbers(several: Iterable[str], names: _Numbers) -> tuple[int, ...]:
-    """Return the numbers of names."""
     return tuple(names.of(name) for name in several)
 
 
 def _digest(const: ConstData) -> Hashable:
-    """Return what tells a constant from others."""
     if constant_bytes(const) > _MOST_READ:
         return str(id(const))
     data = np.asarray(const.numpy()).tobytes()
@@ -131,7 +128,7 @@ class ModelFeeds:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def of(self, seed: int, roles: Mapping[str, Role]) -> Feeds:
-        """Return the data of one run, in which inputs have the given roles."""
+        """The data of one run, in which inputs have the given roles."""
         drawn = fitting_feeds(self.ports, roles, seed)
         return {**drawn, **_within(self.ports, self.ranges, seed), **self.given}
 
@@ -246,7 +243,7 @@ def _astray(
     found: FixProof,
     groups: Sequence[tuple[Applied, ...]],
 ) -> str:
-    """Return an output that differs by more than the rules allow, and than rounded inputs make."""
+    """An output that differs by more than the rules allow, and than rounded inputs make."""
     limit = sum({each.rule.name: each.rule.limit for group in groups for each in group}.values())
     if not isfinite(limit):
         return ""
@@ -260,7 +257,6 @@ def _astray(
 
 
 def _coarsest_step(original: StreamedModel) -> float:
-    """Return the step of the coarsest floats among weights and results of Cast."""
     elements = {each.data_type for each in original.constants.values()}
     for node in original.makers.values():
         elements.update(each.i for each in node.attribute if node.op_type == "Cast")
@@ -271,7 +267,7 @@ def _coarsest_step(original: StreamedModel) -> float:
 def _effect_of_rounding(
     original: StreamedModel, feeds: ModelFeeds, name: str, least: float
 ) -> float:
-    """Return the largest change of an output of the original when inputs move by one step.
+    """The largest change of an output of the original when inputs move by one step.
 
     Args:
         original: the model.
@@ -297,7 +293,7 @@ def _effect_of_rounding(
 
 
 def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:
-    """Return data of the integer inputs with bounds; both bounds are among them."""
+    """Data of the integer inputs with bounds; both bounds are among them."""
     found: Feeds = {}
     for position, port in enumerate(ports):
         if port.name not in ranges:

@@ -59,7 +59,7 @@ class Amendment(Protocol):
     def amended(
         self, name: str, value: NDArray[Any], feeds: Mapping[str, NDArray[Any]]
     ) -> NDArray[Any]:
-        """Return the replacement of `value`, called `name`; `feeds` has what it is computed from."""
+        """The replacement of `value`, called `name`; `feeds` has what it is computed from."""
         ...
 
 
@@ -150,7 +150,7 @@ class ReferenceModel:
 
     @property
     def can_be_amended(self) -> bool:
-        """Return True if a value can be changed between its maker and its readers."""
+        """True if a value can be changed between its maker and its readers."""
         return not any(node.op_type in _NEVER_CUT for node in self.makers.values())
 
     def exact_nodes(self, value: str, among: Collection[str]) -> ExactNodes | None:
@@ -164,7 +164,7 @@ class ReferenceModel:
         return exact_nodes(value, among, self.makers, self.constants, opsets)
 
     def constant(self, name: str) -> NDArray[Any] | None:
-        """Return the constant of an initializer or a Constant node; None for other names."""
+        """The constant of an initializer or a Constant node; None for other names."""
         if name in self.constants:
             return onnx.numpy_helper.to_array(self.constants[name])
         maker = self.makers.get(name)
@@ -175,7 +175,7 @@ class ReferenceModel:
         return None
 
     def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return `feeds` in the dtypes that the file declares, and the bound inputs.
+        """`feeds` in the dtypes that the file declares, and the bound inputs.
 
         A compiled model may take other dtypes. Open dims of bound inputs are 1.
         """
@@ -199,7 +199,7 @@ class ReferenceModel:
         }
 
     def constant_shape(self, name: str) -> tuple[int, ...] | None:
-        """Return the dims of initializer `name`; None if `name` is not an initializer."""
+        """The dims of initializer `name`; None if `name` is not an initializer."""
         found = self.constants.get(name)
         return None if found is None else tuple(found.dims)
 
@@ -209,7 +209,7 @@ class ReferenceModel:
         return tuple(sorted({engine.name for engine in self._engines.values()}))
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return results of the piece at `at`; those that are not tensors are left out.
+        """Results of the piece at `at`; those that are not tensors are left out.
 
         Raises:
             AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it,
@@ -223,7 +223,7 @@ class ReferenceModel:
         return found
 
     def run_alone(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return results of some nodes of the model on values that are given.
+        """Results of some nodes of the model on values that are given.
 
         Raises:
             AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs them.
@@ -233,7 +233,7 @@ class ReferenceModel:
     def _started(
         self, piece: Piece, feeds: Mapping[str, NDArray[Any]]
     ) -> tuple[ReferenceEngine, dict[str, NDArray[Any]]]:
-        """Return the first engine that runs `piece`, and its results."""
+        """The first engine that runs `piece`, and its results."""
         reasons = []
         model = self._model_of(piece, feeds)
         for start in (start_onnxruntime, start_onnx_reference):
@@ -255,7 +255,7 @@ class ReferenceModel:
         )
 
     def _pieces_of(self, weight_bytes: int) -> tuple[Piece, ...]:
-        """Return all nodes, in pieces; one piece where values cannot pass between pieces.
+        """All nodes, in pieces; one piece where values cannot pass between pieces.
 
         A piece ends with the node of an amended value, so that its readers come in a later one.
         """
@@ -276,11 +276,11 @@ class ReferenceModel:
         return tuple(piece_of(each, self.constants) for each in pieces)
 
     def _weight_bytes(self, name: str) -> int:
-        """Return bytes of initializer `name` as protobuf writes it; 0 where it is none."""
+        """Bytes of initializer `name` as protobuf writes it; 0 where it is none."""
         return self.constants[name].ByteSize() if name in self.constants else 0
 
     def _model_of(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
-        """Return a model of the piece alone; the types of its inputs are those of `feeds`."""
+        """A model of the piece alone; the types of its inputs are those of `feeds`."""
         model = onnx.ModelProto(ir_version=self._proto.ir_version)
         model.opset_import.extend(self._proto.opset_import)
         graph = model.graph
@@ -321,7 +321,7 @@ class ReferenceRun:
         self._awaited.update(names)
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """Return the value called `name`; None where the model makes no tensor of that name."""
+        """The value called `name`; None where the model makes no tensor of that name."""
         there = name in self._held or name in self._model.makers
         while there and name not in self._held and self._next < len(self._model.pieces):
             self._run_next_piece()
@@ -333,7 +333,6 @@ class ReferenceRun:
         self._drop(name)
 
     def _run_next_piece(self) -> None:
-        """Run the next piece."""
         at, piece = self._next, self._model.pieces[self._next]
         self._next += 1
         started = time.perf_counter()
@@ -367,7 +366,7 @@ class ReferenceRun:
 
 
 def open_reference(path: Path) -> ReferenceModel:
-    """Return the ONNX model in the file at `path`, ready to run.
+    """The ONNX model in the file at `path`, ready to run.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; BAD_MODEL if onnx cannot load it.

@@ -48,12 +48,12 @@ def require_engine_memory(model: onnx.ModelProto, kept: Collection[str] | None) 
 
 
 def _total(sizes: Mapping[str, int], names: Iterable[str]) -> int:
-    """Return the bytes of some values; unknown ones take none."""
+    """The bytes of some values; unknown ones take none."""
     return sum(sizes.get(name, 0) for name in names)
 
 
 def _sizes(model: onnx.ModelProto) -> dict[str, int]:
-    """Return the bytes of the values whose dims are known, by name."""
+    """The bytes of the values whose dims are known, by name."""
     bare = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
     graph = bare.graph
     graph.name = "sizes"
@@ -77,7 +77,7 @@ def _sizes(model: onnx.ModelProto) -> dict[str, int]:
 
 
 def _nbytes(value: onnx.ValueInfoProto) -> int:
-    """Return the bytes of a tensor; 0 where dims are open."""
+    """The bytes of a tensor; 0 where dims are open."""
     dtype = dtype_of_element(value.type.tensor_type.elem_type)
     shape = value.type.tensor_type.shape
     if dtype is None or not value.type.tensor_type.HasField("shape"):
@@ -98,7 +98,7 @@ class ReferenceEngine:
     writes: tuple[str, ...]
 
     def run(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return the results that are tensors, by name."""
+        """The results that are tensors, by name."""
         results = zip(self.writes, self.call(feeds), strict=True)
         return {
             name: np.asarray(found)
@@ -110,7 +110,7 @@ class ReferenceEngine:
 def start_onnxruntime(
     model: onnx.ModelProto, writes: tuple[str, ...], threads: int = 0
 ) -> ReferenceEngine:
-    """Return onnxruntime without optimizations, which would remove results.
+    """Onnxruntime without optimizations, which would remove results.
 
     Args:
         model: the nodes.
@@ -142,7 +142,7 @@ def start_onnxruntime(
 
 
 def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> ReferenceEngine:
-    """Return the reference evaluator of onnx.
+    """The reference evaluator of onnx.
 
     Raises:
         ValueError: it gets a node wrong.
@@ -175,7 +175,7 @@ def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Ref
 
 
 def _opset_of(model: onnx.ModelProto) -> int:
-    """Return the version of ONNX's own operators; 0 where a model imports none."""
+    """The version of ONNX's own operators; 0 where a model imports none."""
     return next((each.version for each in model.opset_import if not each.domain), 0)
 
 
@@ -220,7 +220,7 @@ def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
-    """Return True if no element is NaN or infinite."""
+    """True if no element is NaN or infinite."""
     if array.dtype.kind not in "fV":
         return True
     return bool(np.isfinite(array.astype(np.float32)).all())

@@ -103,7 +103,6 @@ def data_sets(
 def _drawn(
     inputs: Sequence[DrawnInput], draw: Draw, seed: int, lowest: bool
 ) -> dict[str, NDArray[Any]]:
-    """Return one set."""
     found = {}
     for position, each in enumerate(inputs):
         generator = np.random.default_rng([seed, position, 2])
@@ -112,7 +111,7 @@ def _drawn(
 
 
 def _fitted(one: DrawnInput, values: NDArray[Any], *, lowest: bool) -> NDArray[Any]:
-    """Return `values` in the dtype and the domain of an input."""
+    """`values` in the dtype and the domain of an input."""
     if one.dtype.is_float:
         data = values if one.negative else np.abs(values)
         with np.errstate(over="ignore"):
@@ -125,7 +124,6 @@ def _fitted(one: DrawnInput, values: NDArray[Any], *, lowest: bool) -> NDArray[A
 
 
 def _bounds(one: DrawnInput, *, lowest: bool) -> tuple[int, int]:
-    """Return the least and the largest integer of an input."""
     if one.dtype is DType.BOOL:
         return 0, 1
     if one.dtype is DType.INT4:
@@ -142,7 +140,7 @@ def _bounds(one: DrawnInput, *, lowest: bool) -> tuple[int, int]:
 
 
 def _random(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
-    """Return normally distributed floats, or integers within their range."""
+    """Normally distributed floats, or integers within their range."""
     if one.dtype.is_float:
         return generator.standard_normal(one.shape, np.float32)
     low, high = _bounds(one, lowest=True)
@@ -152,17 +150,14 @@ def _random(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
 
 
 def _of_kind(floating: Draw, whole: Draw) -> Draw:
-    """Return what draws floats and integers in two ways."""
     return lambda generator, one: (floating if one.dtype.is_float else whole)(generator, one)
 
 
 def _filled(value: float) -> Draw:
-    """Return what fills an input with one value."""
     return lambda _generator, one: np.full(one.shape, value, np.float64)
 
 
 def _scaled(factor: float) -> Draw:
-    """Return what draws random floats of another magnitude."""
 
     def draw(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
         values = np.asarray(generator.standard_normal(one.shape))
@@ -173,7 +168,6 @@ def _scaled(factor: float) -> Draw:
 
 
 def _among(*values: float) -> Draw:
-    """Return what draws from a few values."""
     return lambda generator, one: generator.choice(np.array(values), one.shape)
 
 
@@ -189,14 +183,13 @@ def _with_odd(values: Sequence[float]) -> Draw:
 
 
 def _end(high: bool) -> Draw:
-    """Return what fills integers with an end of their range."""
     return lambda _generator, one: np.full(
         one.shape, _bounds(one, lowest=True)[int(high)], np.int64
     )
 
 
 def _ends(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
-    """Return integers at both ends of their range, and next to 0."""
+    """Integers at both ends of their range, and next to 0."""
     low, high = _bounds(one, lowest=True)
     near = [each for each in (-1, 0, 1) if low <= each <= high]
     return generator.choice(np.array([low, high, *near], np.int64), one.shape)
@@ -207,7 +200,7 @@ _WHOLE = _among(*range(-_TIES, _TIES + 1))
 
 
 def _boundaries(large: float) -> Sequence[tuple[str, Draw, Draw, bool]]:
-    """Return boundary values: in words, how floats and integers are drawn, and whether floats are far from 1."""
+    """Boundary values: in words, how floats and integers are drawn, and whether floats are far from 1."""
     sizes = (0.5, 1.0, 1.5, 2.5, _TINY, large / 100, large)
     mixed = _among(0.0, *sizes, *(-each for each in sizes))
     return (

@@ -122,7 +122,6 @@ def inputs_of(step: RuleStep, name: str) -> DrawnInput | None:
 
 
 def _integers(step: RuleStep, name: str, dtype: DType, shape: Shape, at: int) -> DrawnInput:
-    """Return how to draw integers."""
     node = step.origin
     bounds = step.ranges.get(name)
     indexed = _indexed(step, at)
@@ -135,7 +134,7 @@ def _integers(step: RuleStep, name: str, dtype: DType, shape: Shape, at: int) ->
 
 
 def _indexed(step: RuleStep, at: int) -> Range | None:
-    """Return bounds of the indices or lengths at position `at`; None for other inputs."""
+    """Bounds of the indices or lengths at position `at`; None for other inputs."""
     node = step.origin
     op = node.op_type
     if _INDICES_OF_SEVERAL_AXES.get(op) == at:
@@ -157,7 +156,7 @@ def _indexed(step: RuleStep, at: int) -> Range | None:
 
 
 def _is_data(step: RuleStep, at: int) -> bool:
-    """Return True if the integers at position `at` are data: of the type of the first result."""
+    """True if the integers at position `at` are data: of the type of the first result."""
     schema = step.origin.schema
     if schema is None or not schema.outputs or not schema.inputs:
         return False
@@ -167,7 +166,6 @@ def _is_data(step: RuleStep, at: int) -> bool:
 
 
 def _shape(step: RuleStep, at: int) -> Shape | None:
-    """Return the dims of the input at a position."""
     inputs = step.origin.inputs
     name = inputs[at] if at < len(inputs) else ""
     const = step.consts.get(name)
@@ -178,5 +176,4 @@ def _shape(step: RuleStep, at: int) -> Shape | None:
 
 
 def _integer(step: RuleStep, name: str, default: int) -> int:
-    """Return an integer attribute of the node."""
     return next((each.i for each in step.origin.proto.attribute if each.name == name), default)

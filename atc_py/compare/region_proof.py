@@ -183,7 +183,7 @@ class RegionTest:
         self._engines = None
 
     def _both(self, feeds: Feeds) -> tuple[Feeds, Feeds]:
-        """Return the results of both sides, on one engine if there is one that runs them."""
+        """The results of both sides, on one engine if there is one that runs them."""
         if self._engines is not None:
             before, after = self._engines
             try:
@@ -214,7 +214,6 @@ class RegionTest:
         kept: NDArray[np.bool_] | None,
         data: DataSet,
     ) -> None:
-        """Compare one result."""
         defined = defined_elements(self.before, data.feeds, wanted)
         if defined is not None:
             kept = defined if kept is None else kept & defined
@@ -250,7 +249,7 @@ class RegionTest:
             proof.wrong = Disagreement(self.rules, data.label, name, error, limit)
 
     def _limit(self, wanted: NDArray[Any]) -> float:
-        """Return the limit for a result of a dtype; those of rules are for float32."""
+        """The limit for a result of a dtype; those of rules are for float32."""
         limit = self.limit
         if wanted.dtype.kind in "biu":
             return limit
@@ -262,7 +261,7 @@ class RegionTest:
         return min(limit * step / FLOAT32_STEP, _MOST_OF_NARROW)
 
     def _conditioning(self, name: str, feeds: Feeds) -> float:
-        """Return the largest change of a result of the node that rounded inputs make.
+        """The largest change of a result of the node that rounded inputs make.
 
         Constants count as inputs where the others are integers.
         """
@@ -349,17 +348,16 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
 
 
 def _is_made(step: RuleStep, name: str) -> bool:
-    """Return True if the new nodes make a result of the old one."""
+    """True if the new nodes make a result of the old one."""
     return any(name in each.writes for each in step.written)
 
 
 def _not_run(reason: str) -> Text:
-    """Return that neither engine runs a side, with the reason."""
     return Text("neither engine runs it: {reason}", reason=reason)
 
 
 def _related(name: str) -> Text:
-    """Return why no data are drawn where the new nodes read more than the old one did."""
+    """The reason why no data are drawn where the new nodes read more than the old one did."""
     return Text(
         "the new nodes read {name}, which depends on the same values as the inputs of the old node",
         name=repr(name),
@@ -367,7 +365,7 @@ def _related(name: str) -> Text:
 
 
 def _not_drawn(name: str) -> Text:
-    """Return why no data are drawn for an input."""
+    """The reason why no data are drawn for an input."""
     return Text(
         "input {name} has open dims, or holds dims, axes or indices that only the model's "
         "own run shows",
@@ -376,7 +374,7 @@ def _not_drawn(name: str) -> Text:
 
 
 def _within(value: NDArray[Any], bounds: tuple[int, int] | None) -> NDArray[np.bool_] | None:
-    """Return the elements within the bounds that hold in the model; None for all."""
+    """The elements within the bounds that hold in the model; None for all."""
     if bounds is None or value.dtype.kind not in "iu":
         return None
     kept = (value >= bounds[0]) & (value <= bounds[1])

@@ -48,7 +48,7 @@ class ResultGap:
 
 
 def largest_gap(found: NDArray[Any], wanted: NDArray[Any], *, finite: bool = True) -> float:
-    """Return the largest difference of two results; infinite for other dims or dtypes.
+    """The largest difference of two results; infinite for other dims or dtypes.
 
     Args:
         found: the one.
@@ -64,7 +64,7 @@ def largest_gap(found: NDArray[Any], wanted: NDArray[Any], *, finite: bool = Tru
 
 
 def magnitude(values: NDArray[Any]) -> float:
-    """Return the largest magnitude among finite elements; 0 if there are none."""
+    """The largest magnitude among finite elements; 0 if there are none."""
     parts = (part for (part,) in in_float64(values))
     return max(
         (float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in parts), default=0.0
@@ -79,7 +79,7 @@ def in_float64(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[np.float64], ...
 
 
 def _gap(found: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> float:
-    """Return the largest difference of the elements that are not the same."""
+    """The largest difference of the elements that are not the same."""
     largest = 0.0
     for one, other, equal in () if same.all() else in_float64(found, wanted, same):
         with np.errstate(invalid="ignore"):
@@ -89,5 +89,5 @@ def _gap(found: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> 
 
 
 def _is_float(values: NDArray[Any]) -> bool:
-    """Return True for elements that may be infinite: numpy's own floats, and bfloat16."""
+    """True for elements that may be infinite: numpy's own floats, and bfloat16."""
     return values.dtype.kind == "f" or values.dtype.name == "bfloat16"

@@ -10,19 +10,19 @@ _BFLOAT16_STEP = 2.0**-7
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Return True for numpy's own floats, and for bfloat16."""
+    """True for numpy's own floats, and for bfloat16."""
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
 def step_of(dtype: np.dtype[Any]) -> float:
-    """Return the step of a float dtype at 1; that of float32 for other dtypes."""
+    """The step of a float dtype at 1; that of float32 for other dtypes."""
     if dtype.name == "bfloat16":
         return _BFLOAT16_STEP
     return float(np.finfo(dtype).eps) if dtype.kind == "f" else FLOAT32_STEP
 
 
 def moved(values: NDArray[Any], seed: int, least: float = 0.0) -> NDArray[Any]:
-    """Return floats moved by one step, up or down at random; other data as they are.
+    """Floats moved by one step, up or down at random; other data as they are.
 
     Args:
         values: the data.

@@ -88,7 +88,7 @@ class SampleInputs:
 
     @classmethod
     def of(cls, description: OmModel, ports: Sequence[Port], given: Feeds) -> SampleInputs:
-        """Return the inputs.
+        """The inputs.
 
         Raises:
             AtcError: BAD_OPTION where the samples would have nothing to hold.
@@ -133,7 +133,6 @@ class GivenSamples:
             yield label, {**self._inputs.given, **feeds}
 
     def _whole(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples with pictures that fill their inputs."""
         inputs = self._inputs
         for label, feeds in self._samples:
             twice = next((name for name in feeds if name in inputs.given), None)
@@ -156,7 +155,7 @@ class GivenSamples:
 
 
 def given_source(samples: GivenFiles, inputs: SampleInputs) -> GivenSamples:
-    """Return the samples in files, or of arrays.
+    """The samples in files, or of arrays.
 
     Raises:
         AtcError: NO_SAMPLES where there are none; BAD_SAMPLE for arrays that fit no input.
@@ -165,7 +164,6 @@ def given_source(samples: GivenFiles, inputs: SampleInputs) -> GivenSamples:
 
 
 def _opened(samples: GivenFiles, inputs: SampleInputs) -> Samples:
-    """Return the samples as they are read."""
     arrays = sample_arrays(samples)
     if arrays is not None:
         return arrays
@@ -178,7 +176,7 @@ def _opened(samples: GivenFiles, inputs: SampleInputs) -> Samples:
 
 
 def sample_arrays(samples: GivenFiles) -> ArraySamples | None:
-    """Return samples that are arrays; None for files.
+    """Samples that are arrays; None for files.
 
     Raises:
         AtcError: NO_SAMPLES where there are none.
@@ -192,7 +190,7 @@ def sample_arrays(samples: GivenFiles) -> ArraySamples | None:
 
 
 def sample_paths(samples: GivenFiles, ports: Sequence[Port]) -> list[tuple[str | None, Path]]:
-    """Return (input or None, path) of samples in files.
+    """(input or None, path) of samples in files.
 
     Raises:
         AtcError: NO_SAMPLES for a path that does not exist; BAD_OPTION for a name that is not an
@@ -204,7 +202,7 @@ def sample_paths(samples: GivenFiles, ports: Sequence[Port]) -> list[tuple[str |
 
 
 def row_samples(named: Sequence[tuple[str | None, Path]], ports: Sequence[Port]) -> RowSamples:
-    """Return samples along the first axis of arrays; pictures may have fewer bytes than the input.
+    """Samples along the first axis of arrays; pictures may have fewer bytes than the input.
 
     Raises:
         AtcError: as `RowSamples` does.
@@ -216,7 +214,7 @@ def row_samples(named: Sequence[tuple[str | None, Path]], ports: Sequence[Port])
 def picture_folders(
     named: Sequence[tuple[str | None, Path]], inputs: SampleInputs, *, fitting: bool = False
 ) -> PictureFolders:
-    """Return samples in folders for a model with AIPP.
+    """Samples in folders for a model with AIPP.
 
     Raises:
         AtcError: as `PictureFolders` does.
@@ -228,7 +226,7 @@ def picture_folders(
 
 
 def _whole_pictures(description: OmModel) -> Feeds:
-    """Return settings for RGB or gray pictures of the network's size, for dynamic AIPP.
+    """Settings for RGB or gray pictures of the network's size, for dynamic AIPP.
 
     There are none where such pictures have more bytes than the input: then samples need their own.
     """

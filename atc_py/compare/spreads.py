@@ -55,7 +55,7 @@ class QuantileSketch:
         self._bins, self._kept = own, array("d")
 
     def quantile(self, share: float) -> float:
-        """Return the least number that at least `share` of the numbers do not exceed; NaN of none."""
+        """The least number that at least `share` of the numbers do not exceed; NaN of none."""
         if not self.count:
             return math.nan
         rank = min(max(math.ceil(share * self.count), 1), self.count)
@@ -74,19 +74,16 @@ class QuantileSketch:
             self._bins, self._kept = self._counted(), array("d")
 
     def _counted(self) -> Counter[int]:
-        """Return the numbers as counts of bins."""
         return Counter(map(_bin_of, self._kept)) if self._bins is None else Counter(self._bins)
 
 
 def _bin_of(value: float) -> int:
-    """Return the bin of a number."""
     if value == 0:
         return _ZERO
     return _INFINITE if math.isinf(value) else math.ceil(math.log(value) / _WIDTH)
 
 
 def _value_of(key: int) -> float:
-    """Return the number in the middle of a bin."""
     if key == _ZERO:
         return 0.0
     return math.inf if key == _INFINITE else math.exp((key - 0.5) * _WIDTH)
@@ -120,7 +117,7 @@ class Spread:
         self._worst_distance = _worse(self._worst_distance, distance, name)
 
     def figures(self) -> SampleSpread:
-        """Return the figures over all samples."""
+        """The figures over all samples."""
         count = max(self._count, 1)
         apart, at_apart = self._worst_cosine
         distance, at_distance = self._worst_distance
@@ -138,17 +135,16 @@ class Spread:
 
 
 def _worse(known: tuple[float, str], error: float, name: str) -> tuple[float, str]:
-    """Return the larger error with the name of its sample."""
     return (error, name) if error > known[0] else known
 
 
 def _cosine(apart: float) -> float:
-    """Return the cosine of a distance from 1; NaN for an infinite one."""
+    """The cosine of a distance from 1; NaN for an infinite one."""
     return math.nan if math.isinf(apart) else 1 - apart
 
 
 def _decibels(distance: float) -> float:
-    """Return the signal to noise ratio of a relative distance."""
+    """The signal to noise ratio of a relative distance."""
     if not distance:
         return math.inf
     return 0.0 - 20 * math.log10(distance) if math.isfinite(distance) else -math.inf

@@ -32,7 +32,7 @@ class StreamedModel(ReferenceModel):
         super().__init__(file.path, file.proto, _PIECE)
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return results of the piece at `at`; those that are not tensors are left out.
+        """Results of the piece at `at`; those that are not tensors are left out.
 
         Raises:
             AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it.
@@ -47,26 +47,24 @@ class StreamedModel(ReferenceModel):
                 weights[name].release()
 
     def constant(self, name: str) -> NDArray[Any] | None:
-        """Return the constant of an initializer or a Constant node; None for other names."""
+        """The constant of an initializer or a Constant node; None for other names."""
         found = self.file.contents.weights.get(name)
         return super().constant(name) if found is None else np.asarray(found.numpy())
 
     def _weight_bytes(self, name: str) -> int:
-        """Return bytes of initializer `name`; 0 where it is none."""
+        """Bytes of initializer `name`; 0 where it is none."""
         found = self.file.contents.weights.get(name)
         return super()._weight_bytes(name) if found is None else constant_bytes(found)
 
     def _is_fed(self, name: str) -> bool:
-        """Return True for weights that are inputs of the model of a piece."""
         return name in self.file.contents.weights and self._weight_bytes(name) >= FED_BYTES
 
     def _constants_of(self, piece: Piece) -> list[str]:
-        """Return the initializers that a piece reads."""
         read = dict.fromkeys(name for node in piece.nodes for name in read_by(node))
         return [name for name in read if name in self.constants]
 
     def _model_of(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
-        """Return a model of the piece alone; the types of its inputs are those of `feeds`."""
+        """A model of the piece alone; the types of its inputs are those of `feeds`."""
         model = onnx.ModelProto(ir_version=self._proto.ir_version)
         model.opset_import.extend(self._proto.opset_import)
         graph, place = model.graph, Place(str(self.path))

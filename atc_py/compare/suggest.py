@@ -111,7 +111,6 @@ class _Search:
         self._smallest = self._minimal = False
 
     def suggestion(self) -> Suggestion:
-        """Return the whole search."""
         if reaches(self._first.judged, self._targets):
             return self._record(self._first)
         best = self._all_kept()
@@ -148,7 +147,7 @@ class _Search:
         return None
 
     def _grown_set(self, most: Trial) -> Trial:
-        """Return a sufficient set, found by adding nodes; `most` where no smaller one turns up."""
+        """A sufficient set, found by adding nodes; `most` where no smaller one turns up."""
         kept: list[str] = []
         trial, rounds = self._first, 0
         while self._compilations_left > 1:
@@ -167,7 +166,7 @@ class _Search:
         return most
 
     def _thinned_set(self, best: Trial) -> Trial:
-        """Return `best` without what it does not need: halves first, then single nodes."""
+        """`best` without what it does not need: halves first, then single nodes."""
         size = max(len(best.kept) // 2, 1)
         while self._compilations_left:
             thinner = self._drop_unneeded(best, size)
@@ -178,7 +177,7 @@ class _Search:
         return best
 
     def _drop_unneeded(self, best: Trial, size: int) -> Trial:
-        """Return `best` without each `size` lines in a row that it does not need."""
+        """`best` without each `size` lines in a row that it does not need."""
         lines = [line for line in self._candidates if line in best.kept]
         start = 0
         while start < len(lines) and self._compilations_left:
@@ -194,7 +193,7 @@ class _Search:
         return best
 
     def _try_smaller_sets(self, best: Trial) -> Trial:
-        """Return the first set of the fewest nodes, as far as all sets of a size can be tried."""
+        """The first set of the fewest nodes, as far as all sets of a size can be tried."""
         for size in range(1, len(best.kept)):
             # A size counts only if all its sets fit into the limit: then the result is the smallest.
             sets = [frozenset(each) for each in self._sets_of_size(size)]
@@ -276,7 +275,7 @@ class _Search:
             self._excluded.append(Excluded(line, self._candidates.pop(line).op, reason))
 
     def _missed_tensors(self, trial: Trial) -> set[int]:
-        """Return tensors of the outputs that miss; none if the device stopped before them."""
+        """Tensors of the outputs that miss; none if the device stopped before them."""
         done, judged = trial.done, trial.judged
         missing = {
             done.layers[at].tensor
@@ -287,11 +286,11 @@ class _Search:
         return set() if done.stopped else missing
 
     def _reaches_target(self, trial: Trial) -> bool:
-        """Return True if a set reaches the target."""
+        """True if a set reaches the target."""
         return reaches(trial.judged, self._targets)
 
     def _record(self, best: Trial) -> Suggestion:
-        """Return the record of the search, with `best` as its result."""
+        """The record of the search, with `best` as its result."""
         order = [line for line in self._candidates if line in best.kept]
         engines = _engines(best.model)
         nodes = (self._candidates[line] for line in order)
@@ -314,13 +313,13 @@ class _Search:
 
 
 def _of_one_output(done: LayerComparison, output: str) -> LayerComparison:
-    """Return the comparison as if `output` were the only one."""
+    """The comparison as if `output` were the only one."""
     uncompared = {name: why for name, why in done.uncompared.items() if name == output}
     return replace(done, outputs={output: done.outputs[output]}, uncompared=uncompared)
 
 
 def _engines(model: OmModel) -> dict[str, str]:
-    """Return the engine of the first node of each line."""
+    """The engine of the first node of each line."""
     found: dict[str, str] = {}
     for node in model.nodes:
         line = line_of(node)

@@ -87,7 +87,7 @@ def prove_on_target(
 
 
 def _options(check: CheckOptions, samples: Sequence[tuple[Feeds, Feeds]]) -> CompileOptions:
-    """Return the options of the compilation; dims of inputs that are bound are left out."""
+    """The options of the compilation; dims of inputs that are bound are left out."""
     fed = {name for feeds, _ in samples for name in feeds}
     return CompileOptions(
         soc=check.soc,
@@ -137,7 +137,6 @@ class _Ends:
         self._low, self._high = np.inf, -np.inf
 
     def add(self, values: NDArray[np.float64]) -> None:
-        """Take in the finite values of one run."""
         kept = values[np.isfinite(values)]
         self._low = min(self._low, float(kept.min(initial=np.inf)))
         self._high = max(self._high, float(kept.max(initial=-np.inf)))
@@ -151,7 +150,7 @@ class _Ends:
 
 
 def _times(model: OmModel, seconds: Sequence[float]) -> dict[int, float]:
-    """Return microseconds by position of the source's nodes; those of one launch share its time."""
+    """Microseconds by position of the source's nodes; those of one launch share its time."""
     found: dict[int, float] = defaultdict(float)
     for launch, time in zip(launches_of(model), seconds, strict=True):
         origins = Counter(each.index for at in launch.nodes for each in model.nodes[at].origins)

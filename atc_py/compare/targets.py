@@ -16,7 +16,7 @@ _EXAMPLES = {"cosine": "0.99", "snr": "40"}
 
 
 def read_targets(given: Iterable[str], option: str = "--fail-under") -> dict[str, float]:
-    """Return least values by figure, from `figure=number` texts of an option.
+    """Least values by figure, from `figure=number` texts of an option.
 
     Raises:
         AtcError: BAD_OPTION for a figure that is not among METRICS or comes twice, and for what is
@@ -93,7 +93,7 @@ def _check_range(name: str, least: float, found: str, start: str) -> None:
 
 
 def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
-    """Return True if every output meets its targets; without targets, if none is failing.
+    """True if every output meets its targets; without targets, if none is failing.
 
     A model in which the device computes nothing returns what it is fed, and misses nothing.
     """
@@ -105,7 +105,7 @@ def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
 
 
 def targets_text(targets: Mapping[str, float]) -> str:
-    """Return the targets in words."""
+    """The targets in words."""
     if not targets:
         return Text("no output fails")
     return ", ".join(
@@ -115,7 +115,7 @@ def targets_text(targets: Mapping[str, float]) -> str:
 
 
 def missed_targets(done: LayerComparison, targets: Mapping[str, float]) -> list[Diagnostic]:
-    """Return BELOW_TARGET for each output and figure that is below its target.
+    """BELOW_TARGET for each output and figure that is below its target.
 
     A device that stopped is DEVICE_FAILED, whatever the targets. An output with values that are
     NaN or infinite, though the original's are finite, misses every target, and so does one that
@@ -155,7 +155,6 @@ def missed_by_all(done: LayerComparison) -> list[Diagnostic]:
 
 
 def _hint(done: LayerComparison) -> str:
-    """Return the hint for a missed target."""
     if done.suggestion is not None and done.suggestion.reached:
         return "keep the nodes of the suggestion in float32"
     hint = (

@@ -83,11 +83,11 @@ class Trials:
             self.ahead.make([self._options(sorted(each)) for each in some])
 
     def _options(self, lines: Sequence[str]) -> Lines:
-        """Return the lines of the option files with `lines` kept beside the user's own."""
+        """The lines of the option files with `lines` kept beside the user's own."""
         return (*self.own, *lines), self._compilation.custom_lines()
 
     def judged_by(self, judged: TrialSamples) -> Trials:
-        """Return trials of the same model that other samples judge."""
+        """Trials of the same model that other samples judge."""
         parts = self._compilation, self._reference, self._samples, self._folder
         return Trials(*parts, self._device, judged)
 

@@ -126,5 +126,5 @@ class TrialsAhead:
                 self._answers[outcome.task.lines] = outcome.value
 
     def take(self, lines: Lines) -> TrialAnswer | None:
-        """Return an answer that was made ahead, once; None where there is none."""
+        """An answer that was made ahead, once; None where there is none."""
         return self._answers.pop(lines, None)

@@ -92,7 +92,7 @@ class _Model:
         self._measured = np.log([each.seconds for each in measurements])
 
     def errors(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithms of estimated over measured time; `logs` are those of the free factors."""
+        """The logarithms of estimated over measured time; `logs` are those of the free factors."""
         cube, vector, bandwidth, launch = np.exp(logs)
         slower = np.array([
             {"cube": cube, "vector": vector, "mte2": bandwidth, "mte3": bandwidth}.get(name, 1.0)
@@ -128,19 +128,17 @@ def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
 
 
 def _rms(errors: NDArray[np.float64]) -> float:
-    """Return root mean square."""
     return float(np.sqrt(np.mean(errors**2)))
 
 
 def _residuals(
     model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the residuals to square: errors, and the pull toward the built-in factors."""
+    """The residuals to square: errors, and the pull toward the built-in factors."""
     return np.concatenate([model.errors(logs), _PULL * (logs - builtin)])
 
 
 def _loss(model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
-    """Sum of squares."""
     return float(np.sum(_residuals(model, builtin, logs) ** 2))
 
 
@@ -193,7 +191,7 @@ def save_fit(path: Path, done: Calibration) -> None:
 
 
 def load_fit(path: Path) -> tuple[str, Fit]:
-    """Return the SoC and the factors in a file of `save_fit`.
+    """The SoC and the factors in a file of `save_fit`.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_FACTORS for another file.
@@ -217,7 +215,7 @@ def load_fit(path: Path) -> tuple[str, Fit]:
 
 
 def _problem(document: Any) -> str:
-    """Return the problem of a document, or nothing."""
+    """The problem of a document, or nothing."""
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         return Text("the file must have the format {format}", format=repr(_FORMAT))
     if document.get("version") != _VERSION:
@@ -232,7 +230,7 @@ def _problem(document: Any) -> str:
 
 
 def _impossible(factors: Any, spread: Any) -> str:
-    """Return the problem with a document's figures, or nothing."""
+    """The problem with a document's figures, or nothing."""
     wanted = EXPECTED.factors.as_json()
     if not isinstance(factors, dict) or factors.keys() != wanted.keys():
         return Text("the factors must be {wanted}", wanted=", ".join(wanted))
@@ -254,7 +252,7 @@ def _impossible(factors: Any, spread: Any) -> str:
 
 
 def _is_figure(value: object, most: float) -> bool:
-    """Return True if a value is a finite number from 0 to `most`."""
+    """True if a value is a finite number from 0 to `most`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return math.isfinite(value) and 0 <= value <= most

@@ -40,17 +40,17 @@ _WORD = 32
 
 
 def cube_depth(dtype: DType) -> int:
-    """Return elements that the cube sums up in one cycle: the K of its block."""
+    """Elements that the cube sums up in one cycle: the K of its block."""
     return _DEPTHS.get(dtype.bits, _SIDE)
 
 
 def vector_cores(soc: Soc) -> int:
-    """Return cores that vector kernels use; separate vector cores only where the cube has none."""
+    """Cores that vector kernels use; separate vector cores only where the cube has none."""
     return soc.vector_cores if rates_of(soc).split else soc.aicores
 
 
 def pipes_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
-    """Return busy times of the pipes in one case, with the split over cores that takes least."""
+    """Busy times of the pipes in one case, with the split over cores that takes least."""
     return min(
         ways_of(launch, soc, case, memory), key=lambda pipes: elapsed(pipes, soc, case, memory)
     )
@@ -70,7 +70,7 @@ def ways_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Iterat
 
 
 def elapsed(pipes: Pipes, soc: Soc, case: Case, memory: Memory) -> float:
-    """Return seconds until all pipes are done.
+    """Seconds until all pipes are done.
 
     One after another that is the sum. At the same time it is the longest, and the time in which
     the first piece, a quarter of the unified buffer, comes and the last one goes; never more than
@@ -85,7 +85,7 @@ def elapsed(pipes: Pipes, soc: Soc, case: Case, memory: Memory) -> float:
 
 
 def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
-    """Return the least work at the peak rates, spread evenly."""
+    """The least work at the peak rates, spread evenly."""
     hertz = soc.mhz * 1e6
     cube = vector = 0.0
     fixed, cores = _after_cube(launch, soc), _most_cores(launch, soc)
@@ -107,19 +107,19 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
 
 
 def _most_cores(launch: LaunchGroup, soc: Soc) -> float:
-    """Return the cores that a vector kernel may have at most, vector cores by their clock."""
+    """The cores that a vector kernel may have at most, vector cores by their clock."""
     if not soc.mixed_cores or not all(each.row.name in _MIXED for each in launch.operations):
         return vector_cores(soc)
     return soc.aicores + soc.vector_cores * soc.vector_mhz / soc.mhz
 
 
 def _after_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
-    """Return the operators that a fix pipe applies, so that the vector unit need not."""
+    """The operators that a fix pipe applies, so that the vector unit need not."""
     return launch.operations[1:] if head_product(launch, soc) and not soc.ub_fusion else ()
 
 
 def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
-    """Return a kernel without a product: its tensors in even parts, rows of a reduction whole."""
+    """A kernel without a product: its tensors in even parts, rows of a reduction whole."""
     hertz, cores = soc.mhz * 1e6, vector_cores(soc)
     cycles = 0.0
     for operation in launch.operations:
@@ -139,12 +139,11 @@ def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> 
 
 
 def _part(nbytes: int, cores: int) -> float:
-    """Return bytes of the core that has most."""
+    """Bytes of the core that has most."""
     return max(nbytes / cores, min(nbytes, _TRANSFER))
 
 
 def _repeats(passes: Passes, cores: int) -> int:
-    """Return repeats of the core that has most, for one instruction."""
     if passes.rows >= passes.elements:
         return ceil(ceil(passes.elements * passes.itemsize / _REPEAT) / cores)
     row = ceil(passes.elements / passes.rows) * passes.itemsize
@@ -180,7 +179,7 @@ class _Kernel(msgspec.Struct, frozen=True):
             yield Pipes(cube, vector, mte1, mte2, mte3, fixp)
 
     def _depth(self, product: MatrixProduct) -> int:
-        """Return blocks along the axis summed over; channels of a convolution are padded."""
+        """Blocks along the axis summed over; channels of a convolution are padded."""
         block = cube_depth(product.dtype)
         if product.window is None:
             return ceil(product.k / block)
@@ -192,7 +191,7 @@ class _Kernel(msgspec.Struct, frozen=True):
     def _to_l0(
         self, product: MatrixProduct, blocks: tuple[int, int], tile: tuple[int, int]
     ) -> float:
-        """Return cycles that load the operands of one step in depth of all tiles of a core."""
+        """Cycles that load the operands of one step in depth of all tiles of a core."""
         rates = rates_of(self.soc)
         share = self.case.l0_share if rates.split else 1.0
         block = _SIDE * cube_depth(product.dtype) * product.dtype.bits / 8
@@ -204,7 +203,7 @@ class _Kernel(msgspec.Struct, frozen=True):
     def _into(
         self, product: MatrixProduct, share: tuple[int, int, int], tiles: tuple[int, int]
     ) -> float:
-        """Return bytes into the busiest core; what does not fit half of L1 is read again.
+        """Bytes into the busiest core; what does not fit half of L1 is read again.
 
         One operand is read once for each part of the other one that fits, or both are read for
         each of the `tiles` of the result.
@@ -222,7 +221,7 @@ class _Kernel(msgspec.Struct, frozen=True):
         return max(batch * again, self.memory.read / self.soc.aicores)
 
     def _after(self, product: MatrixProduct, elements: int) -> tuple[float, float, float]:
-        """Return seconds of vector unit and of FIXP after the cube, and bytes out of the core."""
+        """Seconds of vector unit and of FIXP after the cube, and bytes out of the core."""
         rates, hertz = rates_of(self.soc), self.soc.mhz * 1e6
         cycles = 0.0
         fixed = _after_cube(self.launch, self.soc)
@@ -239,13 +238,12 @@ class _Kernel(msgspec.Struct, frozen=True):
 
 
 def _passes_part(passes: Passes, elements: int, product: MatrixProduct) -> float:
-    """Return elements of the busiest core, in the proportion of its part of the product."""
     whole = product.steps * product.batch * product.m * product.n
     return max(elements, passes.elements * elements / max(1, whole))
 
 
 def _shares(product: MatrixProduct, cores: int) -> Iterable[tuple[int, int, int]]:
-    """Return the blocks (batch, rows, columns) that the busiest core may have, each once.
+    """The blocks (batch, rows, columns) that the busiest core may have, each once.
 
     Many cuts of a small product leave it the same ones. Cuts into more parts than there are take
     as long as those into all parts.
@@ -261,7 +259,7 @@ def _shares(product: MatrixProduct, cores: int) -> Iterable[tuple[int, int, int]
 
 @lru_cache(maxsize=64)
 def _splits(cores: int) -> tuple[tuple[int, int, int], ...]:
-    """Return ways to cut a result for at most `cores` cores that no other one covers."""
+    """Ways to cut a result for at most `cores` cores that no other one covers."""
     return tuple(
         (batch, rows, cores // (batch * rows))
         for batch in range(1, cores + 1)
@@ -271,7 +269,7 @@ def _splits(cores: int) -> tuple[tuple[int, int, int], ...]:
 
 @lru_cache(maxsize=64)
 def _tiles(soc: Soc) -> tuple[tuple[int, int], ...]:
-    """Return (rows, columns) in blocks of tiles that fill half of L0C."""
+    """(rows, columns) in blocks of tiles that fill half of L0C."""
     room = max(1, soc.l0c_kib * _KIB // (_SIDE * _SIDE * _SUM) // 2)
     side = isqrt(room)
     return ((side, room // side), (room // side, side), (1, room), (room, 1))

@@ -80,13 +80,13 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
-    """Return the estimate of a kernel on a SoC."""
+    """The estimate of a kernel on a SoC."""
     return _estimate(launch, soc, fit)
 
 
 @lru_cache(maxsize=8192)
 def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
-    """Return the estimate of one kernel, computed once for equal kernels."""
+    """The estimate of one kernel, computed once for equal kernels."""
     low, expected, high = ranged(None if fit is None else fit.factors)
     fastest, slowest = case_seconds(launch, soc, low), case_seconds(launch, soc, high)
     likely, pipes = _timed_pipes(launch, soc, expected)
@@ -108,12 +108,11 @@ def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
 
 
 def case_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
-    """Return the time of a kernel in one case, with its launch."""
+    """The time of a kernel in one case, with its launch."""
     return _timed_pipes(launch, soc, case)[0]
 
 
 def _timed_pipes(launch: LaunchGroup, soc: Soc, case: Case) -> tuple[float, Pipes]:
-    """Return the time of a kernel in one case, with its launch, and busy times of the pipes."""
     if launch.engine is KernelEngine.AICPU:
         return _aicpu_seconds(launch, soc, case), Pipes()
     memory = memory_of(launch, soc, case)
@@ -122,7 +121,7 @@ def _timed_pipes(launch: LaunchGroup, soc: Soc, case: Case) -> tuple[float, Pipe
 
 
 def physical_limit(launch: LaunchGroup, soc: Soc) -> float:
-    """Return the time at the peak rates of arithmetic and of memory, with what fits in L2.
+    """The time at the peak rates of arithmetic and of memory, with what fits in L2.
 
     Kernels of the AI CPU have that of memory alone: the rate of its arithmetic is not published.
     """
@@ -134,7 +133,7 @@ def physical_limit(launch: LaunchGroup, soc: Soc) -> float:
 
 
 def _aicpu_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
-    """Return seconds for elements and multiplications in turn, on one core or ideally on all."""
+    """Seconds for elements and multiplications in turn, on one core or ideally on all."""
     count = 0.0
     for operation in launch.operations:
         work = work_of(operation)
@@ -147,18 +146,15 @@ def _aicpu_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
 
 
 def _bound(pipes: Pipes, overhead: float) -> str:
-    """Return the name of the bottleneck."""
     return "launch" if pipes.longest <= overhead else _busiest(pipes)
 
 
 def _busiest(pipes: Pipes) -> str:
-    """Return the name of the bottleneck pipe."""
     busy = pipes.as_json()
     return _BOUNDS[max(busy, key=lambda name: busy[name])]
 
 
 def _cores(launch: LaunchGroup, soc: Soc) -> int:
-    """Return cores that have work."""
     for operation in launch.operations:
         product = work_on(operation, soc).product
         if product is not None:
@@ -169,12 +165,10 @@ def _cores(launch: LaunchGroup, soc: Soc) -> int:
 
 
 def _macs(launch: LaunchGroup) -> int:
-    """Return multiplications of the cube."""
     products = (work_of(operation).product for operation in launch.operations)
     return sum(product.macs for product in products if product is not None)
 
 
 def _vector_elements(launch: LaunchGroup, soc: Soc) -> int:
-    """Return elements that the vector unit computes."""
     passes = (work_on(operation, soc).passes for operation in launch.operations)
     return sum(each.elements for each in passes if each is not None)

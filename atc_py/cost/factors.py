@@ -45,7 +45,7 @@ class Factors(msgspec.Struct, frozen=True):
     aicpu_launch: float
 
     def as_json(self) -> dict[str, float]:
-        """Return the factors by name."""
+        """The factors by name."""
         return msgspec.structs.asdict(self)
 
 
@@ -97,7 +97,7 @@ _SECONDS = frozenset({"launch", "aicpu_launch"})
 
 
 def ranged(fitted: Factors | None) -> tuple[Case, Case, Case]:
-    """Return the cases with refitted factors in the expected one; the ends move to include it.
+    """The cases with refitted factors in the expected one; the ends move to include it.
 
     Args:
         fitted: what measurements gave, or None for the built-in factors.
@@ -110,7 +110,7 @@ def ranged(fitted: Factors | None) -> tuple[Case, Case, Case]:
 
 
 def _beyond(end: Factors, fitted: Factors, *, fast: bool) -> Factors:
-    """Return the factors of an end, moved where the fitted ones are beyond it."""
+    """The factors of an end, moved where the fitted ones are beyond it."""
     chosen = {}
     for name in Factors.__struct_fields__:
         pair = getattr(end, name), getattr(fitted, name)

@@ -68,7 +68,7 @@ class _LineError(ValueError):
 
 
 def read_measurements(path: Path) -> list[Measurement]:
-    """Return the measurements in a CSV file.
+    """The measurements in a CSV file.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
@@ -78,7 +78,7 @@ def read_measurements(path: Path) -> list[Measurement]:
 
 
 def _parsed(path: Path, text: str) -> list[Measurement]:
-    """Return the lines of a file, or everything that is wrong with them."""
+    """The lines of a file, or everything that is wrong with them."""
     reader = csv.reader(text.splitlines())
     try:
         rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
@@ -115,7 +115,6 @@ def _parsed(path: Path, text: str) -> list[Measurement]:
 
 
 def _refuse(path: Path, line: int, message: str) -> NoReturn:
-    """Raise BAD_MEASUREMENTS at a line."""
     raise BAD_MEASUREMENTS.error(
         message,
         place=Place(str(path), line=line),
@@ -125,7 +124,6 @@ def _refuse(path: Path, line: int, message: str) -> NoReturn:
 
 
 def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
-    """Return the position of each column."""
     found = {}
     for name, spellings in _COLUMNS.items():
         names = (*spellings, *_UNITS) if name == "time" else spellings
@@ -147,7 +145,7 @@ def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
 
 
 def _measurement(cells: Mapping[str, str], unit: float, line: int) -> Measurement:
-    """Return one line as a kernel.
+    """One line as a kernel.
 
     Raises:
         _LineError: it has no meaning.
@@ -178,7 +176,7 @@ def _measurement(cells: Mapping[str, str], unit: float, line: int) -> Measuremen
 
 
 def _seconds(text: str, unit: float) -> float:
-    """Return a time; it must be more than nothing."""
+    """A time; it must be more than nothing."""
     try:
         seconds = float(text) * unit
     except ValueError:
@@ -189,7 +187,7 @@ def _seconds(text: str, unit: float) -> float:
 
 
 def _dtype(text: str) -> DType:
-    """Return the first of one or several dtypes, in our spelling or in msprof's."""
+    """The first of one or several dtypes, in our spelling or in msprof's."""
     name = text.split(";", maxsplit=1)[0].strip().strip('"').lower().removeprefix("dt_")
     name = {"float": "float32", "bf16": "bfloat16"}.get(name, name)
     try:
@@ -199,7 +197,7 @@ def _dtype(text: str) -> DType:
 
 
 def _shapes(text: str) -> list[Shape]:
-    """Return shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too."""
+    """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too."""
     found = []
     for part in text.strip().strip('"').split(";"):
         dims = part.strip().lower().replace("x", ",").strip("[]")
@@ -223,7 +221,7 @@ def _shapes(text: str) -> list[Shape]:
 
 
 def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
-    """Return the shape of the result where it follows from the inputs."""
+    """The shape of the result where it follows from the inputs."""
     if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
         left, right = shapes[0], shapes[1]
         if left[-1] != right[-2]:
@@ -245,12 +243,11 @@ def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
 
 
 def _pair(*shapes: Shape) -> str:
-    """Return shapes as text."""
     return " and ".join(format_shape(shape) for shape in shapes)
 
 
 def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> LaunchGroup:
-    """Return a kernel alone; second operands of products are weights.
+    """A kernel alone; second operands of products are weights.
 
     Raises:
         IndexError: an operand or dim is missing.
@@ -276,13 +273,13 @@ def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) 
 
 
 def _strides(data: Tensor, out: Tensor) -> tuple[int, ...]:
-    """Return strides of a convolution, by the dims before and after."""
+    """Strides of a convolution, by the dims before and after."""
     pairs = zip(data.shape[2:], out.shape[2:], strict=True)
     return (1, 1, *(max(1, round(before / after)) for before, after in pairs))
 
 
 def _turned(row: TargetOp, left: Tensor, out: Tensor) -> tuple[tuple[str, object], ...]:
-    """Return True if the left matrix stands on its side, by the rows of the result."""
+    """True if the left matrix stands on its side, by the rows of the result."""
     name = "transpose_x1" if row.attribute("transpose_x1") else "adj_x1"
     is_turned = left.shape[-2] != out.shape[-2] == left.shape[-1]
     return ((name, is_turned),)

@@ -133,7 +133,7 @@ class NetworkCost(Result, frozen=True):
         return any(kernel.has_open for kernel in self.kernels)
 
     def by_operator(self) -> dict[str, list[KernelCost]]:
-        """Return kernels by their operators, those that take longest together first."""
+        """Kernels by their operators, those that take longest together first."""
         found: dict[str, list[KernelCost]] = defaultdict(list)
         for kernel in self.kernels:
             found[kernel.op].append(kernel)
@@ -144,7 +144,7 @@ class NetworkCost(Result, frozen=True):
         return {op: found[op] for op in sorted(found, key=seconds)}
 
     def assumptions(self) -> list[str]:
-        """Return the assumptions of the estimate, in sentences."""
+        """The assumptions of the estimate, in sentences."""
         lines = ["kernels run one after another; ends of ranges add up as though all erred alike"]
         if self.fit is None:
             lines += [
@@ -188,14 +188,13 @@ def network_time(model: OmModel) -> TimeRange:
 
 
 def _estimates(placed: Sequence[PlacedLaunch], soc: Soc, fit: Fit | None) -> list[Estimate]:
-    """Return the estimate of each launch; what equal launches do is one object."""
+    """The estimate of each launch; what equal launches do is one object."""
     known = {id(launch.launch): launch.launch for launch in placed}
     costs = {key: estimate(launch, soc, fit) for key, launch in known.items()}
     return [costs[id(launch.launch)] for launch in placed]
 
 
 def _time(costs: Sequence[Estimate]) -> TimeRange:
-    """Return the sums of the kernels' ends."""
     return TimeRange(
         sum(cost.low for cost in costs),
         sum(cost.expected for cost in costs),
@@ -206,7 +205,6 @@ def _time(costs: Sequence[Estimate]) -> TimeRange:
 def _kernel(
     model: OmModel, placed: PlacedLaunch, cost: Estimate, start: float, makers: dict[int, int]
 ) -> KernelCost:
-    """Return a kernel as reports show it."""
     nodes = [model.nodes[position] for position in placed.nodes]
     head, last = placed.launch.operations[0], placed.launch.operations[-1]
     names = [operation.row.name for operation in placed.launch.operations]
@@ -231,12 +229,11 @@ def _kernel(
 
 
 def _words(formats: str) -> list[str]:
-    """Return the formats of both sides and the arrow between them."""
     return formats.replace(";", " ").split()
 
 
 def _formats(model: OmModel, head: OmNode, last: OmNode) -> str:
-    """Return the storage of the head's inputs and the last node's outputs."""
+    """The storage of the head's inputs and the last node's outputs."""
     sides = (head.inputs, last.outputs)
     texts = (
         ";".join(
@@ -250,14 +247,14 @@ def _formats(model: OmModel, head: OmNode, last: OmNode) -> str:
 
 
 def _nbytes(model: OmModel, tensor: int) -> int:
-    """Return bytes of a tensor in memory; what has open dims counts nothing."""
+    """Bytes of a tensor in memory; what has open dims counts nothing."""
     found = model.tensors[tensor]
     bits = element_count(dim or 0 for dim in stored_dims(found)) * DType(found.dtype).bits
     return -(-bits // 8)
 
 
 def _footprint(model: OmModel, placed: Sequence[PlacedLaunch]) -> Footprint:
-    """Return memory from the plan where there is one, else from live ranges."""
+    """Memory from the plan where there is one, else from live ranges."""
     plan = model.memory
     weights = sum(
         _nbytes(model, at) for at, each in enumerate(model.tensors) if each.member is not None
@@ -275,7 +272,7 @@ def _footprint(model: OmModel, placed: Sequence[PlacedLaunch]) -> Footprint:
 
 
 def _live_bytes(model: OmModel, placed: Sequence[PlacedLaunch]) -> list[int]:
-    """Return for each launch the bytes of results in the arena that are needed while it runs.
+    """For each launch the bytes of results in the arena that are needed while it runs.
 
     A result that was written over an operand takes that one's place.
     """
@@ -298,7 +295,7 @@ def _live_bytes(model: OmModel, placed: Sequence[PlacedLaunch]) -> list[int]:
 def _swept(
     model: OmModel, count: int, begin: dict[int, list[int]], end: dict[int, list[int]]
 ) -> list[int]:
-    """Return bytes that are taken at each launch: a place in the arena counts once."""
+    """Bytes that are taken at each launch: a place in the arena counts once."""
     places = None if model.memory is None else model.memory.places
     plan = model.memory
     unit, padding = (1, 0) if plan is None else (plan.alignment, plan.padding)

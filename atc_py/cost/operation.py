@@ -84,16 +84,16 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
         return (*(tensor for tensor in self.inputs if tensor is not None), *self.outputs)
 
     def input(self, position: int) -> Tensor | None:
-        """Return the input at a position, or None."""
+        """The input at a position, or None."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     def number(self, name: str, default: int) -> int:
-        """Return an attribute that is a number."""
+        """An attribute that is a number."""
         value = dict(self.attributes).get(name, default)
         return value if isinstance(value, int) else default
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        """Return an attribute that is a list of numbers; empty where it is absent."""
+        """An attribute that is a list of numbers; empty where it is absent."""
         value = dict(self.attributes).get(name, ())
         if not isinstance(value, tuple):
             return ()

@@ -33,7 +33,7 @@ class Pipes(msgspec.Struct, frozen=True):
         return self.cube + self.vector + self.mte1 + self.mte2 + self.mte3 + self.fixp
 
     def as_json(self) -> dict[str, float]:
-        """Return seconds by pipe."""
+        """Seconds by pipe."""
         return {name: getattr(self, name) for name in PIPES}
 
 

@@ -35,7 +35,7 @@ class PlacedLaunch(msgspec.Struct, frozen=True):
 
 
 def roots_of(model: OmModel) -> list[int]:
-    """Return for each tensor the one whose data it shows: itself, except for results of views."""
+    """For each tensor the one whose data it shows: itself, except for results of views."""
     roots = list(range(len(model.tensors)))
     for node in model.nodes:
         inputs = _present(node)
@@ -46,7 +46,7 @@ def roots_of(model: OmModel) -> list[int]:
 
 
 def launches_of(model: OmModel) -> list[PlacedLaunch]:
-    """Return the launches of a model in order; nodes of one scope are one, and views are none.
+    """The launches of a model in order; nodes of one scope are one, and views are none.
 
     What equal launches of the model do is one object, and so are equal operations and tensors.
     """
@@ -57,7 +57,6 @@ def launches_of(model: OmModel) -> list[PlacedLaunch]:
 
 
 def _present(node: OmNode) -> list[int]:
-    """Return the inputs that are there."""
     return [position for position in node.inputs if position != _ABSENT]
 
 
@@ -80,7 +79,6 @@ class _Reader:
         self._launches: dict[tuple[object, ...], LaunchGroup] = {}
 
     def launch(self, members: Sequence[int]) -> PlacedLaunch:
-        """Return the launch of some nodes."""
         nodes = [self._model.nodes[position] for position in members]
         inside = set(members)
         made = {tensor for node in nodes for tensor in node.outputs}
@@ -110,7 +108,7 @@ class _Reader:
     def _group(
         self, engine: str, operations: list[Operation], *moved: list[Transfer]
     ) -> LaunchGroup:
-        """Return a launch of operations and transfers, each of which is one object if equal."""
+        """A launch of operations and transfers, each of which is one object if equal."""
         sides: tuple[Sequence[object], ...] = operations, *moved
         key = engine, *(tuple(map(id, side)) for side in sides)
         known = self._launches.get(key)
@@ -122,7 +120,7 @@ class _Reader:
         return known
 
     def _leaves(self, tensor: int, inside: set[int]) -> bool:
-        """Return True if others than the nodes `inside` read a tensor, or the caller takes it."""
+        """True if others than the nodes `inside` read a tensor, or the caller takes it."""
         if tensor in self._returned:
             return True
         users = self._users.get(tensor, [])
@@ -137,12 +135,11 @@ class _Reader:
         return Source.FED if is_fed else Source.RESULT
 
     def _transfer(self, nbytes: int, tensor: int) -> Transfer:
-        """Return bytes of a tensor that are moved."""
+        """Bytes of a tensor that are moved."""
         key = nbytes, self._source(tensor)
         return self._transfers.get(key) or self._transfers.setdefault(key, Transfer(*key))
 
     def _operation(self, node: OmNode) -> Operation:
-        """Return a node as the cost model takes it."""
         inputs = [None if tensor == _ABSENT else self._tensors[tensor] for tensor in node.inputs]
         outputs = [self._tensors[tensor] for tensor in node.outputs]
         attributes = _attributes(node.attributes)
@@ -158,7 +155,7 @@ class _Reader:
 
 
 def _types(tensors: Iterable[OmTensor]) -> list[Tensor]:
-    """Return the type of each tensor; a dim that only the run knows counts as 1."""
+    """The type of each tensor; a dim that only the run knows counts as 1."""
     known: dict[tuple[object, ...], Tensor] = {}
     found = []
     for tensor in tensors:
@@ -172,12 +169,11 @@ def _types(tensors: Iterable[OmTensor]) -> list[Tensor]:
 
 
 def _closed(dims: Iterable[int | None]) -> tuple[int, ...]:
-    """Return dims with 1 for those that only the run knows."""
+    """Dims with 1 for those that only the run knows."""
     return tuple(1 if dim is None else dim for dim in dims)
 
 
 def _attributes(given: Mapping[str, OmAttribute]) -> tuple[tuple[str, object], ...]:
-    """Return attributes that can be hashed, by name."""
     return tuple(
         (name, tuple(value) if isinstance(value, list) else value)
         for name, value in sorted(given.items())

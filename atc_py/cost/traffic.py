@@ -33,7 +33,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 
 def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
-    """Return the transfers of a kernel in one case."""
+    """The transfers of a kernel in one case."""
     rates, hertz = rates_of(soc), soc.mhz * 1e6 * case.factors.bandwidth
     everything = sum(each.nbytes for each in (*launch.reads, *launch.writes))
     read = _from_memory(launch.reads, soc, case.cache, everything)
@@ -49,7 +49,7 @@ def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
 
 
 def _from_memory(transfers: Iterable[Transfer], soc: Soc, cache: Cache, everything: int) -> int:
-    """Return bytes of `transfers` that device memory must give or take."""
+    """Bytes of `transfers` that device memory must give or take."""
     size = soc.l2_kib * _KIB
     total = 0
     for each in transfers:

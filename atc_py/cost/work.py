@@ -23,7 +23,7 @@ _BY_FAMILY = {"reduce": 2.0, "rows": 4.0, "region": 4.0}
 
 
 def passes_of(row: TargetOp, overlap: float) -> float:
-    """Return vector instructions for each element of the largest operand; 0 for mere movement.
+    """Vector instructions for each element of the largest operand; 0 for mere movement.
 
     Args:
         row: the operator.
@@ -111,7 +111,7 @@ class Work(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def work_of(operation: Operation) -> Work:
-    """Return the work of an operator, from its row's family, its types and attributes."""
+    """The work of an operator, from its row's family, its types and attributes."""
     row = operation.row
     product = _PRODUCTS.get(row.family)
     if product is not None and operation.outputs:
@@ -121,7 +121,7 @@ def work_of(operation: Operation) -> Work:
 
 
 def work_on(operation: Operation, soc: Soc) -> Work:
-    """Return the work of an operator on a SoC.
+    """The work of an operator on a SoC.
 
     A product of float32 that the SoC's cube does not compute is left to the vector unit: one
     multiplication and one addition for each term.
@@ -135,14 +135,13 @@ def work_on(operation: Operation, soc: Soc) -> Work:
 
 
 def bytes_read(operation: Operation, position: int, tensor: Tensor) -> int:
-    """Return the bytes of the input at `position` that the operator reads, not what it leaves out."""
+    """The bytes of the input at `position` that the operator reads, not what it leaves out."""
     if position == 0 and operation.row.picks:
         return min(tensor.nbytes, sum(output.nbytes for output in operation.outputs))
     return tensor.nbytes
 
 
 def _passes(operation: Operation, count: float) -> Passes:
-    """Return passes over the largest tensor of an operator."""
     largest = max(operation.tensors, key=lambda tensor: tensor.elements)
     itemsize = max(tensor.dtype.itemsize for tensor in operation.tensors)
     rows = elements = largest.stored_elements
@@ -152,7 +151,7 @@ def _passes(operation: Operation, count: float) -> Passes:
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:
-    """Return elements that are reduced or normalized together."""
+    """Elements that are reduced or normalized together."""
     axes = operation.numbers("axes") or (-1,)
     rank = len(tensor.shape)
     return prod(tensor.shape[axis] for axis in axes if -rank <= axis < rank)
@@ -169,7 +168,6 @@ def _overlap(operation: Operation) -> float:
 
 
 def _gates(operation: Operation) -> Passes | None:
-    """Return the functions of the gates of a recurrent layer."""
     if operation.row.family != "recurrent":
         return None
     out = operation.outputs[0]
@@ -179,7 +177,7 @@ def _gates(operation: Operation) -> Passes | None:
 
 
 def _matmul(operation: Operation) -> MatrixProduct:
-    """Return stacked matrices; a right operand without a stack is one for all rows."""
+    """Stacked matrices; a right operand without a stack is one for all rows."""
     left, right, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if left is None or right is None:
         raise ValueError(Text("{name} lacks an operand", name=operation.row.name))
@@ -195,7 +193,7 @@ def _matmul(operation: Operation) -> MatrixProduct:
 
 
 def _conv(operation: Operation) -> MatrixProduct:
-    """Return a convolution: pixels of the result, the window's elements, output channels."""
+    """A convolution: pixels of the result, the window's elements, output channels."""
     data, filters, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if data is None or filters is None:
         raise ValueError(Text("{name} lacks an operand", name=operation.row.name))
@@ -220,7 +218,7 @@ def _conv(operation: Operation) -> MatrixProduct:
 
 
 def _diagonals(product: MatrixProduct, c0: int) -> MatrixProduct:
-    """Return the products of groups that share block diagonals, as FRACTAL_Z stores them."""
+    """The products of groups that share block diagonals, as FRACTAL_Z stores them."""
     kernel, channels = product.window or (1, product.k)
     merged, blocks, _, _ = group_blocks(product.batch, channels, product.n, c0)
     return replace(
@@ -235,7 +233,6 @@ def _diagonals(product: MatrixProduct, c0: int) -> MatrixProduct:
 
 
 def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> MatrixProduct:
-    """Return a transposed convolution: each pixel of the data times each element of the filter."""
     groups = max(1, operation.number("groups", 1))
     channels = data.shape[1] // groups
     return MatrixProduct(
@@ -245,7 +242,7 @@ def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> MatrixPr
 
 
 def _recurrent(operation: Operation) -> MatrixProduct | None:
-    """Return a recurrent layer: in each step the input and the state times the gates' weights."""
+    """A recurrent layer: in each step the input and the state times the gates' weights."""
     data, out = operation.inputs[0], operation.outputs[0]
     if data is None:
         return None
@@ -274,6 +271,6 @@ _PRODUCTS: dict[str, Callable[[Operation], MatrixProduct | None]] = {
 
 
 def head_product(launch: LaunchGroup, soc: Soc) -> MatrixProduct | None:
-    """Return the product that a kernel is built around, or None where the cube has none."""
+    """The product that a kernel is built around, or None where the cube has none."""
     products = (work_on(operation, soc).product for operation in launch.operations)
     return next((product for product in products if product is not None), None)

@@ -28,7 +28,7 @@ class LoadedModel(Protocol):
         ...
 
     def array(self, member: str) -> NDArray[Any]:
-        """Return data of the constant in archive member `member`, read-only and memory-mapped.
+        """Data of the constant in archive member `member`, read-only and memory-mapped.
 
         Raises:
             AtcError: the member is missing or damaged.
@@ -102,7 +102,7 @@ class DeviceBackend(Protocol):
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """Return the outputs for `inputs`, by name, in unshared arrays of the declared dtypes.
+        """The outputs for `inputs`, by name, in unshared arrays of the declared dtypes.
 
         Raises:
             AtcError: MISSING_RUN_INPUT or BAD_RUN_INPUT when `inputs` do not fit the model,
@@ -111,7 +111,7 @@ class DeviceBackend(Protocol):
         ...
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """Return the nodes of the last complete run in their order; empty before the first."""
+        """The nodes of the last complete run in their order; empty before the first."""
         ...
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class ExactBackend(Protocol):
 
 
 def load_stored(backend: DeviceBackend, model: LoadedModel, storage: str) -> DeviceModel:
-    """Return `model` on a device that keeps tensors in one of the `STORAGE_MODES`.
+    """`model` on a device that keeps tensors in one of the `STORAGE_MODES`.
 
     Raises:
         AtcError: BAD_OPTION for another mode, or one that the back end does not have; else what

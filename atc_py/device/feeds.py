@@ -43,13 +43,12 @@ def check_feeds(types: Mapping[str, Wanted], inputs: Mapping[str, NDArray[Any]])
 
 
 def _text(wanted: Wanted) -> str:
-    """Return a type as messages name it."""
     dtype, shape = wanted
     return f"{dtype.value} {format_shape(shape)}"
 
 
 def _fits(array: Any, wanted: Wanted) -> bool:
-    """Return True if data are of the type of an input."""
+    """True if data are of the type of an input."""
     dtype, shape = wanted
     if not isinstance(array, (np.ndarray, np.generic)) or not _has_dims(array, shape):
         return False
@@ -57,7 +56,7 @@ def _fits(array: Any, wanted: Wanted) -> bool:
 
 
 def _has_dims(array: Any, dims: Dims) -> bool:
-    """Return True if an array has the dims of an input, whatever it has where these are open."""
+    """True if an array has the dims of an input, whatever it has where these are open."""
     shape: Shape = array.shape
     if shape == dims:
         return True
@@ -69,7 +68,7 @@ def _has_dims(array: Any, dims: Dims) -> bool:
 
 
 def _findings(name: str, array: Any, types: Mapping[str, Wanted]) -> list[Diagnostic]:
-    """Return the findings about the data given under `name`, at most one."""
+    """The findings about the data given under `name`, at most one."""
     if name not in types:
         known = ", ".join(types) or "none"
         message = Text("the model has no input {name}", name=repr(name))
@@ -98,7 +97,6 @@ def _findings(name: str, array: Any, types: Mapping[str, Wanted]) -> list[Diagno
 
 
 def _help(array: NDArray[Any] | np.generic, wanted: Wanted) -> str:
-    """Explain how to make the array fit."""
     dtype, shape = wanted
     hints = []
     if array.dtype.name != dtype.value:

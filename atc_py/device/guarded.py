@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def find_guarded(name: str) -> DeviceBackend:
-    """Return a new back end called `name`: atc-py's own as it is, another one guarded.
+    """A new back end called `name`: atc-py's own as it is, another one guarded.
 
     Raises:
         AtcError: UNKNOWN_DEVICE.
@@ -65,14 +65,14 @@ class GuardedBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """Return the outputs for `inputs`: those that the model has, of its dtypes and shapes."""
+        """The outputs for `inputs`: those that the model has, of its dtypes and shapes."""
         loaded = self._own(handle)
         with self._faults("run"):
             found: object = self._backend.run(loaded.handle, inputs)
         return self._held(found, loaded.description)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """Return the nodes of the last complete run."""
+        """The nodes of the last complete run."""
         with self._faults("profile"):
             rows: object = tuple(self._backend.profile(self._own(handle).handle))
         if not isinstance(rows, tuple) or not all(isinstance(row, NodeProfile) for row in rows):
@@ -98,7 +98,7 @@ class GuardedBackend:
             ) from error
 
     def _own(self, handle: DeviceModel) -> _Loaded:
-        """Return `handle` as what `load` returned."""
+        """`handle` as what `load` returned."""
         if not isinstance(handle, _Loaded):
             raise DEVICE_FAILED.error(
                 "the model is not loaded on this device", help="load it after the device was opened"
@@ -106,7 +106,7 @@ class GuardedBackend:
         return handle
 
     def _held(self, found: object, model: OmModel) -> dict[str, NDArray[Any]]:
-        """Return the outputs of a run, where they are the ones that the model describes."""
+        """The outputs of a run, where they are the ones that the model describes."""
         if not isinstance(found, Mapping):
             kind = type(found).__name__
             raise broken_backend(
@@ -121,7 +121,6 @@ class GuardedBackend:
         return outputs
 
     def _output(self, found: Mapping[Any, object], port: OmPort, model: OmModel) -> NDArray[Any]:
-        """Return one output, checked by the type of its tensor."""
         wanted = model.tensors[port.tensor]
         declared = f"{wanted.dtype} {format_shape(wanted.shape)}"
         array = found.get(port.name)
@@ -162,7 +161,7 @@ class _Loaded:
 
 
 def broken_backend(name: str, what: str) -> AtcError:
-    """Return the error for a back end that does not do what the protocol says."""
+    """The error for a back end that does not do what the protocol says."""
     return DEVICE_FAILED.error(
         Text("device {name} failed: {what}", name=repr(name), what=what),
         place=Place(field=Text("device {device}", device=name)),

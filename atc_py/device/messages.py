@@ -30,7 +30,7 @@ def send(
 
 
 def receive(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return fields and arrays of the next message.
+    """Fields and arrays of the next message.
 
     Raises:
         EOFError: the other side ended, perhaps in the middle.
@@ -52,7 +52,7 @@ def receive(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def as_fields(error: AtcError) -> list[dict[str, Any]]:
-    """Return an error's diagnostics, as JSON can say them."""
+    """An error's diagnostics, as JSON can say them."""
     return [
         {
             "code": found.code.id,
@@ -66,7 +66,7 @@ def as_fields(error: AtcError) -> list[dict[str, Any]]:
 
 
 def as_error(diagnostics: list[dict[str, Any]]) -> AtcError:
-    """Return the error of which `as_fields` made `diagnostics`."""
+    """The error of which `as_fields` made `diagnostics`."""
     return AtcError(*(
         Diagnostic(
             find_code(each["code"]) or DEVICE_FAILED,

@@ -20,12 +20,12 @@ BUILT_IN = frozenset(point.name for point in _BUILT_IN)
 
 
 def device_names() -> tuple[str, ...]:
-    """Return the names that `find_backend` knows, in alphabetical order."""
+    """The names that `find_backend` knows, in alphabetical order."""
     return tuple(sorted({point.name for point in _points()}))
 
 
 def find_backend(name: str) -> DeviceBackend:
-    """Return a new back end called `name`, not yet open.
+    """A new back end called `name`, not yet open.
 
     Raises:
         AtcError: UNKNOWN_DEVICE when nothing of that name is installed, when two packages claim
@@ -51,12 +51,11 @@ def find_backend(name: str) -> DeviceBackend:
 
 
 def _points() -> tuple[EntryPoint, ...]:
-    """Return the entry points of the group and the built-in ones."""
     return (*_BUILT_IN, *entry_points(group=_GROUP))
 
 
 def _make(point: EntryPoint) -> DeviceBackend:
-    """Return the object that the entry point's factory makes, if it is a back end."""
+    """The object that the entry point's factory makes, if it is a back end."""
     try:
         backend = point.load()()
     except Exception as error:  # whatever a foreign package raises
@@ -67,7 +66,7 @@ def _make(point: EntryPoint) -> DeviceBackend:
 
 
 def _unusable(point: EntryPoint, reason: str) -> AtcError:
-    """Return the error for an entry point that does not lead to a back end."""
+    """The error for an entry point that does not lead to a back end."""
     return UNKNOWN_DEVICE.error(
         Text(
             "device {point} of {point_2} cannot be used: {reason}",

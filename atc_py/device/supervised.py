@@ -35,7 +35,7 @@ _CLOSING = 5.0
 
 
 def backend_for(name: str, timeout: float | None) -> DeviceBackend:
-    """Return the back end called `name`, not yet open.
+    """The back end called `name`, not yet open.
 
     Args:
         name: what `--device` calls it.
@@ -109,7 +109,7 @@ class SupervisedBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """Return the outputs for `inputs`, by name.
+        """The outputs for `inputs`, by name.
 
         Raises:
             AtcError: BAD_RUN_INPUT for what is no array of a tensor's dtype; as the rest does.
@@ -119,7 +119,7 @@ class SupervisedBackend:
         return self._ask({"ask": "run"}, inputs)[1]
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """Return the nodes of the last complete run."""
+        """The nodes of the last complete run."""
         rows = self._ask({"ask": "profile"})[0]["rows"]
         return tuple(NodeProfile(**row) for row in rows)
 
@@ -141,7 +141,6 @@ class SupervisedBackend:
             process.stdout.close()
 
     def _load(self, model: LoadedModel, storage: str) -> DeviceModel:
-        """Return have the process read the model's file."""
         if not isinstance(model, OfflineModel):
             raise DEVICE_FAILED.error("only a model that was read from a file can be sent")
         path = os.path.abspath(model.path)  # noqa: PTH100  (a link stays the link that it is)
@@ -151,7 +150,7 @@ class SupervisedBackend:
     def _ask(
         self, fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the answer to a request.
+        """The answer to a request.
 
         Raises:
             AtcError: what the other side raised; DEVICE_TIMEOUT where none came in time,
@@ -183,7 +182,7 @@ class SupervisedBackend:
         return answer, made
 
     def _late(self, ask: str) -> Exception:
-        """Return the error for an answer that did not come in time."""
+        """The error for an answer that did not come in time."""
         doing = {"open": "opened", "load": Text("loaded the model"), "run": Text("ended the run")}
         return DEVICE_TIMEOUT.error(
             Text(
@@ -219,7 +218,7 @@ def _exchange(
 
 
 def _wait(process: subprocess.Popen[bytes]) -> bool:
-    """Return True if a process that has nothing to do any more ends by itself, and soon."""
+    """True if a process that has nothing to do any more ends by itself, and soon."""
     try:
         process.wait(_CLOSING)
     except subprocess.TimeoutExpired:
@@ -228,7 +227,6 @@ def _wait(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _check_sendable(name: str, array: object) -> None:
-    """Refuse what cannot be sent as an array."""
     try:
         known = isinstance(array, np.ndarray | np.generic) and DType.from_numpy(array.dtype)
     except UnknownDTypeError:
@@ -246,7 +244,6 @@ def _check_sendable(name: str, array: object) -> None:
 
 
 def _end(status: int) -> str:
-    """Describe how a process ended."""
     name = end_signal(status)
     return (
         Text("was ended by {name}", name=name)

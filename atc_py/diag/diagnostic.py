@@ -61,16 +61,16 @@ class Place:
         return f"{place}, {self.field}" if place else self.field
 
     def with_field(self, field: str) -> Place:
-        """Return the place of a field there."""
+        """The place of a field there."""
         return replace(self, field=field)
 
     def _file_text(self) -> str:
-        """Return `file:line:column`, as editors understand it."""
+        """`file:line:column`, as editors understand it."""
         numbers = (self.line, self.column)
         return ":".join([self.file or "", *(str(n) for n in numbers if n is not None)]).strip(":")
 
     def _node_text(self) -> str:
-        """Return `node 17 "conv2" (Conv)`, with the parts that are known."""
+        """`node 17 "conv2" (Conv)`, with the parts that are known."""
         parts: list[str] = []
         if self.node is not None:
             parts.append(f"node {self.node}")
@@ -115,12 +115,12 @@ class Diagnostic:
     atc: AtcFault | None = None
 
     def in_language(self, language: str) -> Diagnostic:
-        """Return the finding with its message and help in that language."""
+        """The finding with its message and help in that language."""
         help_ = in_language(self.help or self.code.remedy, language)
         return replace(self, message=in_language(self.message, language), help=help_)
 
     def as_json(self) -> dict[str, object]:
-        """Return the finding as JSON values."""
+        """The finding as JSON values."""
         code, place = self.code, self.place
         found = {} if place is None else {k: v for k, v in asdict(place).items() if v is not None}
         known = {} if self.atc is None else {"atc": asdict(self.atc)}
@@ -157,7 +157,7 @@ class Code:
     severity: Severity = Severity.ERROR
 
     def as_json(self) -> dict[str, object]:
-        """Return the code as JSON values."""
+        """The code as JSON values."""
         return {
             "code": self.id,
             "name": self.name,
@@ -176,7 +176,7 @@ class Code:
         rule: str | None = None,
         atc: AtcFault | None = None,
     ) -> Diagnostic:
-        """Return a finding of this kind."""
+        """A finding of this kind."""
         return Diagnostic(self, message, place, help, rule, atc)
 
     def error(
@@ -188,7 +188,7 @@ class Code:
         rule: str | None = None,
         atc: AtcFault | None = None,
     ) -> AtcError:
-        """Return an exception that carries one finding of this kind."""
+        """An exception that carries one finding of this kind."""
         return AtcError(self.diagnostic(message, place=place, help=help, rule=rule, atc=atc))
 
 

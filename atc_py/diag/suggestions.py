@@ -12,7 +12,7 @@ _COMPARED = 50
 
 
 def nearest(name: str, known: Iterable[str], count: int, likeness: float = 0.6) -> list[str]:
-    """Return the `known` names most similar to `name`, nearest first; none if it is overlong.
+    """The `known` names most similar to `name`, nearest first; none if it is overlong.
 
     Args:
         name: as it was written, perhaps by a hostile tool.
@@ -28,7 +28,7 @@ def nearest(name: str, known: Iterable[str], count: int, likeness: float = 0.6) 
 
 
 def nearest_of_many(name: str, known: Iterable[str], count: int) -> list[str]:
-    """Return the nearest of names that may be many and long, however unlike they are.
+    """The nearest of names that may be many and long, however unlike they are.
 
     Only those are compared that have most in common with `name` at both ends, which is where the
     names of a model's nodes differ least.

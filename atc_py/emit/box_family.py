@@ -13,12 +13,12 @@ MakeBoxes: TypeAlias = Callable[[Launch], Iterable[Box]]
 
 
 def numbers_of(value: AttrValue | None) -> tuple[int, ...]:
-    """Return an attribute that is a list of integers."""
+    """An attribute that is a list of integers."""
     return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
 
 
 def number(value: AttrValue | None) -> int:
-    """Return an attribute that is an integer."""
+    """An attribute that is an integer."""
     return value if isinstance(value, int) else 0
 
 
@@ -46,7 +46,7 @@ class BoxFamily(Family):
         return Plan(tiling, tiling.core_num, box_buffers(tiling, itemsize), (read, written))
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return `gathers`, True if elements may need reordering, and `fill`.
+        """`gathers`, True if elements may need reordering, and `fill`.
 
         `fill` is the constant of boxes without a source.
         """

@@ -169,7 +169,7 @@ class BoxTile(msgspec.Struct, frozen=True):
         return self.columns if self.row_axis is None else self.box.target[self.row_axis]
 
     def halved(self) -> BoxTile:
-        """Return tiles of half the size; columns stay together as long as rows can be cut.
+        """Tiles of half the size; columns stay together as long as rows can be cut.
 
         Where runs follow the rows, the longer side is cut.
         """
@@ -179,11 +179,11 @@ class BoxTile(msgspec.Struct, frozen=True):
         return self.sized(rows, columns)
 
     def sized(self, rows: int, columns: int) -> BoxTile:
-        """Return tiles of another size."""
+        """Tiles of another size."""
         return BoxTile(self.box, self.itemsize, self.way, self.row_axis, rows, columns)
 
     def even(self) -> BoxTile:
-        """Return as many tiles, of sizes that overlap least."""
+        """As many tiles, of sizes that overlap least."""
         counts = self.counts
         columns = -(-self.box.shape[-1] // max(1, counts[-1]))
         if self.row_axis is None:
@@ -193,18 +193,18 @@ class BoxTile(msgspec.Struct, frozen=True):
 
 
 def _whole_blocks(count: int, itemsize: int) -> int:
-    """Return `count` elements rounded up to whole blocks."""
+    """`count` elements rounded up to whole blocks."""
     per_block = BLOCK // itemsize
     return -(-count // per_block) * per_block
 
 
 def offset_bytes(itemsize: int) -> int:
-    """Return bytes of the offsets of one element; one of 8 bytes is gathered as two of 4."""
+    """Bytes of the offsets of one element; one of 8 bytes is gathered as two of 4."""
     return _OFFSET * max(1, itemsize // 4)
 
 
 def way_of(box: Box) -> Way:
-    """Return the way of a merged box's tiles through the buffer."""
+    """The way of a merged box's tiles through the buffer."""
     if box.filled:
         return Way.FILLED
     straight = box.source[-1] == 1 or box.shape[-1] <= 1
@@ -212,7 +212,7 @@ def way_of(box: Box) -> Way:
 
 
 def _row_axis(box: Box, itemsize: int) -> int | None:
-    """Return the axis of a tile's rows: dense in the source where the columns are not."""
+    """The axis of a tile's rows: dense in the source where the columns are not."""
     axes = range(len(box.shape) - 1)
     if way_of(box) is Way.ORDERED:
         found = [axis for axis in axes if box.source[axis] == 1]
@@ -224,7 +224,7 @@ def _row_axis(box: Box, itemsize: int) -> int | None:
 
 
 def box_tile(box: Box, itemsize: int, room: int, cores: int) -> BoxTile:
-    """Return the largest tiles that fit in `room` bytes, smaller where cores would have no work."""
+    """The largest tiles that fit in `room` bytes, smaller where cores would have no work."""
     axis, way = _row_axis(box, itemsize), way_of(box)
     rows = 1 if axis is None else max(1, min(box.shape[axis], _MOST_RUNS))
     columns = max(1, box.shape[-1])

@@ -96,12 +96,12 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
 
 
 def _last_starts(cut: BoxTile) -> list[int]:
-    """Return the start of the last tile on each axis, early enough for a whole tile."""
+    """The start of the last tile on each axis, early enough for a whole tile."""
     return [max(0, e - n) for e, n in zip(cut.box.shape, cut.lengths, strict=True)]
 
 
 def box_buffers(tiling: BoxTiling, itemsize: int) -> tuple[Buffer, ...]:
-    """Return the tiles' share of the unified buffer."""
+    """The tiles' share of the unified buffer."""
     loaded, ordered = tiling.loaded_length, tiling.ordered_length
     words = 2 if itemsize == 1 else 0
     sizes = {

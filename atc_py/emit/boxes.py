@@ -42,7 +42,7 @@ class Box(msgspec.Struct, frozen=True):
         return prod(self.shape)
 
     def merged(self) -> Box:
-        """Return the same elements along as few axes as possible; the last is dense in the target.
+        """The same elements along as few axes as possible; the last is dense in the target.
 
         Axes of one element go; neighbors along which both sides run on become one axis.
         """
@@ -61,11 +61,11 @@ class Box(msgspec.Struct, frozen=True):
 
 
 def dense(shape: Shape) -> tuple[int, ...]:
-    """Return elements between neighbors along each axis of a tensor."""
+    """Elements between neighbors along each axis of a tensor."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def view(dims: Iterable[int], source: Iterable[int], start: int = 0) -> Box:
-    """Return the box that fills a tensor of `dims` with a strided view of another."""
+    """The box that fills a tensor of `dims` with a strided view of another."""
     shape = tuple(dims)
     return Box(shape, tuple(source), dense(shape), start)

@@ -42,7 +42,7 @@ class Collected(msgspec.Struct, frozen=True):
 
 
 def collect(graph: Graph, soc: Soc) -> list[Collected]:
-    """Return the distinct kernels of `graph` for `soc`, in the order of their first nodes.
+    """The distinct kernels of `graph` for `soc`, in the order of their first nodes.
 
     Nodes of one scope are one launch as far as the head's family applies their functions; the
     nodes after them are the next launch.
@@ -63,7 +63,6 @@ def collect(graph: Graph, soc: Soc) -> list[Collected]:
 
 
 def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[_Kernel, tuple[Node, ...]]]:
-    """Yield the nodes of each launch, and the kernel that they need."""
     alike = _nodes_alike(graph)
     scopes: dict[int, list[Node]] = {}
     for node in alike:
@@ -100,13 +99,12 @@ class _Kernel:
 
     @cached_property
     def text(self) -> str:
-        """Its key as text."""
         return self.facts.key.text()
 
     def longer(
         self, nodes: Sequence[Node], follower: Node, likeness: _Likeness, soc: Soc
     ) -> _Kernel | None:
-        """Return `with_link` from a cache, None where no kernel does what `follower` does as well.
+        """`with_link` from a cache, None where no kernel does what `follower` does as well.
 
         A kernel has one head of one likeness and followers likewise, so that another follower of
         the same likeness, which reads the results so far at the same places, makes the same kernel.
@@ -133,7 +131,7 @@ class _Likeness(msgspec.Struct, eq=False):
 
 
 def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:
-    """Return the nodes that launch kernels, in order, each with its likeness.
+    """The nodes that launch kernels, in order, each with its likeness.
 
     Nodes are alike if operator, engine, attributes, the numbers that kernels are compiled for, and
     the types of all operands and results are equal, and the same operands are constants.
@@ -160,7 +158,7 @@ def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:
 
 
 def _kernel(node: Node, likeness: _Likeness, soc: Soc) -> _Kernel:
-    """Return the kernel of `node` alone."""
+    """The kernel of `node` alone."""
     row = likeness.row
     facts = _facts(kernel_key(node, row, likeness.engine, stored_operands(node, soc)), row)
     family = family_of(facts)
@@ -170,14 +168,14 @@ def _kernel(node: Node, likeness: _Likeness, soc: Soc) -> _Kernel:
 
 
 def _facts(key: KernelKey, row: TargetOp) -> KernelFacts:
-    """Return the kernel of `key`, which has no links, as families see it."""
+    """The kernel of `key`, which has no links, as families see it."""
     return KernelFacts(
         key, row, _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
     )
 
 
 def _launching_engine(node: Node, row: TargetOp) -> Engine | None:
-    """Return the engine of a node; None where it launches no kernel."""
+    """The engine of a node; None where it launches no kernel."""
     if not row.launches_kernel or node.engine is Engine.LOCAL:
         return None
     if node.engine is None:
@@ -192,7 +190,7 @@ def _launching_engine(node: Node, row: TargetOp) -> Engine | None:
 
 
 def _fits_row(node: Node, row: TargetOp) -> bool:
-    """Return True if each operand of `node` fits its row and every required one is present."""
+    """True if each operand of `node` fits its row and every required one is present."""
     inputs_fit = all(row.input_at(position) for position in range(len(node.inputs)))
     outputs_fit = all(row.output_at(position) for position in range(len(node.outputs)))
     needed = (n for n, operand in enumerate(row.inputs) if not operand.optional)
@@ -207,7 +205,7 @@ def _broken_invariant(node: Node, message: str) -> AtcError:
 def _ports(
     ports: tuple[PortKey | None, ...], operand_at: Callable[[int], Operand | None]
 ) -> tuple[KernelPort, ...]:
-    """Return the operands that are there; those of a variadic one are numbered from 0."""
+    """The operands that are there; those of a variadic one are numbered from 0."""
     listed = []
     first: dict[str, int] = {}
     for position, port in enumerate(ports):

@@ -22,7 +22,7 @@ class Word(msgspec.Struct, frozen=True):
 
 
 def repeated_word(value: AttrValue | None, dtype: DType) -> Word:
-    """Return `value` in `dtype` (at most 4 bytes); a constant of one byte fills the word twice."""
+    """`value` in `dtype` (at most 4 bytes); a constant of one byte fills the word twice."""
     with np.errstate(all="ignore"):
         constant = np.asarray(value).astype(dtype.numpy)
     data = constant.tobytes()

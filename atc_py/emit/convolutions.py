@@ -70,7 +70,7 @@ class ConvGeometry(msgspec.Struct, frozen=True):
         return prod(self.y[2:-_MAP])
 
     def depth_tiling(self) -> DepthTiling:
-        """Return the slices of volumes."""
+        """The slices of volumes."""
         return DepthTiling(depth=self.x[2], out_depth=self.y[2], window_depth=self.window[0])
 
     def map_tiling(self, rows: int, columns: int) -> MapTiling:
@@ -88,7 +88,7 @@ class ConvGeometry(msgspec.Struct, frozen=True):
         )
 
     def map_tiles(self, rows: int, columns: int) -> int:
-        """Return the number of rectangles that a map of the result is cut into."""
+        """The number of rectangles that a map of the result is cut into."""
         return -(-self.y[-2] // rows) * -(-self.y[-1] // columns)
 
 
@@ -99,6 +99,6 @@ class ConvolutionFamily(ProductFamily):
     operators = frozenset({"Conv2D", DEPTHWISE}) | TRANSPOSED | DEEP
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
-        """Return True if what links read has an element for each of the result, or one for all."""
+        """True if what links read has an element for each of the result, or one for all."""
         tensors = (each for link in kernel.links for each in link.tensors)
         return applies_links(kernel, soc) and not any(each.reach.repeats for each in tensors)

@@ -69,18 +69,18 @@ _PLAIN_COMMENT = re.compile(r"[ -)+->@-\[\]-~]*")
 
 
 def camel(name: str) -> str:
-    """Return `tile_length` as C++ members are called: `tileLength`."""
+    """`tile_length` as C++ members are called: `tileLength`."""
     head, *rest = name.split("_")
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
 def identifier(name: str) -> str:
-    """Return `name` as a variable: a reserved word of C++ gets an underscore."""
+    """`name` as a variable: a reserved word of C++ gets an underscore."""
     return f"{name}_" if name in _TAKEN else name
 
 
 def comment(text: str) -> str:
-    """Return `text` as one line that cannot leave a comment, whatever a model calls its nodes.
+    """`text` as one line that cannot leave a comment, whatever a model calls its nodes.
 
     Kept are letters and digits of any script and harmless punctuation. Line breaks, controls,
     marks that turn the direction of text, `*` (which could end a comment), backslash and `?`
@@ -94,7 +94,7 @@ def comment(text: str) -> str:
 
 
 def attribute_constant(name: str, value: AttrValue) -> str:
-    """Return an attribute's declaration: `constexpr int64_t kGroups = 1;`, arrays with a count."""
+    """An attribute's declaration: `constexpr int64_t kGroups = 1;`, arrays with a count."""
     constant = f"k{camel('_' + name)}"
     if not isinstance(value, tuple):
         ctype, literal = _literal(value)
@@ -108,7 +108,7 @@ def attribute_constant(name: str, value: AttrValue) -> str:
 
 
 def _literal(value: bool | float | str | DType) -> tuple[str, str]:
-    """Return C++ type and literal of one value."""
+    """C++ type and literal of one value."""
     if isinstance(value, bool):
         return "bool", "true" if value else "false"
     if isinstance(value, DType):
@@ -121,12 +121,12 @@ def _literal(value: bool | float | str | DType) -> tuple[str, str]:
 
 
 def _int_literal(value: int) -> str:
-    """Return an int64 literal; the smallest one is a difference, since its digits alone overflow."""
+    """An int64 literal; the smallest one is a difference, since its digits alone overflow."""
     return str(value) if value > -(2**63) else f"(-{2**63 - 1} - 1)"
 
 
 def _float_literal(value: float) -> str:
-    """Return a float32 literal; a value beyond float32 is infinite."""
+    """A float32 literal; a value beyond float32 is infinite."""
     if math.isnan(value):
         return '__builtin_nanf("")'
     if abs(value) > _FLOAT32_MAX:
@@ -135,7 +135,7 @@ def _float_literal(value: float) -> str:
 
 
 def _string_literal(value: str) -> str:
-    """Return a string literal: ASCII letters, digits and some marks stay, other bytes are octal escapes."""
+    """A string literal: ASCII letters, digits and some marks stay, other bytes are octal escapes."""
     data = value.encode(errors="replace")
     safe = (chr(byte) if chr(byte).isalnum() or byte in b" _-./:,;()" else "" for byte in data)
     escaped = (

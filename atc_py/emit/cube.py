@@ -100,17 +100,17 @@ class Walk(msgspec.Struct, frozen=True):
 
 
 def square_of(itemsize: int) -> int:
-    """Return elements of a side of the square that the cube transposes at once."""
+    """Elements of a side of the square that the cube transposes at once."""
     return max(_SIDE, BLOCK // itemsize)
 
 
 def whole(value: int, square: int) -> int:
-    """Return `value` rounded up to whole squares, at least one."""
+    """`value` rounded up to whole squares, at least one."""
     return max(1, -(-value // square)) * square
 
 
 def sides_of(product: CubeProduct, room: TileBounds, soc: Soc) -> Sides:
-    """Return a tile's sides: as square as space allows, halved until every core has a tile."""
+    """A tile's sides: as square as space allows, halved until every core has a tile."""
     square = square_of(product.itemsize)
     deepest = soc.l0a_kib * 1024 // DEPTH // (square * product.itemsize) // square
     area = min(room.area, soc.l0c_kib * 1024 // ACCUMULATOR) // square**2
@@ -125,7 +125,7 @@ def sides_of(product: CubeProduct, room: TileBounds, soc: Soc) -> Sides:
 
 
 def walk_of(product: CubeProduct, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
-    """Return steps along the summed dim that fit L0 and L1 less `kept` bytes."""
+    """Steps along the summed dim that fit L0 and L1 less `kept` bytes."""
     square, size = square_of(product.itemsize), product.itemsize
     depth = whole(product.k, square)
     line = DEPTH * max(sides.m, sides.n) * size
@@ -138,7 +138,7 @@ def walk_of(product: CubeProduct, sides: Sides, soc: Soc, kept: int = 0) -> Walk
 def product_tiling(
     product: CubeProduct, sides: Sides, walk: Walk, counts: tuple[int, int], soc: Soc
 ) -> ProductTiling:
-    """Return the numbers of a product that is cut into `counts` tiles along m and n."""
+    """The numbers of a product that is cut into `counts` tiles along m and n."""
     tiles = product.batch * counts[0] * counts[1]
     return ProductTiling(
         batch=product.batch,
@@ -160,7 +160,7 @@ def product_tiling(
 def product_buffers(
     product: CubeProduct, sides: Sides, walk: Walk, result: int | None
 ) -> tuple[Buffer, ...]:
-    """Return queues of the operands and of the result.
+    """Queues of the operands and of the result.
 
     Elements of the result are `result` bytes wide; None where it leaves L0C for the device's memory.
     """
@@ -181,7 +181,7 @@ def product_buffers(
 
 
 def tile_bytes(kernel: KernelFacts) -> int:
-    """Return unified buffer bytes per element of a tile: result, sums and operands of links."""
+    """Unified buffer bytes per element of a tile: result, sums and operands of links."""
     width = kernel.outputs[0].dtype.itemsize
     sums = ACCUMULATOR if width != ACCUMULATOR else 0
     tensors = sum(len(link.tensors) for link in kernel.links)
@@ -189,12 +189,12 @@ def tile_bytes(kernel: KernelFacts) -> int:
 
 
 def tile_scratch(kernel: KernelFacts) -> tuple[Scratch, ...]:
-    """Return tensors that links need; the sums leave room for the result in float32."""
+    """Tensors that links need; the sums leave room for the result in float32."""
     return tuple(each for each in link_scratch(kernel.links, _RESULT) if each.name != _WIDE)
 
 
 def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
-    """Return tiles of the links' operands, and their scratch."""
+    """Tiles of the links' operands, and their scratch."""
     area, width = sides.m * sides.n, kernel.outputs[0].dtype.itemsize
     tensors = (each for link in kernel.links for each in link.tensors)
     return (
@@ -204,23 +204,23 @@ def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
 
 
 def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
-    """Return True if the kernel applies its links: in the unified buffer, or in the fix pipe."""
+    """True if the kernel applies its links: in the unified buffer, or in the fix pipe."""
     split = soc.vector_cores > soc.aicores
     return is_row_by_row(kernel) and (not split or leaves_by_fix_pipe(kernel))
 
 
 def leaves_by_fix_pipe(kernel: KernelFacts) -> bool:
-    """Return True if Fixpipe applies all links of the kernel: none, or one Relu."""
+    """True if Fixpipe applies all links of the kernel: none, or one Relu."""
     return [link.op for link in kernel.links] in ([], ["Relu"])
 
 
 def optional_input(kernel: KernelFacts, position: int) -> KernelPort | None:
-    """Return the input at `position`, if it is there."""
+    """The input at `position`, if it is there."""
     return next((port for port in kernel.inputs if port.position == position), None)
 
 
 def operands_of(kernel: KernelFacts) -> dict[str, Any]:
-    """Return the facts of all product templates: bias, offset, operands of links; None if absent.
+    """The facts of all product templates: bias, offset, operands of links; None if absent.
 
     Operands are stored row by row; `blocked_operands` says which are not.
     """
@@ -240,12 +240,12 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
 
 
 def depths_of(ports: Iterable[KernelPort]) -> set[int]:
-    """Return the C0 of operands that are stored in blocks."""
+    """The C0 of operands that are stored in blocks."""
     return {depth_of(port.storage, port.dtype) for port in ports if port.storage is not None}
 
 
 def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
-    """Return the additional facts of product templates for operands stored in blocks.
+    """The additional facts of product templates for operands stored in blocks.
 
     A family whose left operand is not the first one overrides its position.
     """
@@ -262,13 +262,13 @@ def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
 
 
 def blocked_buffers(kernel: KernelFacts) -> tuple[Buffer, ...]:
-    """Return the buffers that mark the padding columns of a blocked result."""
+    """The buffers that mark the padding columns of a blocked result."""
     blocked = kernel.outputs[0].storage is not None
     return (Buffer("pattern", "ub", PATTERN),) if blocked else ()
 
 
 def links_are_stored_alike(kernel: KernelFacts) -> bool:
-    """Return True if links' operands are stored like the result or are one value."""
+    """True if links' operands are stored like the result or are one value."""
     result = kernel.outputs[0]
     tensors = (each for link in kernel.links for each in link.tensors)
     return c0_of(result.dtype) == _SIDE and all(
@@ -279,7 +279,7 @@ def links_are_stored_alike(kernel: KernelFacts) -> bool:
 def channel_buffers(
     kernel: KernelFacts, channels: int, *, direct: bool = False
 ) -> tuple[Buffer, ...]:
-    """Return buffers for bias as wide as the sums, and for offsets as bytes and as fractals.
+    """Buffers for bias as wide as the sums, and for offsets as bytes and as fractals.
 
     With `direct` the bias comes by L1 and the bias table instead of the unified buffer.
     """
@@ -302,7 +302,7 @@ _ROW_BY_ROW = {Format.ND.value, Format.NCHW.value, Format.NCDHW.value}
 
 
 def is_row_by_row(kernel: KernelFacts) -> bool:
-    """Return True if all operands are stored row by row; kernels make fractals themselves."""
+    """True if all operands are stored row by row; kernels make fractals themselves."""
     return all(port.format in _ROW_BY_ROW for port in (*kernel.operands, *kernel.outputs))
 
 
@@ -310,15 +310,15 @@ class ProductFamily(Family):
     """Products on the cube of operands that are stored row by row."""
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True if kernels may turn all operands into fractals themselves."""
+        """True if kernels may turn all operands into fractals themselves."""
         return is_row_by_row(kernel)
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for integers."""
+        """True for integers."""
         return not kernel.inputs[0].dtype.is_float
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return True for floats."""
+        """True for floats."""
         return kernel.inputs[0].dtype.is_float
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:

@@ -22,7 +22,7 @@ _ATTR_TYPES = {
 
 
 def describe(kernel: KernelFacts, *, in_blocks: bool = False) -> str:
-    """Return the description of `kernel`: JSON text with a line break at its end.
+    """The description of `kernel`: JSON text with a line break at its end.
 
     Lists of types and formats have one column, the kernel's own. Absent optional inputs are left
     out; an attribute's default is the value that the kernel is built for. What links read and their
@@ -57,7 +57,7 @@ def describe(kernel: KernelFacts, *, in_blocks: bool = False) -> str:
 def _operands(
     operands: tuple[Operand, ...], ports: tuple[PortKey | None, ...], *, in_blocks: bool
 ) -> list[dict[str, Any]]:
-    """Return an entry per present operand; a variadic one appears once with its first type."""
+    """An entry per present operand; a variadic one appears once with its first type."""
     return [
         {
             "name": operand.name,
@@ -73,7 +73,6 @@ def _operands(
 
 
 def _linked_operands(kernel: KernelFacts, *, in_blocks: bool) -> list[dict[str, Any]]:
-    """Return one entry for each operand of the links."""
     return [
         {
             "name": port.name,
@@ -86,7 +85,6 @@ def _linked_operands(kernel: KernelFacts, *, in_blocks: bool) -> list[dict[str, 
 
 
 def _linked_attributes(link: Link) -> list[dict[str, Any]]:
-    """Return one entry for each attribute of a link's operator."""
     row = find_operator(link.op)
     declared = {} if row is None else {each.name: each.type for each in row.attributes}
     return [
@@ -102,14 +100,14 @@ def _linked_attributes(link: Link) -> list[dict[str, Any]]:
 
 
 def _param_type(operand: Operand) -> str:
-    """Return CANN's word for how often an operand occurs."""
+    """CANN's word for how often an operand occurs."""
     if operand.variadic:
         return "dynamic"
     return "optional" if operand.optional else "required"
 
 
 def _finite(value: AttrValue) -> Any:
-    """Return `value` as JSON holds it; infinities and NaN, which it has not, as their names."""
+    """`value` as JSON holds it; infinities and NaN, which it has not, as their names."""
     plain = plain_value(value)
     items = plain if isinstance(plain, list) else [plain]
     named = [str(x) if isinstance(x, float) and not math.isfinite(x) else x for x in items]

@@ -58,12 +58,12 @@ class ElementwiseFamily(Family):
         }
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return True for functions whose value is a small rest of larger numbers."""
+        """True for functions whose value is a small rest of larger numbers."""
         function = kernel.row.vector
         return function is not None and function.cancels
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
-        """Return True where the vector unit has the arithmetic."""
+        """True where the vector unit has the arithmetic."""
         return self.formula(kernel).compute != "scalar"
 
 
@@ -77,11 +77,11 @@ class _InPlanes(Family):
         self.name, self.template, self.operators = rows.name, rows.template, rows.operators
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for operands in blocks that can be combined."""
+        """True for operands in blocks that can be combined."""
         return self._rows.covers(kernel) and fits_planes(kernel)
 
     def fits(self, launch: Launch) -> bool:
-        """Return True if every operand fits the blocks of the result."""
+        """True if every operand fits the blocks of the result."""
         return self._tiling(launch) is not None
 
     def plan(self, launch: Launch) -> Plan:
@@ -105,19 +105,15 @@ class _InPlanes(Family):
         return {**self._rows.context(kernel), "planes": plane_facts(kernel, tensors)}
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return the answer for rows: the arithmetic is the same."""
         return self._rows.exact(kernel)
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return the answer for rows."""
         return self._rows.sums(kernel)
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
-        """Return the answer for rows."""
         return self._rows.fuses(kernel, soc)
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-        """Draw the same data as for rows."""
         return self._rows.draw(sample, generator)
 
     def _tiling(self, launch: Launch) -> PlaneTiling | None:
@@ -141,12 +137,12 @@ class _InPlanes(Family):
 
 
 def rows_and_planes(*families: ElementwiseFamily) -> tuple[Family, ...]:
-    """Return families, each with its kernels for operands in blocks."""
+    """Families, each with its kernels for operands in blocks."""
     return (*families, *(_InPlanes(family) for family in families))
 
 
 def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
-    """Return the scratch: operands and result that pass through float32, and named scratch."""
+    """The scratch: operands and result that pass through float32, and named scratch."""
     names = [operand.name for operand in formula.operands] if formula.wide else []
     result = kernel.outputs[0]
     if formula.wide and result.ctype in {"half", "bfloat16_t"}:
@@ -157,19 +153,19 @@ def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
 
 
 def _loaded_tensors(kernel: KernelFacts, formula: Formula) -> tuple[Loaded, ...]:
-    """Return all tensors that are loaded tile by tile: the operator's, then those of links."""
+    """All tensors that are loaded tile by tile: the operator's, then those of links."""
     ports = [each.port for link in kernel.links for each in link.tensors]
     return (*formula.operands, *loaded(ports))
 
 
 def _queued_names(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
-    """Return names of the tensors in queues, and their bytes per element."""
+    """Names of the tensors in queues, and their bytes per element."""
     queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in _loaded_tensors(kernel, how)]
     return queued + [(port.name, port.dtype.itemsize) for port in kernel.outputs]
 
 
 def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
-    """Return the bytes of the unified buffer that one element takes."""
+    """The bytes of the unified buffer that one element takes."""
     queued = _queued_names(kernel, how)
     bits = sum(each.bits for each in _scratch(kernel, how))
     bits += DEPTH * 8 * sum(size for _, size in queued)
@@ -177,7 +173,7 @@ def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
 
 
 def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:
-    """Return queues and scratch of `length` elements."""
+    """Queues and scratch of `length` elements."""
     queued = _queued_names(kernel, how)
     found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
     scratch = _scratch(kernel, how)
@@ -185,7 +181,7 @@ def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:
 
 
 def _aligned_shape(launch: Launch, how: Formula, tensor: Loaded, result: Shape) -> Shape:
-    """Return the shape of an operand with the rank of `result`, 1 where it repeats."""
+    """The shape of an operand with the rank of `result`, 1 where it repeats."""
     shapes = dict(zip(launch.kernel.operands, (*launch.inputs, *launch.linked), strict=True))
     shape = shapes[tensor.port]
     if tensor not in how.operands and element_count(shape) == element_count(result):

@@ -61,26 +61,26 @@ class Family(ABC):
         """Work out the tiling, buffers and bytes of one set of shapes."""
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True if it writes this kernel of its operators, with its dtypes and attributes."""
+        """True if it writes this kernel of its operators, with its dtypes and attributes."""
         return True
 
     def fits(self, launch: Launch) -> bool:
-        """Return True if a kernel in blocks takes the shapes of a launch."""
+        """True if a kernel in blocks takes the shapes of a launch."""
         return True
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the value of `own` in its template, beside the names that every template has."""
+        """The value of `own` in its template, beside the names that every template has."""
         return {}
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True if the kernel's numbers are the simulator's bit for bit.
+        """True if the kernel's numbers are the simulator's bit for bit.
 
         They are within 2 units in the last place of float16 elsewhere.
         """
         return True
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return True if results are sums that may cancel.
+        """True if results are sums that may cancel.
 
         The size of the terms, which is the result of the inputs' magnitudes, then counts
         for how close numbers must be.
@@ -88,7 +88,7 @@ class Family(ABC):
         return False
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
-        """Return True if its template applies the links of a kernel, which all fit `formulas.j2`."""
+        """True if its template applies the links of a kernel, which all fit `formulas.j2`."""
         return False
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
@@ -100,5 +100,5 @@ class Family(ABC):
         return None
 
     def addresses(self, kernel: KernelFacts) -> str:
-        """Return `storage` if the kernel takes its operands as they are stored, else `origin`."""
+        """`storage` if the kernel takes its operands as they are stored, else `origin`."""
         return "storage" if self.in_blocks or not kernel.is_blocked else "origin"

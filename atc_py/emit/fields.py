@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_facts: object) -> Any:
-        """Return a decorator without effect: what it tells is for type checkers."""
+        """A decorator without effect: what it tells is for type checkers."""
         return lambda kind: kind
 
 
@@ -61,7 +61,7 @@ def by_operand(doc: str, *, signed: bool = False) -> Any:
 
 
 def _ctype(*, signed: bool) -> str:
-    """Return the C++ type of the elements of an array."""
+    """The C++ type of the elements of an array."""
     return "int64_t" if signed else "uint64_t"
 
 
@@ -105,21 +105,21 @@ class Tiling:
         raise AttributeError(f"{type(self).__name__}.{name} cannot be set")
 
     def __eq__(self, other: object) -> bool:
-        """Return True for a tiling of the same class with the same numbers."""
+        """True for a tiling of the same class with the same numbers."""
         return type(other) is type(self) and vars(other) == vars(self)
 
     def __hash__(self) -> int:
-        """Return a hash of all numbers."""
+        """A hash of all numbers."""
         return hash(tuple(vars(self).items()))
 
     def __repr__(self) -> str:
-        """Return the class with all numbers."""
+        """The class with all numbers."""
         listed = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         return f"{type(self).__name__}({listed})"
 
 
 def extended(kind: type[_T], *bases: Tiling, **more: Any) -> _T:
-    """Return a tiling of class `kind` with the numbers of `bases`, whose classes it extends.
+    """A tiling of class `kind` with the numbers of `bases`, whose classes it extends.
 
     Args:
         kind: a class of tilings.

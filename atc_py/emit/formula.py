@@ -46,5 +46,5 @@ class Formula(msgspec.Struct, frozen=True):
 
 
 def loaded(ports: Sequence[KernelPort]) -> tuple[Loaded, ...]:
-    """Return operands that are loaded as they are."""
+    """Operands that are loaded as they are."""
     return tuple(Loaded(port.name, port, port.ctype) for port in ports)

@@ -7,7 +7,7 @@ _LENGTH = 8
 
 
 def read_block(file: IO[bytes], most: int | None = None) -> bytes | None:
-    """Return the next message; None at the end, and for one of more than `most` bytes."""
+    """The next message; None at the end, and for one of more than `most` bytes."""
     head = file.read(_LENGTH)
     size = int.from_bytes(head, "little")
     if len(head) < _LENGTH or (most is not None and size > most):

@@ -19,7 +19,7 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
 
 
 def compute_type(function: VectorFunction, dtype: DType) -> str:
-    """Return the C++ type that the vector unit computes a function of `dtype` in.
+    """The C++ type that the vector unit computes a function of `dtype` in.
 
     It is `scalar` where the unit has no such arithmetic.
     """
@@ -31,12 +31,12 @@ def compute_type(function: VectorFunction, dtype: DType) -> str:
 
 
 def scratch_of(function: VectorFunction) -> tuple[Scratch, ...]:
-    """Return the buffers that a function's formula needs beside its operands and its result."""
+    """The buffers that a function's formula needs beside its operands and its result."""
     return tuple(tensor_of(each) for each in function.scratch)
 
 
 def tensor_of(temporary: Temporary) -> Scratch:
-    """Return a temporary as a tensor of a kernel."""
+    """A temporary as a tensor of a kernel."""
     return Scratch(temporary.name, C_TYPES[temporary.dtype], temporary.is_mask)
 
 
@@ -57,16 +57,16 @@ class _FunctionsOf(AbstractSet[str]):
         return sum(1 for _ in self)
 
     def _has(self, row: TargetOp) -> bool:
-        """Return True if a row is that of a function of this form."""
+        """True if a row is that of a function of this form."""
         return row.vector is not None and row.vector.form is self._form
 
 
 def operators_of(form: Form) -> AbstractSet[str]:
-    """Return the operators that are functions of one form."""
+    """The operators that are functions of one form."""
     return _FunctionsOf(form)
 
 
 def instruction_of(op: str) -> str:
-    """Return the vector instruction that an operator is; empty where its formula is a template's."""
+    """The vector instruction that an operator is; empty where its formula is a template's."""
     row = find_operator(op)
     return "" if row is None or row.vector is None else row.vector.instruction

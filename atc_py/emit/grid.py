@@ -49,7 +49,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 def grid_of(result: Shape, operands: Sequence[Shape]) -> Grid:
-    """Return the merged axes of `result`; `operands` have its rank, with dims of 1 where they repeat."""
+    """The merged axes of `result`; `operands` have its rank, with dims of 1 where they repeat."""
     merged: list[tuple[int, tuple[bool, ...]]] = []
     for axis, length in enumerate(result):
         if length == 1:
@@ -99,7 +99,7 @@ def grid_tiling(grid: Grid, footprint: ElementFootprint, soc: Soc) -> GridTiling
 
 
 def _strides(grid: Grid, operand: int) -> tuple[int, ...]:
-    """Return elements between neighbors along the outer axes, 0 where the operand stands still."""
+    """Elements between neighbors along the outer axes, 0 where the operand stands still."""
     moving = grid.moves[operand]
     steps = []
     for axis in range(len(grid.lengths) - 1):
@@ -109,5 +109,5 @@ def _strides(grid: Grid, operand: int) -> tuple[int, ...]:
 
 
 def _round_up(value: int, to: int) -> int:
-    """Return `value` rounded up to a multiple of `to`."""
+    """`value` rounded up to a multiple of `to`."""
     return -(-value // to) * to

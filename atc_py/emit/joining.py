@@ -17,7 +17,7 @@ from atc_py.target.stored_nodes import is_stored_as
 
 
 def stored_operands(node: Node, soc: Soc) -> StorageChoice:
-    """Return the storages in which a kernel of `node` takes its operands and gives its results.
+    """The storages in which a kernel of `node` takes its operands and gives its results.
 
     They are those of the values, unless a value has the same bytes in the storage that the
     operator's kernels take. TransData takes what there is.
@@ -38,7 +38,7 @@ def stored_operands(node: Node, soc: Soc) -> StorageChoice:
 def with_link(
     facts: KernelFacts, nodes: Sequence[Node], follower: Node, soc: Soc
 ) -> KernelFacts | None:
-    """Return the kernel that does what `facts` does and then `follower`; None where none can.
+    """The kernel that does what `facts` does and then `follower`; None where none can.
 
     Args:
         facts: the kernel so far.
@@ -79,7 +79,7 @@ def with_link(
 
 
 def places_read(follower: Node, value: Value) -> tuple[bool, ...] | None:
-    """Return at which of its inputs `follower` reads `value` or a view of it in the launch.
+    """At which of its inputs `follower` reads `value` or a view of it in the launch.
 
     None where it has no kernel with the node before it: `value` has another reader, or it reads it
     nowhere, or an input is absent.
@@ -91,14 +91,14 @@ def places_read(follower: Node, value: Value) -> tuple[bool, ...] | None:
 
 
 def _can_apply_links(launch: Launch, before: Family) -> bool:
-    """Return True if the kernel's family applies its links and addresses operands as `before` did."""
+    """True if the kernel's family applies its links and addresses operands as `before` did."""
     family = family_of(launch.kernel)
     alike = family.in_blocks == before.in_blocks
     return alike and family.fuses(launch.kernel, launch.soc) and family.fits(launch)
 
 
 def _source_of_views(value: Value) -> Value:
-    """Return the value that `value` is a view of, as far as views belong to the launch."""
+    """The value that `value` is a view of, as far as views belong to the launch."""
     while value.producer is not None and value.producer.scope:
         row = find_operator(value.producer.op)
         if row is None or row.launches_kernel:
@@ -110,7 +110,7 @@ def _source_of_views(value: Value) -> Value:
 def _link_key(
     node: Node, row: TargetOp, head: Value, value: Value, stored: StorageChoice
 ) -> LinkKey:
-    """Return the part of a kernel's key that describes the function `node`."""
+    """The part of a kernel's key that describes the function `node`."""
     inputs = tuple(
         None
         if _source_of_views(each) is value
@@ -123,7 +123,7 @@ def _link_key(
 def _ports(
     node: Node, row: TargetOp, value: Value, number: int, stored: StorageChoice
 ) -> tuple[KernelPort | None, ...]:
-    """Return operands of the function besides the result so far: `then1_x2` is the first link's `x2`."""
+    """Operands of the function besides the result so far: `then1_x2` is the first link's `x2`."""
     found: list[KernelPort | None] = []
     for position, each in enumerate(node.present_inputs):
         operand = row.input_at(position)

@@ -62,7 +62,7 @@ class SourceMemo:
         self._known: dict[Hashable, str] = {}
 
     def text(self, key: Hashable, make: Callable[[], str]) -> str:
-        """Return the text that is known under a key, or is made now."""
+        """The text that is known under a key, or is made now."""
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]
@@ -71,7 +71,7 @@ class SourceMemo:
 def emit_kernels(
     graph: Graph, soc: Soc, templates: Path | None = None, memo: SourceMemo | None = None
 ) -> KernelSet:
-    """Return kernels for the nodes of `graph`, which must have their engines, on `soc`.
+    """Kernels for the nodes of `graph`, which must have their engines, on `soc`.
 
     Args:
         graph: in phase typed or later.
@@ -100,7 +100,6 @@ def emit_kernels(
 
 
 def _folders(templates: Path | None) -> tuple[Path, ...]:
-    """Return the template folders in search order."""
     own = templates_dir() / "kernels"
     if templates is None:
         return (own,)
@@ -134,12 +133,10 @@ class _Written(msgspec.Struct, frozen=True):
 
     @property
     def facts(self) -> KernelFacts:
-        """The kernel as its family sees it."""
         return self.kernel.facts
 
     @property
     def table(self) -> KernelTable:
-        """The tiling table."""
         names = [port.name for port in (*self.facts.operands, *self.facts.outputs)]
         return table_of(self.groups, self.plans, names)
 
@@ -147,7 +144,6 @@ class _Written(msgspec.Struct, frozen=True):
 def _texts(
     written: _Written, soc: Soc, folders: tuple[Path, ...], memo: SourceMemo | None
 ) -> dict[str, str]:
-    """Return the files of one kernel."""
     name = written.kernel.name
     context = _context(written, soc)
     stem = f"{name}/{name}"
@@ -172,7 +168,7 @@ def _texts(
 
 
 def _context(written: _Written, soc: Soc) -> dict[str, Any]:
-    """Return the facts that every template knows of a kernel."""
+    """The facts that every template knows of a kernel."""
     facts, key, row = written.facts, written.facts.key, written.facts.row
     dtypes = [port.dtype for port in (*facts.inputs, *facts.outputs)]
     return {
@@ -205,7 +201,6 @@ def _context(written: _Written, soc: Soc) -> dict[str, Any]:
 
 
 def _entry(written: _Written, source: str) -> dict[str, Any]:
-    """Return the kernel in the list of kernels."""
     facts = written.facts
     complete = LEFT not in source
     family = written.family
@@ -233,7 +228,6 @@ def _entry(written: _Written, source: str) -> dict[str, Any]:
 
 
 def _port_entry(port: KernelPort) -> dict[str, Any]:
-    """Return an operand in the list of kernels."""
     storage = port.storage
     return {
         "name": port.name,
@@ -244,7 +238,7 @@ def _port_entry(port: KernelPort) -> dict[str, Any]:
 
 
 def _storage_entry(storage: Storage) -> dict[str, Any]:
-    """Return a storage in the list of kernels; C0 where it is not that of the dtype."""
+    """A storage in the list of kernels; C0 where it is not that of the dtype."""
     entry: dict[str, Any] = {"format": storage.format.value, "groups": storage.groups}
     return {**entry, "c0": storage.c0} if storage.c0 else entry
 
@@ -257,7 +251,7 @@ def _numbers(family: Family, facts: KernelFacts) -> str:
 
 
 def _link_entry(link: Link) -> dict[str, Any]:
-    """Return a link in the list of kernels; `reads` has null where it reads the result so far."""
+    """A link in the list of kernels; `reads` has null where it reads the result so far."""
     numbers = "exact" if link.exact else "sums" if link.function.cancels else "close"
     return {
         "op": link.op,
@@ -267,7 +261,6 @@ def _link_entry(link: Link) -> dict[str, Any]:
 
 
 def _project(listed: list[dict[str, Any]], soc: Soc, folders: tuple[Path, ...]) -> dict[str, str]:
-    """Return the files that build the kernels on the host, and their list."""
     sizes = {
         "ub": soc.ub_kib, "l1": soc.l1_kib, "l0a": soc.l0a_kib, "l0b": soc.l0a_kib,
         "l0c": soc.l0c_kib,

@@ -39,7 +39,7 @@ class PortKey(NamedTuple):
     storage: Storage | None = None
 
     def as_list(self) -> list[str]:
-        """Return the key as JSON holds it."""
+        """The key as JSON holds it."""
         stored = [] if self.storage is None else [str(self.storage)]
         return [self.dtype.value, self.format.value, *stored]
 
@@ -76,7 +76,7 @@ class LinkInput(NamedTuple):
     storage: Storage | None = None
 
     def as_list(self) -> list[str]:
-        """Return the key as JSON holds it."""
+        """The key as JSON holds it."""
         stored = [] if self.storage is None else [str(self.storage)]
         return [self.format.value, self.reach.value, *stored]
 
@@ -126,7 +126,7 @@ class KernelKey(msgspec.Struct, frozen=True):
         return (self.op, *(link.op for link in self.links))
 
     def text(self) -> str:
-        """Return the key as JSON, equal for equal keys in every run and on every machine."""
+        """The key as JSON, equal for equal keys in every run and on every machine."""
         ports = [
             [None if port is None else port.as_list() for port in side]
             for side in (self.inputs, self.outputs)
@@ -144,12 +144,12 @@ class KernelKey(msgspec.Struct, frozen=True):
         return json.dumps([self.op, self.engine.value, *ports, attributes, *links, *addressed])
 
     def digest(self) -> str:
-        """Return SHA-256 of the text, in hexadecimal."""
+        """SHA-256 of the text, in hexadecimal."""
         return hashlib.sha256(self.text().encode()).hexdigest()
 
 
 def kernel_key(node: Node, row: TargetOp, engine: Engine, stored: StorageChoice) -> KernelKey:
-    """Return the key of `node` alone, whose operator has `row` and which `engine` executes."""
+    """The key of `node` alone, whose operator has `row` and which `engine` executes."""
     inputs = [
         None if value is None else _port(value.type, stored.input(at))
         for at, value in enumerate(node.inputs)
@@ -162,7 +162,7 @@ def kernel_key(node: Node, row: TargetOp, engine: Engine, stored: StorageChoice)
 
 
 def compiled_numbers(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...]:
-    """Return the numbers of constants that kernels are compiled for, by the operands' names."""
+    """The numbers of constants that kernels are compiled for, by the operands' names."""
     found = []
     for operand, value in zip(row.inputs, node.inputs, strict=False):
         if operand.compiled and value is not None and value.const is not None:
@@ -172,7 +172,7 @@ def compiled_numbers(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], 
 
 
 def kernel_name(key: KernelKey, taken: Collection[str] = ()) -> str:
-    """Return `conv2d_relu_f16_1a2b3c4d`: operators, first dtype, digest.
+    """`conv2d_relu_f16_1a2b3c4d`: operators, first dtype, digest.
 
     At most three operators are named; a name that is taken has a longer digest.
     """
@@ -185,26 +185,24 @@ def kernel_name(key: KernelKey, taken: Collection[str] = ()) -> str:
 
 
 def plain_value(value: AttrValue) -> Plain:
-    """Return `value` as JSON holds it; a dtype is its number in CANN's graph enum."""
+    """`value` as JSON holds it; a dtype is its number in CANN's graph enum."""
     if isinstance(value, DType):
         return value.ge
     return list(value) if isinstance(value, tuple) else value
 
 
 def _port(kind: TensorType, storage: Storage | None) -> PortKey:
-    """Return the part of a key that describes an operand."""
     return PortKey(kind.dtype, kind.format, storage)
 
 
 def _plain_attributes(
     attributes: tuple[tuple[str, AttrValue], ...],
 ) -> list[tuple[str, Plain]]:
-    """Return attributes as JSON holds them."""
     return [(name, plain_value(value)) for name, value in attributes]
 
 
 def attributes_of(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...]:
-    """Return the node's attributes and the row's defaults for the rest, by name."""
+    """The node's attributes and the row's defaults for the rest, by name."""
     merged: dict[str, AttrValue] = {
         attribute.name: attribute.default
         for attribute in row.attributes
@@ -219,7 +217,7 @@ def attributes_of(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...
 
 
 def _value_as_type(value: AttrValue, declared: str) -> AttrValue:
-    """Return `value` as its declared type, so that 1, 1.0 and True have one key."""
+    """`value` as its declared type, so that 1, 1.0 and True have one key."""
     if declared == "float" and isinstance(value, (int, float)):
         return float(value)
     if declared == "int" and isinstance(value, int):

@@ -92,7 +92,7 @@ class Link(msgspec.Struct, frozen=True):
         return tuple(each.name for each in self.operands if each is not None and each.single)
 
     def named(self, result: str, tail: str) -> tuple[str, ...]:
-        """Return all operands as the kernel names them: `result`, or the name with `tail`."""
+        """All operands as the kernel names them: `result`, or the name with `tail`."""
         return tuple(result if each is None else each.name + tail for each in self.operands)
 
     @property
@@ -114,7 +114,7 @@ class Link(msgspec.Struct, frozen=True):
 def linked(
     key: LinkKey, number: int, ports: tuple[KernelPort | None, ...], row: TargetOp
 ) -> Link | None:
-    """Return the link of `key` whose operands are `ports`, by position.
+    """The link of `key` whose operands are `ports`, by position.
 
     Args:
         key: the facts about it that a kernel depends on.
@@ -136,7 +136,7 @@ def linked(
 
 
 def reach_of(operand: Dims, result: Dims) -> Reach:
-    """Return the part of an operand of known dims that belongs to an element of the result."""
+    """The part of an operand of known dims that belongs to an element of the result."""
     shape = tuple(dim or 0 for dim in operand)
     whole = tuple(dim or 0 for dim in result)
     count = element_count(shape)
@@ -150,7 +150,7 @@ def reach_of(operand: Dims, result: Dims) -> Reach:
 
 
 def link_scratch(links: tuple[Link, ...], result: str) -> tuple[Scratch, ...]:
-    """Return tensors that links need beside their operands and the result, each once.
+    """Tensors that links need beside their operands and the result, each once.
 
     Args:
         links: in order.

@@ -120,7 +120,7 @@ class Launch(msgspec.Struct, frozen=True):
 
 
 def counted(type_: TensorType) -> Shape:
-    """Return the dims to plan with; an open one counts as 1 until the run knows it."""
+    """The dims to plan with; an open one counts as 1 until the run knows it."""
     return tuple(1 if dim is None else dim for dim in type_.dims)
 
 
@@ -156,11 +156,11 @@ class Plan(msgspec.Struct, frozen=True):
     workspace: int = 0
 
     def used(self, storage: str) -> int:
-        """Return bytes of a core's `storage` that are used."""
+        """Bytes of a core's `storage` that are used."""
         return sum(buffer.nbytes for buffer in self.buffers if buffer.storage == storage)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan for the list of kernels."""
+        """The plan for the list of kernels."""
         return {
             "cores": self.cores,
             "tiling": dict(vars(self.tiling)),

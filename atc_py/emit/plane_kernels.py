@@ -16,7 +16,7 @@ _FORMATS = {Format.NC1HWC0, Format.NDC1HWC0, Format.FRACTAL_NZ}
 
 
 def fits_planes(kernel: KernelFacts) -> bool:
-    """Return True if results and blocked operands are stored alike, in mergeable blocks."""
+    """True if results and blocked operands are stored alike, in mergeable blocks."""
     ports = (*kernel.operands, *kernel.outputs)
     formats = {port.storage.format for port in ports if port.storage is not None}
     if len(formats) != 1 or not formats <= _FORMATS:
@@ -31,17 +31,17 @@ def fits_planes(kernel: KernelFacts) -> bool:
 
 
 def _is_whole(port: KernelPort) -> bool:
-    """Return True if a block of the operand is whole blocks of the unified buffer."""
+    """True if a block of the operand is whole blocks of the unified buffer."""
     return c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0
 
 
 def _parts(port: KernelPort, lanes: int) -> int:
-    """Return the number of blocks of an operand that fit side by side in one of `lanes`."""
+    """The number of blocks of an operand that fit side by side in one of `lanes`."""
     return 1 if port.storage is None else lanes // c0_of(port.dtype)
 
 
 def keeps_zeros(kernel: KernelFacts) -> bool:
-    """Return True if zeros in the padding of all operands are zeros in that of the result.
+    """True if zeros in the padding of all operands are zeros in that of the result.
 
     All operands must have padding, in blocks of one length.
     """
@@ -53,7 +53,7 @@ def keeps_zeros(kernel: KernelFacts) -> bool:
 
 
 def plane_facts(kernel: KernelFacts, tensors: Sequence[Loaded]) -> Mapping[str, Any]:
-    """Return facts for `planes.j2`: lanes of a pixel, blocks in one, whether padding is cleared."""
+    """Facts for `planes.j2`: lanes of a pixel, blocks in one, whether padding is cleared."""
     lanes = lanes_of((*kernel.operands, *kernel.outputs))
     parts = {each.name: _parts(each.port, lanes) for each in tensors}
     parts.update({port.name: _parts(port, lanes) for port in kernel.outputs})

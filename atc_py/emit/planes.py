@@ -90,12 +90,12 @@ class _Steps(NamedTuple):
 
 
 def lanes_of(ports: Sequence[KernelPort]) -> int:
-    """Return the largest C0 of the operands that are stored in blocks."""
+    """The largest C0 of the operands that are stored in blocks."""
     return max(c0_of(port.dtype) for port in ports if port.storage is not None)
 
 
 def planes_of(port: KernelPort, shape: Shape, lanes: int) -> Planes:
-    """Return a tensor of `shape` in blocks of `lanes`."""
+    """A tensor of `shape` in blocks of `lanes`."""
     if port.storage is not None and port.storage.format is Format.NC1HWC0:
         images, channels, height, width = shape
         planes = -(-channels // lanes)
@@ -113,7 +113,7 @@ def plane_tiling(
     result: Seen, operands: Sequence[Seen], outputs: Sequence[Seen], lanes: int,
     footprint: ElementFootprint, soc: Soc,
 ) -> PlaneTiling | None:  # fmt: skip
-    """Return the tiling of pixel rows; None where an operand repeats within a block.
+    """The tiling of pixel rows; None where an operand repeats within a block.
 
     Args:
         result: what all operands are broadcast to.
@@ -177,7 +177,7 @@ def _row_axes(whole: Planes, steps: Sequence[_Steps]) -> tuple[int, tuple[int, .
 
 
 def _steps(seen: Seen, result: Shape, whole: Planes) -> _Steps | None:
-    """Return an operand's steps with the result; None where it repeats within a block."""
+    """An operand's steps with the result; None where it repeats within a block."""
     axes = len(whole.outer) + 1 + len(whole.pixels)
     if seen.port.storage is not None:
         return _blocked_steps(seen, result, whole)
@@ -190,7 +190,7 @@ def _steps(seen: Seen, result: Shape, whole: Planes) -> _Steps | None:
 
 
 def _channel_steps(count: int, result: Shape, whole: Planes) -> _Steps | None:
-    """Return one element for each channel: of the blocks, or of images or matrices."""
+    """One element for each channel: of the blocks, or of images or matrices."""
     outer, axis = len(whole.outer), channel_axis(result, count)
     pixels = (0,) * len(whole.pixels)
     is_map = len(whole.pixels) == _MATRIX
@@ -202,7 +202,6 @@ def _channel_steps(count: int, result: Shape, whole: Planes) -> _Steps | None:
 
 
 def _row_steps(shape: Shape, result: Shape, whole: Planes) -> _Steps | None:
-    """Return steps of a row-by-row operand: channel values for all pixels, columns for all rows."""
     padded = (1,) * (len(result) - len(shape)) + shape
     pixels = (0,) * len(whole.pixels)
     if len(whole.pixels) == _MATRIX:
@@ -217,7 +216,7 @@ def _row_steps(shape: Shape, result: Shape, whole: Planes) -> _Steps | None:
 
 
 def _blocked_steps(seen: Seen, result: Shape, whole: Planes) -> _Steps | None:
-    """Return steps of an operand in blocks like the result; images, matrices or pixels may repeat."""
+    """Steps of an operand in blocks like the result; images, matrices or pixels may repeat."""
     padded = (1,) * (len(result) - len(seen.shape)) + seen.shape
     c0 = c0_of(seen.port.dtype)
     own = planes_of(seen.port, padded, c0)

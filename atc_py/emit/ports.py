@@ -36,6 +36,6 @@ class KernelPort(msgspec.Struct, frozen=True):
         return name
 
     def stored(self, shape: Shape) -> Shape:
-        """Return the shape of the array that holds an operand of `shape`."""
+        """The shape of the array that holds an operand of `shape`."""
         dims = stored_shape(shape, Format(self.format), self.storage, self.dtype)
         return closed_shape(dims)

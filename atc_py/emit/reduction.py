@@ -72,7 +72,7 @@ class Folded(msgspec.Struct, frozen=True):
 
 
 def folded(shape: Shape, axes: Iterable[int]) -> Folded:
-    """Return the axes of `shape` with `axes` run along; dims of 1 count as neither."""
+    """The axes of `shape` with `axes` run along; dims of 1 count as neither."""
     chosen = {axis % len(shape) for axis in axes} if shape else set()
     merged: list[tuple[bool, int]] = []
     for axis, size in enumerate(shape):
@@ -126,5 +126,5 @@ def axes_tiling(axes: Folded, room: int, soc: Soc, align: int = 1) -> AxesTiling
 
 
 def _column(pairs: tuple[tuple[int, int], ...], at: int) -> tuple[int, ...]:
-    """Return the dims or the strides; one axis of one step where there is none."""
+    """The dims or the strides; one axis of one step where there is none."""
     return tuple(pair[at] for pair in pairs) or (1 - at,)

@@ -14,7 +14,7 @@ from atc_py.ir import Engine
 
 
 def family_of(kernel: KernelFacts) -> Family:
-    """Return the family that writes `kernel`."""
+    """The family that writes `kernel`."""
     if kernel.key.engine is Engine.AICPU:
         return AICPU
     for family in families_of(kernel.op):
@@ -25,7 +25,7 @@ def family_of(kernel: KernelFacts) -> Family:
 
 @cache
 def families_of(op: str) -> tuple[Family, ...]:
-    """Return the families that claim an operator, the one in blocks first.
+    """The families that claim an operator, the one in blocks first.
 
     Of a listed operator the modules of its families alone are imported.
     """
@@ -38,13 +38,13 @@ def families_of(op: str) -> tuple[Family, ...]:
 
 @cache
 def families() -> tuple[Family, ...]:
-    """Return every family, in the order of their modules."""
+    """Every family, in the order of their modules."""
     return tuple(family for _, family in listed_families())
 
 
 @cache
 def _by_operator() -> Mapping[str, tuple[Family, ...]]:
-    """Return the families of each operator.
+    """The families of each operator.
 
     Raises:
         ValueError: two families claim one operator for the same kind of storage.
@@ -63,7 +63,7 @@ def _by_operator() -> Mapping[str, tuple[Family, ...]]:
 
 
 def listed_families() -> list[tuple[str, Family]]:
-    """Return every family with the module that lists it."""
+    """Every family with the module that lists it."""
     return [
         (f"{package.__name__}.{module.name}", family)
         for module in pkgutil.iter_modules(package.__path__)
@@ -72,7 +72,6 @@ def listed_families() -> list[tuple[str, Family]]:
 
 
 def _families_in(module: str) -> tuple[Family, ...]:
-    """Return the families that a module of the package lists."""
     listed: tuple[Family, ...] = getattr(
         importlib.import_module(f"{package.__name__}.{module}"), "FAMILIES", ()
     )

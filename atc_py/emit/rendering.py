@@ -53,7 +53,6 @@ def render_apart(folders: tuple[Path, ...], name: str, context: Mapping[str, Any
 
 @lru_cache(maxsize=1)
 def _process() -> _Process:
-    """Return the process for all templates of this program."""
     process = _Process()
     atexit.register(process.close)
     return process
@@ -67,7 +66,6 @@ class _Process:
         self._lock = Lock()
 
     def render(self, folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
-        """Return the rendered text of a template."""
         paths = [str(folder.absolute()) for folder in folders]
         request = pickle.dumps((paths, name, dict(context), SECONDS, MEBIBYTES))
         with self._lock:
@@ -81,7 +79,7 @@ class _Process:
         raise BAD_TEMPLATE.error(answer["message"], place=place, help=answer["help"])
 
     def _answer(self, request: bytes) -> dict[str, Any] | None:
-        """Return the process's answer; None where it ends without one."""
+        """The process's answer; None where it ends without one."""
         running = self._start_worker()
         requests, answers = cast("IO[bytes]", running.stdin), cast("IO[bytes]", running.stdout)
         timer = Timer(_WALL * SECONDS, running.kill)
@@ -124,7 +122,6 @@ class _Process:
 
 
 def _worker_ended(path: Path, name: str, status: int) -> AtcError:
-    """Return the diagnostic for a template with which the process ended."""
     slow = {-getattr(signal, each, 0) for each in ("SIGXCPU", "SIGKILL")} | {1}
     why = (
         Text("it takes more than {seconds} s", seconds=SECONDS)

@@ -39,24 +39,24 @@ class TemplateSandbox(SandboxedEnvironment):
     """Sandbox in which templates reach plain values, Jinja's own objects and atc-py's facts alone."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Return True if a template may have an attribute."""
+        """True if a template may have an attribute."""
         if not super().is_safe_attribute(obj, attr, value) or not _is_known(obj):
             return False
         return callable(value) or _is_known(value)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Return True if a template may call `obj`: no class of the program is instantiated."""
+        """True if a template may call `obj`: no class of the program is instantiated."""
         return super().is_safe_callable(obj) and not (isinstance(obj, type) and _is_own(obj))
 
 
 def _is_known(value: object) -> bool:
-    """Return True if a value is plain, Jinja's, or one of atc-py's facts."""
+    """True if a value is plain, Jinja's, or one of atc-py's facts."""
     kind = type(value)
     return kind in _PLAIN or isinstance(value, _JINJA) or _is_own(kind) or isinstance(value, Enum)
 
 
 def _is_own(kind: type) -> bool:
-    """Return True if a type is atc-py's."""
+    """True if a type is atc-py's."""
     return kind.__module__.startswith(_PACKAGE)
 
 
@@ -66,7 +66,7 @@ class BoundedLoader(FileSystemLoader):
     def get_source(
         self, environment: Environment, template: str
     ) -> tuple[str, str, Callable[[], bool]]:
-        """Return the text of a template.
+        """The text of a template.
 
         Raises:
             TemplateNotFound: no folder has it.
@@ -93,7 +93,7 @@ def _check_file(path: str, folder: str, template: str) -> None:
 
 
 def bounded_text(template: Template, context: dict[str, Any]) -> str:
-    """Return the text that a template renders, within its bound.
+    """The text that a template renders, within its bound.
 
     Raises:
         TemplateError: more than MOST_TEXT characters.

@@ -59,7 +59,7 @@ Shapes = tuple[Dims, ...]
 def served(
     kernel: KernelFacts, launches: Sequence[tuple[Node, ...]]
 ) -> dict[Shapes, list[tuple[Node, ...]]]:
-    """Return launches of a kernel by the shapes of their operands, smallest shapes first."""
+    """Launches of a kernel by the shapes of their operands, smallest shapes first."""
     found: dict[Shapes, list[tuple[Node, ...]]] = {}
     for nodes in launches:
         values = [*nodes[0].present_inputs, *_link_operands(kernel, nodes[1:]), *nodes[-1].outputs]
@@ -68,7 +68,7 @@ def served(
 
 
 def _link_operands(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
-    """Return the operands of a kernel's links besides the result so far."""
+    """The operands of a kernel's links besides the result so far."""
     for link, node in zip(kernel.links, followers, strict=True):
         for value, operand in zip(node.present_inputs, link.operands, strict=True):
             if operand is not None:
@@ -78,7 +78,7 @@ def _link_operands(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[V
 def table_of(
     groups: dict[Shapes, list[tuple[Node, ...]]], plans: dict[Shapes, Plan], names: Sequence[str]
 ) -> KernelTable:
-    """Return the table of a kernel whose operands are called `names`."""
+    """The table of a kernel whose operands are called `names`."""
     rank = max(1, *(len(shape) for shapes in groups for shape in shapes))
     tilings = [plan.tiling for plan in plans.values()]
     kind: Any = type(tilings[0])
@@ -111,12 +111,12 @@ class _Member(msgspec.Struct, frozen=True):
 
 @cache
 def _members(tiling: type[Tiling]) -> tuple[_Member, ...]:
-    """Return the fields of a class of tilings, computed once."""
+    """The fields of a class of tilings, computed once."""
     return tuple(_Member(name, camel(name), facts) for name, facts in tiling.declared.items())
 
 
 def _field(member: _Member, value: Any) -> Field:
-    """Return the declaration of a field that has `value` in the first row."""
+    """The declaration of a field that has `value` in the first row."""
     brackets = ""
     if isinstance(value, tuple):
         nested = bool(value) and isinstance(value[0], tuple)
@@ -127,13 +127,13 @@ def _field(member: _Member, value: Any) -> Field:
 
 
 def _length(value: Any) -> int:
-    """Return the length of the last axis of an array, or 1 of an empty one."""
+    """The length of the last axis of an array, or 1 of an empty one."""
     nested = value and isinstance(value[0], tuple)
     return max(1, len(value[0] if nested else value))
 
 
 def _initializer(value: Any, member: _Member, axes: int) -> str:
-    """Return `value` in C++; arrays are filled up on the left to `axes`."""
+    """`value` in C++; arrays are filled up on the left to `axes`."""
     if not isinstance(value, tuple):
         return str(int(value))
     if value and isinstance(value[0], tuple):
@@ -144,12 +144,12 @@ def _initializer(value: Any, member: _Member, axes: int) -> str:
 
 
 def _braced(values: Sequence[int | None]) -> str:
-    """Return numbers in braces; a dim that only the run knows is written as 1."""
+    """Numbers in braces; a dim that only the run knows is written as 1."""
     return "{" + ", ".join("1" if value is None else str(value) for value in values) + "}"
 
 
 def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
-    """Return `x 2x3, y 2x3`; the host works rows with open dims out in the run."""
+    """`x 2x3, y 2x3`; the host works rows with open dims out in the run."""
     listed = ", ".join(
         f"{name} {format_shape(shape)}" for name, shape in zip(names, shapes, strict=True)
     )
@@ -159,10 +159,10 @@ def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
 
 
 def _padded_shape(shape: Dims, rank: int) -> Dims:
-    """Return `shape` with 1 on the left up to `rank` axes."""
+    """`shape` with 1 on the left up to `rank` axes."""
     return (1,) * (rank - len(shape)) + shape
 
 
 def _smallest_first(group: tuple[Shapes, list[tuple[Node, ...]]]) -> list[list[int]]:
-    """Return the sort key of rows: dims, open ones before all others."""
+    """The sort key of rows: dims, open ones before all others."""
     return [[-1 if dim is None else dim for dim in dims] for dims in group[0]]

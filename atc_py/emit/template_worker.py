@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _render(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:
-    """Return the text of a template, or its error."""
+    """The text of a template, or its error."""
     try:
         return {"text": sandboxed_text(folders, name, context)}
     except AtcError as error:
@@ -73,6 +73,5 @@ def _limit_resources(seconds: int, mebibytes: int) -> None:
 
 
 def _lower_limit(resource: Any, kind: int, soft: int) -> None:
-    """Set a soft limit, within the hard one."""
     hard = resource.getrlimit(kind)[1]
     resource.setrlimit(kind, (soft if hard < 0 else min(soft, hard), hard))

@@ -42,7 +42,7 @@ class _Cache(FileSystemBytecodeCache):
 
 
 def bytecode_cache(purpose: str) -> FileSystemBytecodeCache | None:
-    """Return the cache for one kind of environment; None without a trusted, writable folder.
+    """The cache for one kind of environment; None without a trusted, writable folder.
 
     Args:
         purpose: names the options of the environment, which the compiled code depends on.
@@ -52,7 +52,7 @@ def bytecode_cache(purpose: str) -> FileSystemBytecodeCache | None:
 
 
 def _jinja_version() -> str:
-    """Return Jinja's version as it states it, which later versions of it no longer do.
+    """Jinja's version as it states it, which later versions of it no longer do.
 
     The list of installed packages has it, too, and takes longer than rendering a small model.
     """
@@ -98,7 +98,7 @@ def render(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> 
 
 
 def sandboxed_text(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> str:
-    """Return the text of a user's template; for the process that renders these.
+    """The text of a user's template; for the process that renders these.
 
     Raises:
         Exception: any error in the template.
@@ -109,13 +109,13 @@ def sandboxed_text(folders: tuple[Path, ...], name: str, context: dict[str, Any]
 
 
 def _is_trusted(folders: tuple[Path, ...]) -> bool:
-    """Return True if all templates are atc-py's own."""
+    """True if all templates are atc-py's own."""
     return folders == (templates_dir() / "kernels",)
 
 
 @lru_cache(maxsize=8)
 def _environment(folders: tuple[Path, ...]) -> Environment:
-    """Return the environment of the templates in `folders`; it keeps what it has compiled.
+    """The environment of the templates in `folders`; it keeps what it has compiled.
 
     Compiled templates of atc-py itself are kept between runs, too.
     """
@@ -138,14 +138,13 @@ def _environment(folders: tuple[Path, ...]) -> Environment:
 
 
 def _sandbox() -> tuple[type[Environment], type[FileSystemLoader]]:
-    """Return the environment and the loader of users' templates."""
     from atc_py.emit.sandbox import BoundedLoader, TemplateSandbox
 
     return TemplateSandbox, BoundedLoader
 
 
 def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> AtcError:
-    """Return the diagnostic for a template that is missing or does not render."""
+    """The diagnostic for a template that is missing or does not render."""
     if isinstance(error, TemplateNotFound):
         missing = error.name or name
         return BAD_TEMPLATE.error(
@@ -167,7 +166,7 @@ def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> 
 
 
 def _failing_line(path: Path, error: BaseException) -> tuple[str, int | None]:
-    """Return file and line of the innermost template that `error` went through."""
+    """File and line of the innermost template that `error` went through."""
     if isinstance(error, TemplateSyntaxError):
         return error.filename or str(path), error.lineno
     frames = [

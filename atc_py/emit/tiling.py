@@ -57,7 +57,7 @@ class ElementFootprint(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, queued: Iterable[DType], scratch: int = 0) -> ElementFootprint:
-        """Return the footprint of queues of these dtypes plus `scratch` bytes an element.
+        """The footprint of queues of these dtypes plus `scratch` bytes an element.
 
         nbytes = DEPTH x sum(itemsize) + scratch; align = 32 / min(itemsize), which is whole
         blocks for wider operands too, since item sizes are powers of two.
@@ -66,7 +66,7 @@ class ElementFootprint(msgspec.Struct, frozen=True):
         return cls(BLOCK // min(sizes), DEPTH * sum(sizes) + scratch)
 
     def capacity(self, soc: Soc) -> int:
-        """Return elements that fit in the unified buffer at once, whole blocks and at least one."""
+        """Elements that fit in the unified buffer at once, whole blocks and at least one."""
         return max(self.align, soc.ub_kib * 1024 // self.nbytes // self.align * self.align)
 
 
@@ -101,7 +101,7 @@ def shard_tiling(total: int, soc: Soc) -> ShardTiling:
 
 
 def vector_cores(soc: Soc) -> int:
-    """Return the cores for vector work; SoCs with split cores have more of them than cube cores.
+    """The cores for vector work; SoCs with split cores have more of them than cube cores.
 
     Elsewhere an AI Core holds both and the few extra vector cores only assist.
     """
@@ -109,18 +109,18 @@ def vector_cores(soc: Soc) -> int:
 
 
 def _split(units: int, cores: int) -> tuple[int, int, int]:
-    """Return (working cores, units each, units of the last); one idle core for 0 units."""
+    """(working cores, units each, units of the last); one idle core for 0 units."""
     each = _ceil_div(units, max(1, min(cores, units)))
     used = _ceil_div(units, each) if each else 1
     return used, each, units - (used - 1) * each
 
 
 def _tiles_and_tail(length: int, tile: int) -> tuple[int, int]:
-    """Return (tiles, elements of the last) of `length` elements; (0, 0) where there are none."""
+    """(tiles, elements of the last) of `length` elements; (0, 0) where there are none."""
     count = _ceil_div(length, tile)
     return count, length - (count - 1) * tile if count else 0
 
 
 def _ceil_div(value: int, by: int) -> int:
-    """Return `value` / `by`, rounded up."""
+    """`value` / `by`, rounded up."""
     return -(-value // by)

@@ -9,7 +9,7 @@ from atc_py.system.resources import templates_dir
 
 
 def host_headers() -> dict[str, str]:
-    """Return text of every host header by its path below the folder of kernels: `host/...`."""
+    """Text of every host header by its path below the folder of kernels: `host/...`."""
     folder = templates_dir() / "host"
     return {
         f"host/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8")

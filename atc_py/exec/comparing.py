@@ -32,7 +32,6 @@ def add_comparison(outputs: dict[str, OutputSums], name: str, ours: object, thei
 def _add_values(
     sums: OutputSums, ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]
 ) -> None:
-    """Add values of the same shape."""
     same = same_elements(ours, theirs)
     with np.errstate(invalid="ignore"):
         error = np.where(same, 0.0, np.abs(ours - theirs))

@@ -29,7 +29,7 @@ from atc_py.text.packed import unpacked
 
 
 def read_processes(run: Path) -> list[ProcessRecord]:
-    """Return the records that the processes left, in the order in which these began."""
+    """The records that the processes left, in the order in which these began."""
     found = []
     for file in run.glob(f"{PROCESSES}*.json"):
         # Any process of the program may have put something else there.
@@ -45,7 +45,7 @@ def read_processes(run: Path) -> list[ProcessRecord]:
 
 
 def gather_processes(records: Iterable[ProcessRecord]) -> list[ProgramProcess]:
-    """Return the processes."""
+    """The processes."""
     return [
         ProgramProcess(
             pid=each.pid,
@@ -60,7 +60,7 @@ def gather_processes(records: Iterable[ProcessRecord]) -> list[ProgramProcess]:
 
 
 def gather_models(records: Iterable[ProcessRecord]) -> list[ProgramModel]:
-    """Return the models over all processes."""
+    """The models over all processes."""
     found: dict[tuple[str, str], list[ModelRecord]] = {}
     for record in records:
         for model in record.models:
@@ -69,7 +69,6 @@ def gather_models(records: Iterable[ProcessRecord]) -> list[ProgramModel]:
 
 
 def _model(parts: Sequence[ModelRecord]) -> ProgramModel:
-    """Return one model from its records in several processes."""
     npu, other = _use(each.npu for each in parts), _use(each.onnxruntime for each in parts)
     fallbacks = _fallbacks([refusal for each in parts for refusal in each.refusals])
     compilations = _compilations(parts)
@@ -97,7 +96,6 @@ def _model(parts: Sequence[ModelRecord]) -> ProgramModel:
 
 
 def _use(parts: Iterable[UseRecord]) -> ProgramUse:
-    """Return the runs of several processes."""
     listed = list(parts)
     return ProgramUse(
         runs=sum(each.runs for each in listed), seconds=sum(each.seconds for each in listed)
@@ -105,7 +103,6 @@ def _use(parts: Iterable[UseRecord]) -> ProgramUse:
 
 
 def _compilations(parts: Sequence[ModelRecord]) -> list[ProgramCompilation]:
-    """Return the compilations of several processes by shapes."""
     times: dict[str, list[float]] = {}
     shapes: dict[str, dict[str, list[int]]] = {}
     for each in (one for part in parts for one in part.compilations):
@@ -119,7 +116,6 @@ def _compilations(parts: Sequence[ModelRecord]) -> list[ProgramCompilation]:
 
 
 def _outputs(parts: Sequence[ModelRecord]) -> list[ProgramOutput]:
-    """Return the comparisons of several processes by output."""
     merged: dict[str, OutputSums] = {}
     for name, sums in (pair for part in parts for pair in part.outputs.items()):
         if name in merged:
@@ -130,7 +126,6 @@ def _outputs(parts: Sequence[ModelRecord]) -> list[ProgramOutput]:
 
 
 def _output(name: str, sums: OutputSums) -> ProgramOutput:
-    """Return the comparison of one output."""
     compared = sums.runs > sums.other_shapes
     whole = sums.least_cosine  # of runs in which nothing has a direction
     if sums.npu_square or sums.square:
@@ -151,7 +146,7 @@ def _output(name: str, sums: OutputSums) -> ProgramOutput:
 
 
 def _fallbacks(refusals: Iterable[RefusalRecord]) -> list[ProgramFallback]:
-    """Return the reasons of several processes, each once for the same shapes."""
+    """The reasons of several processes, each once for the same shapes."""
     found: dict[str, list[RefusalRecord]] = {}
     for each in refusals:
         found.setdefault(json.dumps([each.findings, each.shapes], sort_keys=True), []).append(each)
@@ -159,7 +154,6 @@ def _fallbacks(refusals: Iterable[RefusalRecord]) -> list[ProgramFallback]:
 
 
 def _fallback(refusal: RefusalRecord, processes: int) -> ProgramFallback:
-    """Return one reason."""
     codes: dict[str, int] = {}
     for each in refusal.findings:
         codes[each["code"]] = codes.get(each["code"], 0) + 1

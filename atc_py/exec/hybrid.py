@@ -101,7 +101,7 @@ class Hybrid:
             record.name = text
 
     def run(self, session: Any, names: Any, feeds: Any, options: Any) -> Any:
-        """Return the outputs of a run.
+        """The outputs of a run.
 
         Args:
             session: the program's object.
@@ -162,7 +162,6 @@ class Hybrid:
         return found
 
     def _compare(self, names: Any, ours: Any, theirs: Any) -> None:
-        """Record the comparison of two results."""
         from atc_py.exec.comparing import add_comparison
 
         listed: Any = self.npu
@@ -227,7 +226,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _shown(model: str | bytes) -> str:
-    """Return the file of a model as the report names it; empty for bytes."""
+    """The file of a model as the report names it; empty for bytes."""
     if isinstance(model, bytes):
         return ""
     try:
@@ -237,7 +236,6 @@ def _shown(model: str | bytes) -> str:
 
 
 def _arrays(feeds: Any) -> Any:
-    """Return what a program feeds, with arrays in place of OrtValues of tensors."""
     if not isinstance(feeds, dict):
         return feeds
     return {
@@ -247,14 +245,13 @@ def _arrays(feeds: Any) -> Any:
 
 
 def _shapes(feeds: Any) -> dict[str, list[int]]:
-    """Return the shapes of what a program feeds, as far as it has any."""
     if not isinstance(feeds, dict):
         return {}
     return {str(name): _shape(each) for name, each in feeds.items()}
 
 
 def _shape(value: Any) -> list[int]:
-    """Return the dims of an array, an OrtValue or nested lists."""
+    """The dims of an array, an OrtValue or nested lists."""
     found = getattr(value, "shape", None)
     if found is None:
         import numpy as np
@@ -267,12 +264,11 @@ def _shape(value: Any) -> list[int]:
 
 
 def _shapes_text(shapes: Mapping[str, list[int]]) -> str:
-    """Return shapes as --input-shape spells them."""
     return ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in shapes.items())
 
 
 def _reasons(error: AtcError) -> str:
-    """Return the codes of an error and the first message, on one line."""
+    """The codes of an error and the first message, on one line."""
     counts: dict[str, int] = {}
     for found in error.diagnostics:
         counts[found.code.id] = counts.get(found.code.id, 0) + 1

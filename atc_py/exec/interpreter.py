@@ -29,7 +29,7 @@ _LEAST = re.compile(r"([\w-]+)\s*>=\s*([\d.]+)")
 
 
 def defeating_flags(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the options of a Python command line that keep the hook out, such as `-I`."""
+    """The options of a Python command line that keep the hook out, such as `-I`."""
     if not command or not _PYTHON.fullmatch(Path(command[0]).name):
         return ()
     found: list[str] = []
@@ -52,12 +52,12 @@ def defeating_flags(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def python_tag() -> str:
-    """Return this kind of Python, as the names of compiled modules state it."""
+    """This kind of Python, as the names of compiled modules state it."""
     return sys.implementation.cache_tag or ""
 
 
 def library_folders() -> dict[str, str]:
-    """Return the folders in which this Python finds the libraries, without importing them.
+    """The folders in which this Python finds the libraries, without importing them.
 
     The name of that which has the metadata of atc-py itself is empty.
     """
@@ -75,7 +75,7 @@ def library_folders() -> dict[str, str]:
 
 
 def library_needs() -> dict[str, str]:
-    """Return the least version of each library that atc-py requires; nothing where it is not installed."""
+    """The least version of each library that atc-py requires; nothing where it is not installed."""
     try:
         required = metadata.requires("atc-py") or []
     except metadata.PackageNotFoundError:

@@ -100,7 +100,7 @@ def _pass_on(source: SignalSource, child: int) -> None:
 
 
 def _ended(child: int) -> int | None:
-    """Return the status of the program; None while it runs. The launcher stops where it stops."""
+    """The status of the program; None while it runs. The launcher stops where it stops."""
     found, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
     if found == 0:
         return None

@@ -40,7 +40,7 @@ class SimulatedMembers:
             made.name(str(SimulatedMembers.get_modelmeta(self).graph_name))
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of onnxruntime's side, which is opened for it."""
+        """An attribute of onnxruntime's side, which is opened for it."""
         made = sides_of(self)
         if made is None or name.startswith("__") or not name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -52,7 +52,7 @@ class SimulatedMembers:
         raise TypeError(f"cannot pickle {type(self).__name__!r} object")
 
     def run(self, output_names: Any, input_feed: Any, run_options: Any = None) -> Any:
-        """Return outputs in the order of their names."""
+        """Outputs in the order of their names."""
         made, given = sides_of(self), (output_names, input_feed, run_options)
         return self.atc_py_real.run(self, *given) if made is None else made.run(self, *given)
 
@@ -67,7 +67,7 @@ class SimulatedMembers:
     def run_with_ort_values(
         self, output_names: Any, input_dict_ort_values: Any, run_options: Any = None
     ) -> Any:
-        """Return outputs as OrtValues."""
+        """Outputs as OrtValues."""
         real, made = self.atc_py_real, sides_of(self)
         given = output_names, input_dict_ort_values, run_options
         if made is None:
@@ -96,31 +96,31 @@ class SimulatedMembers:
         Thread(target=_call_back, args=(self, given, callback, user_data)).start()
 
     def io_binding(self) -> Any:
-        """Return an object that binds inputs and outputs."""
+        """An object that binds inputs and outputs."""
         return self._answer("io_binding")
 
     def get_inputs(self) -> Any:
-        """Return name, type and shape of each input."""
+        """Name, type and shape of each input."""
         return self._answer("get_inputs")
 
     def get_outputs(self) -> Any:
-        """Return name, type and shape of each output."""
+        """Name, type and shape of each output."""
         return self._answer("get_outputs")
 
     def get_overridable_initializers(self) -> Any:
-        """Return name, type and shape of each constant that is an input, too."""
+        """Name, type and shape of each constant that is an input, too."""
         return self._answer("get_overridable_initializers")
 
     def get_modelmeta(self) -> Any:
-        """Return the model's metadata."""
+        """The model's metadata."""
         return self._answer("get_modelmeta")
 
     def get_providers(self) -> Any:
-        """Return the execution providers."""
+        """The execution providers."""
         return self._answer("get_providers")
 
     def get_provider_options(self) -> Any:
-        """Return the options of the execution providers."""
+        """The options of the execution providers."""
         return self._answer("get_provider_options")
 
     def _answer(self, name: str) -> Any:
@@ -131,7 +131,7 @@ class SimulatedMembers:
 
 
 def sides_of(session: object) -> Hybrid | None:
-    """Return the two sides of a session; None for one that is onnxruntime's alone."""
+    """The two sides of a session; None for one that is onnxruntime's alone."""
     return getattr(session, "__dict__", {}).get(_OWN)
 
 
@@ -146,7 +146,7 @@ def _call_back(session: Any, given: tuple[Any, ...], callback: Any, user_data: A
 
 
 def _model(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | bytes | None:
-    """Return the model that a program gives; None for what onnxruntime's class is to refuse."""
+    """The model that a program gives; None for what onnxruntime's class is to refuse."""
     given = args[0] if args else kwargs.get(_ARGUMENTS[0])
     if isinstance(given, str | os.PathLike):
         given = os.fspath(given)
@@ -154,13 +154,13 @@ def _model(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | bytes | None:
 
 
 def _others(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the other arguments of a program that concern the simulated session, by name."""
+    """The other arguments of a program that concern the simulated session, by name."""
     given = dict(zip(_ARGUMENTS, args, strict=False)) | kwargs
     return {name: given[name] for name in _ARGUMENTS[1:] if name in given}
 
 
 def _asked_by_atc_py() -> bool:
-    """Return True if atc_py's own code makes the session: its reference is onnxruntime itself."""
+    """True if atc_py's own code makes the session: its reference is onnxruntime itself."""
     if is_own_work():
         return True
     caller: FrameType | None = sys._getframe(2)  # noqa: SLF001  (the caller of the constructor)

@@ -106,7 +106,6 @@ class Recorder:
             self._wait_until = end + _SHARE * (end - start)
 
     def _record(self) -> ProcessRecord:
-        """Return the record of this process."""
         command = [*getattr(sys, "orig_argv", sys.argv)]
         version = ".".join(map(str, sys.version_info[:3]))
         return ProcessRecord(
@@ -138,7 +137,7 @@ class Recorder:
             part.replace(file)
 
     def digest(self, model: str | bytes) -> tuple[str, int]:
-        """Return the digest of a model and its bytes; of a file that cannot be read, none.
+        """The digest of a model and its bytes; of a file that cannot be read, none.
 
         Args:
             model: its path or its bytes.
@@ -156,7 +155,7 @@ class Recorder:
 
 
 def _file_digest(path: str) -> str:
-    """Return the SHA-256 of a file."""
+    """The SHA-256 of a file."""
     digest = sha256()
     with Path(path).open("rb") as file:
         while block := file.read(_BLOCK):

@@ -131,18 +131,17 @@ class ProcessRecord:
     models: list[ModelRecord] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON values; `process_from_json` reads it."""
+        """The record as JSON values; `process_from_json` reads it."""
         return asdict(self)
 
 
 def process_from_json(value: dict[str, Any]) -> ProcessRecord:
-    """Return the record of a process from its JSON values."""
+    """The record of a process from its JSON values."""
     models = [_model(each) for each in value.pop("models")]
     return ProcessRecord(**value, models=models)
 
 
 def _model(value: dict[str, Any]) -> ModelRecord:
-    """Return the record of a model from its JSON values."""
     for place in ("npu", "onnxruntime", "shadow"):
         value[place] = UseRecord(**value[place])
     value["compilations"] = [CompilationRecord(**each) for each in value["compilations"]]
@@ -152,7 +151,7 @@ def _model(value: dict[str, Any]) -> ModelRecord:
 
 
 def cosine(product: float, npu_square: float, square: float) -> float:
-    """Return the cosine of two vectors of which the sums of products are given; 1 for two of zeros."""
+    """The cosine of two vectors of which the sums of products are given; 1 for two of zeros."""
     if not npu_square or not square:
         return float(npu_square == square)
     return min(product / (math.sqrt(npu_square) * math.sqrt(square)), 1.0)

@@ -61,7 +61,7 @@ class _BindingMembers:
 
 
 def _derived(real: Any, members: type, inside: dict[str, Any]) -> type:
-    """Return a class that looks like onnxruntime's `real`, with members before those of `real`."""
+    """A class that looks like onnxruntime's `real`, with members before those of `real`."""
     seen = {
         "__module__": real.__module__,
         "__qualname__": real.__qualname__,

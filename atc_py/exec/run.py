@@ -86,7 +86,6 @@ def _run_folder() -> Iterator[Path]:
 def _findings(
     command: Sequence[str], run: Path, models: Sequence[ProgramModel]
 ) -> Iterator[Diagnostic]:
-    """Yield what is to be said of a run as a whole."""
     unloaded = _lines(run / "unloaded")
     for line in unloaded:
         who, _, why = line.partition("\t")
@@ -140,7 +139,7 @@ def _no_session(command: Sequence[str], run: Path) -> Iterator[Diagnostic]:
 
 
 def _lines(file: Path) -> list[str]:
-    """Return the lines of a file of the run, each once; none where it is not there."""
+    """The lines of a file of the run, each once; none where it is not there."""
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -50,7 +50,7 @@ def write_settings(run: Path, settings: ExecSettings) -> None:
 
 
 def read_settings(run: Path) -> ExecSettings:
-    """Return the settings of the run.
+    """The settings of the run.
 
     Raises:
         OSError: the run is over, and its folder removed.

@@ -38,7 +38,7 @@ class SignalSource(Protocol):
     """The signals that were blocked before."""
 
     def wait(self, seconds: float) -> Arrival | None:
-        """Return the next signal; None where none comes within that time, or a child changed."""
+        """The next signal; None where none comes within that time, or a child changed."""
 
 
 @contextmanager
@@ -79,7 +79,7 @@ class _Waiting:
         self._numbers = numbers
 
     def wait(self, seconds: float) -> Arrival | None:
-        """Return the next signal; None where none comes within that time, or a child changed."""
+        """The next signal; None where none comes within that time, or a child changed."""
         found = signal.sigtimedwait(self._numbers, seconds)
         if found is None or found.si_signo == signal.SIGCHLD:
             return None
@@ -98,11 +98,10 @@ class _Handling:
         self._terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
 
     def handle(self, number: int, _frame: Any) -> None:
-        """Keep a signal."""
         self._arrived.append(number)
 
     def wait(self, seconds: float) -> Arrival | None:
-        """Return the next signal; None where none comes soon."""
+        """The next signal; None where none comes soon."""
         if not self._arrived:
             time.sleep(min(seconds, _STEP))
         if not self._arrived:

@@ -43,13 +43,13 @@ class SimulatedSession(Protocol):
         """Every compilation so far."""
 
     def run(self, output_names: Any, input_feed: Any, run_options: Any = None) -> list[Any]:
-        """Return the outputs."""
+        """The outputs."""
 
 
 def simulate(
     model: str | bytes, arguments: Mapping[str, Any], settings: ExecSettings
 ) -> tuple[SimulatedSession, list[str]]:
-    """Return the simulated session of a model, and what it says of the arguments.
+    """The simulated session of a model, and what it says of the arguments.
 
     Args:
         model: path or bytes.
@@ -89,7 +89,7 @@ def simulated_work(settings: ExecSettings) -> Iterator[None]:
 
 
 def is_own_work() -> bool:
-    """Return True in a block of `simulated_work`."""
+    """True in a block of `simulated_work`."""
     return bool(getattr(_inside, "depth", 0))
 
 
@@ -100,7 +100,7 @@ def new_filter_lock() -> None:
 
 
 def as_refusal(error: Exception) -> AtcError:
-    """Return an error of a simulated session as a coded one; another kind is a bug of atc-py's."""
+    """An error of a simulated session as a coded one; another kind is a bug of atc-py's."""
     if isinstance(error, AtcError):
         return error
     return exhausted(error) or INTERNAL.error(
@@ -110,7 +110,7 @@ def as_refusal(error: Exception) -> AtcError:
 
 
 def is_of_values(refusal: AtcError) -> bool:
-    """Return True if other values of the same shapes may be taken."""
+    """True if other values of the same shapes may be taken."""
     return all(each.code is BAD_RUN_INPUT for each in refusal.diagnostics)
 
 
@@ -132,7 +132,7 @@ def _require_libraries(settings: ExecSettings) -> None:
 
 
 def _lacking(settings: ExecSettings) -> AtcError | None:
-    """Return the refusal of an interpreter whose libraries atc_py cannot use; None for others."""
+    """The refusal of an interpreter whose libraries atc_py cannot use; None for others."""
     version = ".".join(map(str, sys.version_info[:3]))
     who = f"{sys.executable} (Python {version})"
     remedy = Text("install atc-py into the environment of {executable}", executable=sys.executable)
@@ -162,7 +162,7 @@ def _lacking(settings: ExecSettings) -> AtcError | None:
 
 
 def _installed(name: str) -> str | None:
-    """Return the version of a distribution in the program's environment; None where it has none."""
+    """The version of a distribution in the program's environment; None where it has none."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -170,7 +170,6 @@ def _installed(name: str) -> str | None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the leading numbers of a version."""
     parts = version.split(".")
     return tuple(
         int(part)

@@ -28,14 +28,13 @@ def end_processes(child: int) -> None:
 
 
 def _send(processes: list[int], number: int) -> None:
-    """Send a signal to all that are there."""
     for each in processes:
         with suppress(OSError):
             os.kill(each, number)
 
 
 def _stopped_family(child: int) -> list[int]:
-    """Return a process and what it started, stopped, so that none starts another meanwhile."""
+    """A process and what it started, stopped, so that none starts another meanwhile."""
     found, new = [], [child]
     while new:
         _send(new, signal.SIGSTOP)
@@ -45,7 +44,7 @@ def _stopped_family(child: int) -> list[int]:
 
 
 def _descendants(process: int) -> list[int]:
-    """Return the processes that one started, theirs too; none where the system has no /proc."""
+    """The processes that one started, theirs too; none where the system has no /proc."""
     children: dict[int, list[int]] = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError):
@@ -59,7 +58,7 @@ def _descendants(process: int) -> list[int]:
 
 
 def _lives(process: int) -> bool:
-    """Return True if a process is there and has not ended."""
+    """True if a process is there and has not ended."""
     try:
         return _fields(Path(f"/proc/{process}/stat"))[0] not in {"Z", "X"}
     except OSError:
@@ -67,5 +66,5 @@ def _lives(process: int) -> bool:
 
 
 def _fields(file: Path) -> list[str]:
-    """Return the state, the parent and the rest of a process, after its name."""
+    """The state, the parent and the rest of a process, after its name."""
     return file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

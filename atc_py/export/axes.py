@@ -9,7 +9,7 @@ from atc_py.tensor.dtypes import DType
 
 
 def from_front(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """Return axes counted from the front, in order."""
+    """Axes counted from the front, in order."""
     return tuple(sorted(axis % rank if rank else axis for axis in axes))
 
 
@@ -56,7 +56,7 @@ _ORDERED = {
 
 
 def ordered(body: Body, value: str, dtype: DType) -> str:
-    """Return operand values in a dtype that has the same order and that runtimes reduce."""
+    """Operand values in a dtype that has the same order and that runtimes reduce."""
     if dtype is DType.UINT64:
         return body.add("Add", body.cast(value, DType.INT64), body.const(_SIGN, DType.INT64))
     return body.cast(value, _ORDERED[dtype]) if dtype in _ORDERED else value
@@ -70,7 +70,7 @@ def from_ordered(body: Body, value: str, dtype: DType) -> str:
 
 
 def arg_of(body: Body, which: str, value: str, axis: int, *, keep: bool) -> str:
-    """Return the place of the first of the largest (`Max`) or smallest (`Min`) elements of operand 0.
+    """The place of the first of the largest (`Max`) or smallest (`Min`) elements of operand 0.
 
     NaN counts as larger or smaller than all.
     """

@@ -17,7 +17,7 @@ from atc_py.tensor.dtypes import DType
 
 
 def is_rounded(dtype: DType) -> bool:
-    """Return True if arithmetic on `dtype` is done in float32, and its results are rounded."""
+    """True if arithmetic on `dtype` is done in float32, and its results are rounded."""
     return dtype in {DType.FLOAT16, DType.BFLOAT16}
 
 
@@ -77,7 +77,7 @@ class Body:
     # -- operands
 
     def own(self, position: int = 0) -> str:
-        """Return the operand at `position` in its own dtype; int4 is held in int8.
+        """The operand at `position` in its own dtype; int4 is held in int8.
 
         Raises:
             NoFormError: it is absent.
@@ -87,7 +87,7 @@ class Body:
         return self.inputs[position]
 
     def x(self, position: int = 0) -> str:
-        """Return the operand at `position` as arithmetic takes it: a 16-bit float as float32.
+        """The operand at `position` as arithmetic takes it: a 16-bit float as float32.
 
         Raises:
             NoFormError: it is absent.
@@ -96,11 +96,11 @@ class Body:
         return self.wide(value) if is_rounded(self.node.dtype(position)) else value
 
     def all(self) -> list[str]:
-        """Return all operands that are there, as `x` does."""
+        """All operands that are there, as `x` does."""
         return [self.x(position) for position in sorted(self.inputs)]
 
     def form(self, position: int, form: str, make: Callable[[NDArray[Any]], NDArray[Any]]) -> str:
-        """Return the constant at `position` in another form, worked out when the model is written.
+        """The constant at `position` in another form, worked out when the model is written.
 
         Args:
             position: the input.
@@ -122,7 +122,7 @@ class Body:
     # -- constants
 
     def const(self, values: ArrayLike, dtype: DType = DType.FLOAT32) -> str:
-        """Return a constant of the body."""
+        """A constant of the body."""
         with np.errstate(over="ignore"):  # beyond float32 is infinite, as on the device
             array = np.array(values, dtype=held_dtype(dtype).numpy)
         key = (dtype, array.shape, array.tobytes())
@@ -134,7 +134,7 @@ class Body:
         return self._constants[key]
 
     def attribute(self, name: str, dtype: DType) -> str:
-        """Return an attribute of type float, rounded to `dtype`, as a float32 scalar.
+        """An attribute of type float, rounded to `dtype`, as a float32 scalar.
 
         A function refers to the attribute of the node that calls it, so that nodes which differ in
         it alone have one function. ONNX holds it in float32; one that needs more is written out.
@@ -154,7 +154,7 @@ class Body:
         return self.rounded(self._constants[key], dtype)
 
     def ints(self, *values: int) -> str:
-        """Return int64 [n], as axes, shapes and indices are given."""
+        """Int64 [n], as axes, shapes and indices are given."""
         return self.const(np.array(values, np.int64).reshape(-1), DType.INT64)
 
     # -- nodes
@@ -180,24 +180,24 @@ class Body:
         return outputs
 
     def cast(self, value: str, dtype: DType) -> str:
-        """Return `value` in another dtype; int4 is held in int8."""
+        """`value` in another dtype; int4 is held in int8."""
         if (value, dtype) not in self._casts:
             self._casts[value, dtype] = self.add("Cast", value, to=dtype)
         return self._casts[value, dtype]
 
     def wide(self, value: str) -> str:
-        """Return a 16-bit float as float32."""
+        """A 16-bit float as float32."""
         return self.cast(value, DType.FLOAT32)
 
     def rounded(self, value: str, dtype: DType) -> str:
-        """Return float32 `value` rounded to the grid of a 16-bit `dtype`, as float32.
+        """Float32 `value` rounded to the grid of a 16-bit `dtype`, as float32.
 
         Of another dtype nothing is rounded.
         """
         return self.wide(self.cast(value, dtype)) if is_rounded(dtype) else value
 
     def held(self, value: str, holds: str) -> str:
-        """Return `value`; a run ends where an element of the bools `holds` is false.
+        """`value`; a run ends where an element of the bools `holds` is false.
 
         The dims are then taken from behind a list that has those of `value` alone.
         """
@@ -207,13 +207,13 @@ class Body:
         return self.add("Reshape", value, self.add("Gather", dims, broken), allowzero=1)
 
     def inner(self) -> Body:
-        """Return a body for a graph inside this one; see `as_graph`. Names of both are apart."""
+        """A body for a graph inside this one; see `as_graph`. Names of both are apart."""
         inner = Body(self.node, self.inputs, (), self._prefix, self._others)
         inner._taken, inner._counts = self._taken, self._counts
         return inner
 
     def name(self, stem: str) -> str:
-        """Return a name that no other value has."""
+        """A name that no other value has."""
         return self._fresh(stem)
 
     def as_graph(
@@ -221,7 +221,7 @@ class Body:
         inputs: Iterable[tuple[str, DType, Sequence[int | str | None] | None]],
         outputs: Iterable[tuple[str, DType, Sequence[int | str | None] | None]],
     ) -> GraphProto:
-        """Return the nodes as a graph: the body of a Loop, a Scan, or a branch of an If.
+        """The nodes as a graph: the body of a Loop, a Scan, or a branch of an If.
 
         Args:
             inputs: names, dtypes and dims of its inputs; dims None where the rank is not known.
@@ -256,7 +256,7 @@ class Body:
                 self.nodes.append(self._named("Identity", named.get(value, value), name))
 
     def _named(self, op_type: str, value: str, name: str, **attributes: Any) -> NodeProto:
-        """Return the last node, whose result has the name given."""
+        """The last node, whose result has the name given."""
         given = {key: _attribute(each) for key, each in attributes.items()}
         return helper.make_node(op_type, [value], [name], self._fresh(op_type), **given)
 
@@ -272,7 +272,7 @@ class Body:
         return False
 
     def _fresh(self, stem: str) -> str:
-        """Return a name that begins like `stem` and that nothing here has."""
+        """A name that begins like `stem` and that nothing here has."""
         while True:
             count = self._counts[stem] = self._counts.get(stem, 0) + 1
             name = f"{self._prefix}{stem}" if count == 1 else f"{self._prefix}{stem}_{count}"
@@ -282,7 +282,6 @@ class Body:
 
 
 def _attribute(value: Any) -> Any:
-    """Return an attribute's value as ONNX has it."""
     if isinstance(value, DType):
         return element_type(value)
     if isinstance(value, tuple):
@@ -291,5 +290,4 @@ def _attribute(value: Any) -> Any:
 
 
 def _info(name: str, dtype: DType, dims: Sequence[int | str | None] | None) -> Any:
-    """Return a value with its type."""
     return helper.make_tensor_value_info(name, element_type(dtype), dims)

@@ -34,7 +34,7 @@ def bordered(
     mode: str,
     number: float,
 ) -> str:
-    """Return an operand of the first input's dtype with borders; negative ones cut.
+    """An operand of the first input's dtype with borders; negative ones cut.
 
     Args:
         body: the nodes so far.

@@ -45,7 +45,7 @@ class WrittenOperator:
 
 
 def with_branches(units: Sequence[WrittenOperator], outputs: Iterable[str]) -> list[NodeProto]:
-    """Return the nodes of `units`, which are in order, with an If for each condition.
+    """The nodes of `units`, which are in order, with an If for each condition.
 
     Args:
         units: the operators.
@@ -100,7 +100,6 @@ class _Branches:
                 self._place(unit, self._around(unit.reads))
 
     def nodes(self) -> list[NodeProto]:
-        """Return the nodes that run whatever the conditions are."""
         return self._level(frozenset())
 
     def require_alive(self, value: str) -> None:
@@ -116,11 +115,10 @@ class _Branches:
         return self._sides.get(value, frozenset())
 
     def _around(self, values: Iterable[str]) -> Sides:
-        """Return the sides on which all values are alive."""
         return frozenset[tuple[str, bool]]().union(*map(self._of, values))
 
     def _needed_ifs(self, values: Iterable[str]) -> frozenset[_If]:
-        """Return the Ifs of which values are made, without those that others of them need."""
+        """The Ifs of which values are made, without those that others of them need."""
         return frozenset[_If]().union(*(self._after.get(value, frozenset()) for value in values))
 
     def _place(self, unit: WrittenOperator, sides: Sides) -> None:
@@ -141,7 +139,6 @@ class _Branches:
             self._after[value] = after
 
     def _merge(self, unit: WrittenOperator) -> None:
-        """Note a Merge, and which value it takes on which side."""
         alive = [value for value in unit.reads if not _is_dead(self._of(value))]
         if len(alive) != len(unit.reads):
             self._pass_on(unit, (alive or list(unit.reads))[0])
@@ -166,7 +163,7 @@ class _Branches:
         self._after[unit.writes[0]] = frozenset({found})
 
     def _joined(self, key: tuple[object, ...], values: Sequence[str], condition: str) -> _If:
-        """Return the If that a Merge of `values` becomes a result of, a new one where none can be.
+        """The If that a Merge of `values` becomes a result of, a new one where none can be.
 
         An If has all its results at once: none of them can go into another.
         """
@@ -189,19 +186,18 @@ class _Branches:
         )
 
     def _real(self, value: str) -> str:
-        """Return the value that a Switch passes on."""
         while value in self._same:
             value = self._same[value]
         return value
 
     def _level(self, sides: Sides) -> list[NodeProto]:
-        """Return the nodes of one set of sides, an If where its first result is."""
+        """The nodes of one set of sides, an If where its first result is."""
         if sides not in self._levels:
             self._levels[sides] = self._written(sides)
         return self._levels[sides]
 
     def _written(self, sides: Sides) -> list[NodeProto]:
-        """Return the nodes of one set of sides, as `_level` does."""
+        """The nodes of one set of sides, as `_level` does."""
         made: list[tuple[list[NodeProto], set[str], set[str]]] = []
         done: set[_If] = set()
         for unit in self._units[sides]:
@@ -218,7 +214,6 @@ class _Branches:
         return _ordered(made)
 
     def _branching(self, found: _If, sides: Sides) -> NodeProto:
-        """Return an If with its branches."""
         name = found.merges[0].name
         graphs: dict[str, Any] = {}
         for truth, key in ((True, "then_branch"), (False, "else_branch")):
@@ -228,7 +223,6 @@ class _Branches:
         return helper.make_node("If", [found.condition], outputs, name, **graphs)
 
     def _branch(self, name: str, values: Sequence[str], sides: Sides) -> GraphProto:
-        """Return a branch: what its results need of the nodes on its side."""
         nodes = self._level(sides)
         results = [self._real(value) for value in values]
         nodes = _needed(nodes, results)
@@ -240,7 +234,7 @@ class _Branches:
         return helper.make_graph(nodes, name, [], outputs)
 
     def _renamed(self, node: NodeProto) -> NodeProto:
-        """Return a node that reads what a Switch passes on instead of the output of the Switch."""
+        """A node that reads what a Switch passes on instead of the output of the Switch."""
         for index, value in enumerate(node.input):
             if value in self._same:
                 node.input[index] = self._real(value)
@@ -253,12 +247,12 @@ class _Branches:
 
 
 def _is_dead(sides: Sides) -> bool:
-    """Return True if nothing is alive there: a condition would have to hold and not to hold."""
+    """True if nothing is alive there: a condition would have to hold and not to hold."""
     return any((condition, not truth) in sides for condition, truth in sides)
 
 
 def _reaches(starts: Iterable[_If], wanted: _If) -> bool:
-    """Return True if `wanted` is one of `starts` or of what those need."""
+    """True if `wanted` is one of `starts` or of what those need."""
     seen: set[_If] = set()
     waiting = list(starts)
     while waiting:
@@ -272,7 +266,7 @@ def _reaches(starts: Iterable[_If], wanted: _If) -> bool:
 
 
 def _needed(nodes: Sequence[NodeProto], results: Iterable[str]) -> list[NodeProto]:
-    """Return those of `nodes`, in order, that the results need."""
+    """Those of `nodes`, in order, that the results need."""
     needed = set(results)
     kept: list[NodeProto] = []
     for node in reversed(nodes):
@@ -283,12 +277,11 @@ def _needed(nodes: Sequence[NodeProto], results: Iterable[str]) -> list[NodeProt
 
 
 def _read_by(nodes: Iterable[NodeProto]) -> set[str]:
-    """Return the names that nodes read, those in graphs inside included."""
     return {value for node in nodes for value in reads_of(node) if value}
 
 
 def _ordered(made: Sequence[tuple[list[NodeProto], set[str], set[str]]]) -> list[NodeProto]:
-    """Return the nodes with producers first; an If may stand before what another result needs."""
+    """The nodes with producers first; an If may stand before what another result needs."""
     owner = {value: index for index, (_, _, writes) in enumerate(made) for value in writes}
     found: list[NodeProto] = []
     state: dict[int, bool] = {}

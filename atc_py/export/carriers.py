@@ -25,7 +25,7 @@ _CARRIERS: dict[DType, tuple[DType, ...]] = {
 
 
 def carrier_of(dtype: DType, known: frozenset[DType]) -> DType:
-    """Return `dtype` if it is among those `known`, else one of them that holds its numbers."""
+    """`dtype` if it is among those `known`, else one of them that holds its numbers."""
     if dtype in known:
         return dtype
     return next((each for each in _CARRIERS.get(dtype, ()) if each in known), dtype)

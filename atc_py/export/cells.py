@@ -18,7 +18,7 @@ class CellActivation:
     beta: float = 0.0
 
     def of(self, body: Body, x: str, dtype: DType) -> str:
-        """Return the activation of `x`."""
+        """The activation of `x`."""
         simple = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
         if self.name in simple:
             return body.add(simple[self.name], x)
@@ -109,7 +109,7 @@ class Gates:
     reset_after: bool = False
 
     def applied(self, body: Body, which: int, gate: str) -> str:
-        """Return an activation of what goes into a gate, held to the clip."""
+        """An activation of what goes into a gate, held to the clip."""
         if self.clip is not None:
             least, most = body.const(-self.clip, self.dtype), body.const(self.clip, self.dtype)
             gate = body.add("Clip", gate, least, most)
@@ -267,7 +267,7 @@ def _scan(
 
 
 def _start(body: Body, layer: CellOperands, dtype: DType, state: str) -> str:
-    """Return the state before the first step; that of a sequence without steps is 0."""
+    """The state before the first step; that of a sequence without steps is 0."""
     _, batch, hidden = layer.sizes
     if not state:
         return body.add("Expand", body.const(0, dtype), body.ints(batch, hidden))

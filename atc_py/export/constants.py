@@ -24,7 +24,7 @@ class ConstantSource(Protocol):
         ...
 
     def array(self, member: str) -> NDArray[Any]:
-        """Return data of the constant in archive member `member`, read-only.
+        """Data of the constant in archive member `member`, read-only.
 
         Raises:
             AtcError: the member is missing or damaged.
@@ -50,11 +50,11 @@ class Initializer:
 
     @classmethod
     def of(cls, name: str, array: NDArray[Any]) -> Initializer:
-        """Return a constant that was made here."""
+        """A constant that was made here."""
         return cls(name, held_dtype(DType.from_numpy(array.dtype)), array.shape, lambda: array)
 
     def numpy(self) -> NDArray[Any]:
-        """Return the data in `dtype`."""
+        """The data in `dtype`."""
         return np.asarray(self.read()).astype(self.dtype.numpy, copy=False)
 
     def release(self) -> None:

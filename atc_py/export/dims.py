@@ -11,7 +11,7 @@ Dim: TypeAlias = int | str
 
 
 def dims_of(body: Body, position: int = 0) -> list[Dim]:
-    """Return the dims of the operand at `position`."""
+    """The dims of the operand at `position`."""
     facts = body.node.type(position)
     return [
         body.add("Shape", body.own(position), start=axis, end=axis + 1) if dim is None else dim
@@ -20,17 +20,17 @@ def dims_of(body: Body, position: int = 0) -> list[Dim]:
 
 
 def times(body: Body, dim: Dim, count: int) -> Dim:
-    """Return a dim times a number."""
+    """A dim times a number."""
     return dim * count if isinstance(dim, int) else body.add("Mul", dim, body.ints(count))
 
 
 def over(body: Body, dim: Dim, count: int) -> Dim:
-    """Return a dim divided by a number, rounded down."""
+    """A dim divided by a number, rounded down."""
     return dim // count if isinstance(dim, int) else body.add("Div", dim, body.ints(count))
 
 
 def shape_of_dims(body: Body, dims: Sequence[Dim]) -> str:
-    """Return dims as one int64 [n]."""
+    """Dims as one int64 [n]."""
     parts: list[str] = []
     for known, group in groupby(dims, lambda dim: isinstance(dim, int)):
         run = list(group)
@@ -39,5 +39,5 @@ def shape_of_dims(body: Body, dims: Sequence[Dim]) -> str:
 
 
 def shaped(body: Body, value: str, dims: Sequence[Dim]) -> str:
-    """Return the elements of `value` in the same order under another shape."""
+    """The elements of `value` in the same order under another shape."""
     return body.add("Reshape", value, shape_of_dims(body, dims), allowzero=1)

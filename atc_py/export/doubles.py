@@ -14,7 +14,6 @@ _LARGE = 2.0**500
 
 
 def _number(body: Body, value: float) -> str:
-    """Return a constant."""
     return body.const(value, DType.FLOAT64)
 
 
@@ -25,19 +24,19 @@ def _begun(body: Body, op_type: str, x: str) -> tuple[str, str, str]:
 
 
 def cos(body: Body, x: str) -> str:
-    """Return the cosine, `1 - 2 sin(x / 2)^2`."""
+    """The cosine, `1 - 2 sin(x / 2)^2`."""
     sine = body.add("Sin", body.add("Mul", x, _number(body, 0.5)))
     square = body.add("Mul", sine, sine)
     return body.add("Sub", _number(body, 1), body.add("Add", square, square))
 
 
 def tan(body: Body, x: str) -> str:
-    """Return the tangent."""
+    """The tangent."""
     return body.add("Div", body.add("Sin", x), cos(body, x))
 
 
 def asin(body: Body, x: str) -> str:
-    """Return the inverse sine."""
+    """The inverse sine."""
     first, sine, cosine = _begun(body, "Asin", x)
     other = _other_side(body, x)
     gap = body.add("Sub", body.add("Mul", x, cosine), body.add("Mul", other, sine))
@@ -45,7 +44,7 @@ def asin(body: Body, x: str) -> str:
 
 
 def acos(body: Body, x: str) -> str:
-    """Return the inverse cosine."""
+    """The inverse cosine."""
     first, sine, cosine = _begun(body, "Acos", x)
     other = _other_side(body, x)
     gap = body.add("Sub", body.add("Mul", other, cosine), body.add("Mul", x, sine))
@@ -53,19 +52,19 @@ def acos(body: Body, x: str) -> str:
 
 
 def _other_side(body: Body, x: str) -> str:
-    """Return `sqrt((1 - x) * (1 + x))`."""
+    """`sqrt((1 - x) * (1 + x))`."""
     one = _number(body, 1)
     return body.add("Sqrt", body.add("Mul", body.add("Sub", one, x), body.add("Add", one, x)))
 
 
 def _angle_of_sine(body: Body, sine: str) -> str:
-    """Return `s + s^3 / 6` of a sine of 1e-3 or less."""
+    """`s + s^3 / 6` of a sine of 1e-3 or less."""
     cube = body.add("Mul", body.add("Mul", sine, sine), sine)
     return body.add("Add", sine, body.add("Mul", cube, _number(body, 1 / 6)))
 
 
 def atan(body: Body, x: str) -> str:
-    """Return the inverse tangent."""
+    """The inverse tangent."""
     held = body.add("Clip", x, _number(body, -_LARGE), _number(body, _LARGE))
     first, sine, cosine = _begun(body, "Atan", held)
     above = body.add("Sub", body.add("Mul", held, cosine), sine)
@@ -74,7 +73,7 @@ def atan(body: Body, x: str) -> str:
 
 
 def sinh(body: Body, x: str) -> str:
-    """Return the hyperbolic sine: of numbers up to 1 `2 t / (1 - t^2)` with `t = tanh(x / 2)`."""
+    """The hyperbolic sine: of numbers up to 1 `2 t / (1 - t^2)` with `t = tanh(x / 2)`."""
     one = _number(body, 1)
     half = body.add("Tanh", body.add("Mul", x, _number(body, 0.5)))
     below = body.add("Sub", one, body.add("Mul", half, half))
@@ -85,12 +84,12 @@ def sinh(body: Body, x: str) -> str:
 
 
 def cosh(body: Body, x: str) -> str:
-    """Return the hyperbolic cosine."""
+    """The hyperbolic cosine."""
     return body.add("Add", *_halves(body, body.add("Abs", x)))
 
 
 def _halves(body: Body, x: str) -> tuple[str, str]:
-    """Return `exp(x) / 2`, which overflows no sooner than it must, and `exp(-x) / 2`."""
+    """`exp(x) / 2`, which overflows no sooner than it must, and `exp(-x) / 2`."""
     half = _number(body, 0.5)
     root = body.add("Exp", body.add("Mul", x, half))
     falling = body.add("Mul", body.add("Exp", body.add("Neg", x)), half)
@@ -98,7 +97,7 @@ def _halves(body: Body, x: str) -> tuple[str, str]:
 
 
 def asinh(body: Body, x: str) -> str:
-    """Return the inverse hyperbolic sine: `log(1 + a + a^2 / (1 + sqrt(a^2 + 1)))` of `a = |x|`."""
+    """The inverse hyperbolic sine: `log(1 + a + a^2 / (1 + sqrt(a^2 + 1)))` of `a = |x|`."""
     one, size = _number(body, 1), body.add("Abs", x)
     held = body.add("Min", size, _number(body, _LARGE))
     square = body.add("Mul", held, held)
@@ -109,7 +108,7 @@ def asinh(body: Body, x: str) -> str:
 
 
 def acosh(body: Body, x: str) -> str:
-    """Return the inverse hyperbolic cosine: `log(1 + d + sqrt(d) * sqrt(x + 1))`, `d = x - 1`."""
+    """The inverse hyperbolic cosine: `log(1 + d + sqrt(d) * sqrt(x + 1))`, `d = x - 1`."""
     one = _number(body, 1)
     held = body.add("Min", x, _number(body, _LARGE))
     rest = body.add("Sub", held, one)
@@ -119,13 +118,13 @@ def acosh(body: Body, x: str) -> str:
 
 
 def _or_of_large(body: Body, found: str, x: str) -> str:
-    """Return `found`, or `log(2 x)` of numbers whose squares might overflow."""
+    """`found`, or `log(2 x)` of numbers whose squares might overflow."""
     large = body.add("Add", body.add("Log", x), _number(body, 0.6931471805599453))
     return body.add("Where", body.add("Greater", x, _number(body, _LARGE)), large, found)
 
 
 def atanh(body: Body, x: str) -> str:
-    """Return the inverse hyperbolic tangent: `log(1 + 2 a / (1 - a)) / 2` of `a = |x|`."""
+    """The inverse hyperbolic tangent: `log(1 + 2 a / (1 - a)) / 2` of `a = |x|`."""
     one, size = _number(body, 1), body.add("Abs", x)
     held = body.add("Min", size, _number(body, 2))
     ratio = body.add("Div", body.add("Add", held, held), body.add("Sub", one, held))

@@ -10,15 +10,15 @@ from atc_py.tensor.dtypes import DType
 
 
 def held_dtype(dtype: DType) -> DType:
-    """Return the dtype that holds `dtype` in an exported model: int8 for int4, which few runtimes have."""
+    """The dtype that holds `dtype` in an exported model: int8 for int4, which few runtimes have."""
     return DType.INT8 if dtype is DType.INT4 else dtype
 
 
 def element_type(dtype: DType) -> int:
-    """Return ONNX's number of the dtype that holds `dtype`."""
+    """ONNX's number of the dtype that holds `dtype`."""
     return element_of_dtype(held_dtype(dtype))
 
 
 def bytes_of(array: NDArray[Any]) -> bytes:
-    """Return the elements row by row, in the byte order of ONNX's files."""
+    """The elements row by row, in the byte order of ONNX's files."""
     return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()

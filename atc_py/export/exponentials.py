@@ -6,7 +6,7 @@ from atc_py.tensor.dtypes import DType
 
 
 def exponential_less_1(body: Body, x: str, *, negative: bool = False) -> str:
-    """Return `exp(x) - 1 = 2 t / (1 - t)` with `t = tanh(x / 2)`, for x above 1 as it stands.
+    """`exp(x) - 1 = 2 t / (1 - t)` with `t = tanh(x / 2)`, for x above 1 as it stands.
 
     Args:
         body: what computes it.
@@ -23,7 +23,7 @@ def exponential_less_1(body: Body, x: str, *, negative: bool = False) -> str:
 
 
 def logarithm_of_1_more(body: Body, x: str) -> str:
-    """Return `log(1 + x)` for x of 0 and more, infinity included.
+    """`log(1 + x)` for x of 0 and more, infinity included.
 
     Of float32 it is `2 atanh(x / (2 + x))` up to 1, of float64 `log(w) * x / (w - 1)`
     with `w = 1 + x`, whose rounding is in both factors.

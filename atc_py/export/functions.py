@@ -35,7 +35,7 @@ class Functions:
     def call(
         self, node: CompiledNode, body: Body, operands: Sequence[str], results: Sequence[str]
     ) -> NodeProto:
-        """Return a node that calls the function with `body`, which is written unless it is there.
+        """A node that calls the function with `body`, which is written unless it is there.
 
         Args:
             node: what the body computes.

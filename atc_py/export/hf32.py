@@ -33,7 +33,7 @@ _MOST = 1e300
 
 
 def factors(body: Body) -> list[str]:
-    """Return the two operands that a node multiplies, in HF32 where it asks for that."""
+    """The two operands that a node multiplies, in HF32 where it asks for that."""
     node = body.node
     if node.dtype() is not DType.FLOAT32 or not rounds_to_hf32(node.attributes):
         return [body.x(0), body.x(1)]
@@ -44,7 +44,7 @@ def factors(body: Body) -> list[str]:
 
 
 def rounded_to_hf32(array: NDArray[Any]) -> NDArray[np.float32]:
-    """Return float32 numbers rounded to HF32."""
+    """Float32 numbers rounded to HF32."""
     wide = array.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         split = np.clip(np.abs(wide) * _SPLIT, _LEAST, _MOST)
@@ -53,7 +53,7 @@ def rounded_to_hf32(array: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _rounded(body: Body, position: int) -> str:
-    """Return the nodes of `rounded_to_hf32` for an operand: in float32 where no number is special."""
+    """The nodes of `rounded_to_hf32` for an operand: in float32 where no number is special."""
     x = body.own(position)
     if 0 in body.node.type(position).dims:
         return x
@@ -66,7 +66,7 @@ def _rounded(body: Body, position: int) -> str:
 
 
 def _is_ordinary(body: Body, x: str) -> str:
-    """Return whether no number is subnormal or so large that its product has no float32."""
+    """True if no number is subnormal or so large that its product has no float32."""
     size = body.add("Abs", x)
     largest = body.add("ReduceMax", size, keepdims=0)
     # What is less than the least normal number becomes less than 1, all else but 0 becomes 1.
@@ -79,13 +79,13 @@ def _is_ordinary(body: Body, x: str) -> str:
 
 
 def _in_float32(body: Body, x: str) -> str:
-    """Return ordinary numbers rounded."""
+    """Ordinary numbers rounded."""
     split = body.add("Mul", x, body.const(_SPLIT_32))
     return body.add("Sub", split, body.add("Sub", split, x))
 
 
 def _in_float64(body: Body, x: str) -> str:
-    """Return any numbers rounded."""
+    """Any numbers rounded."""
     wide = body.add("Cast", x, to=DType.FLOAT64)
     product = body.add("Mul", body.add("Abs", wide), body.const(_SPLIT, DType.FLOAT64))
     limits = [body.const(limit, DType.FLOAT64) for limit in (_LEAST, _MOST)]

@@ -20,31 +20,31 @@ OFFSET_W = 3
 
 
 def bytes_of_operand(body: Body, position: int) -> str:
-    """Return an int8 operand as uint8, 128 more."""
+    """An int8 operand as uint8, 128 more."""
     if position in body.node.constants:
         return body.form(position, "bytes", shifted)
     return _shifted(body, body.own(position))
 
 
 def shifted(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return int8 as uint8, 128 more."""
+    """Int8 as uint8, 128 more."""
     found: NDArray[np.uint8] = np.ascontiguousarray(array).view(np.uint8) ^ np.uint8(_SHIFT)
     return found
 
 
 def _shifted(body: Body, value: str) -> str:
-    """Return the nodes of `shifted`."""
+    """The nodes of `shifted`."""
     low = body.cast(value, DType.UINT8)
     return body.add("BitwiseXor", low, body.const(_SHIFT, DType.UINT8))
 
 
 def zero_point(body: Body, zero: int = 0) -> str:
-    """Return the byte that stands for `zero`."""
+    """The byte that stands for `zero`."""
     return body.const(_SHIFT + zero, DType.UINT8)
 
 
 def single_offset(body: Body) -> str:
-    """Return the byte that stands for the one offset of all weights, that of 0 if there is none."""
+    """The byte that stands for the one offset of all weights, that of 0 if there is none."""
     node = body.node
     if node.has(OFFSET_W) and node.type(OFFSET_W).dims == (1,):
         return bytes_of_operand(body, OFFSET_W)
@@ -52,7 +52,7 @@ def single_offset(body: Body) -> str:
 
 
 def offset_of_weights(body: Body) -> str | None:
-    """Return the offsets of the weights as int32 where there is one for each channel, else None."""
+    """The offsets of the weights as int32 where there is one for each channel, else None."""
     node = body.node
     if not node.has(OFFSET_W) or node.type(OFFSET_W).dims == (1,):
         return None

@@ -45,12 +45,12 @@ def integer_norm(body: Body, axes: Sequence[int], *, keep: bool) -> str:
 
 
 def _int(body: Body, number: int) -> str:
-    """Return a constant of int64."""
+    """A constant of int64."""
     return body.const(number, DType.INT64)
 
 
 def _digits(body: Body, value: str, width: int) -> Digits:
-    """Return the digits of a value of uint64."""
+    """The digits of a value of uint64."""
     found = []
     for at in range(width):
         part = value
@@ -64,7 +64,7 @@ def _digits(body: Body, value: str, width: int) -> Digits:
 
 
 def _product(body: Body, digits: Digits) -> Digits:
-    """Return the square of a number; its digits are not below the base."""
+    """The square of a number; its digits are not below the base."""
     found = []
     for place in range(2 * len(digits) - 1):
         pairs = [
@@ -77,7 +77,6 @@ def _product(body: Body, digits: Digits) -> Digits:
 
 
 def _sum(body: Body, values: Digits) -> str:
-    """Return the sum of values."""
     total = values[0]
     for value in values[1:]:
         total = body.add("Add", total, value)
@@ -85,7 +84,7 @@ def _sum(body: Body, values: Digits) -> str:
 
 
 def _carried(body: Body, digits: Digits, count: int) -> Digits:
-    """Return `count` digits below the base, of which the last takes what is left, and the sign."""
+    """`count` digits below the base, of which the last takes what is left, and the sign."""
     found, carry = [], None
     for at in range(count):
         parts = [*digits[at : at + 1], *([carry] if carry else [])]
@@ -99,13 +98,13 @@ def _carried(body: Body, digits: Digits, count: int) -> Digits:
 
 
 def _less(body: Body, digits: Digits, other: Digits) -> Digits:
-    """Return the difference of two numbers, of which the first is longer."""
+    """The difference of two numbers, of which the first is longer."""
     difference = [body.add("Sub", mine, its) for mine, its in zip(digits, other, strict=False)]
     return _carried(body, [*difference, *digits[len(other) :]], len(digits))
 
 
 def _double(body: Body, digits: Digits) -> str:
-    """Return a number in float64, rounded."""
+    """A number in float64, rounded."""
     value = body.cast(digits[-1], DType.FLOAT64)
     for digit in reversed(digits[:-1]):
         scaled = body.add("Mul", value, body.const(_BASE, DType.FLOAT64))
@@ -114,14 +113,13 @@ def _double(body: Body, digits: Digits) -> str:
 
 
 def _over(body: Body, total: Digits, bits: int) -> str:
-    """Return a condition: a number has more bits than that."""
     place, shift = divmod(bits, _BITS)
     high = body.add("Div", total[place], _int(body, 2**shift))
     return body.add("Greater", _sum(body, [high, *total[place + 1 :]]), _int(body, 0))
 
 
 def _root(body: Body, total: Digits, width: int, largest: int) -> str:
-    """Return the whole part of the root of a number, in int64; any number where it is too large."""
+    """The whole part of the root of a number, in int64; any number where it is too large."""
 
     def real(number: float) -> str:
         return body.const(number, DType.FLOAT64)
@@ -151,7 +149,7 @@ def _root(body: Body, total: Digits, width: int, largest: int) -> str:
 
 
 def _whole(body: Body, value: str) -> str:
-    """Return the whole part of float64 below 2^64 as the bits of uint64, in int64.
+    """The whole part of float64 below 2^64 as the bits of uint64, in int64.
 
     Runtimes do not agree on casts of what int64 does not hold.
     """

@@ -31,7 +31,7 @@ def wrapped_product(body: Body, value: str, axes: Sequence[int], *, keep: bool) 
 
 
 def _rows(body: Body, value: str, axes: Sequence[int]) -> tuple[str, str]:
-    """Return the elements along `axes` as the last axis, and how many there are, as [1]."""
+    """The elements along `axes` as the last axis, and how many there are, as [1]."""
     rank = body.node.rank()
     kept = [axis for axis in range(rank) if axis not in axes]
     order = (*kept, *axes)

@@ -9,7 +9,7 @@ _HALF = 2**32
 def integer_sum(
     body: Body, value: str, dtype: DType, axes: str, *, keep: bool, noop: bool = False
 ) -> str:
-    """Return the sum of integers over axes, of which the dtype keeps the low bits.
+    """The sum of integers over axes, of which the dtype keeps the low bits.
 
     onnxruntime adds integers up in float64: beyond 2 ** 53 it rounds, and large sums saturate. So
     the halves of 64 bits are added up apart, the low ones as numbers from 0 to 2 ** 32 - 1.

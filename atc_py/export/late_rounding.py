@@ -27,7 +27,7 @@ _MONOTONE = frozenset({"Relu", "MaxPool"})
 def without_early_roundings(
     nodes: Sequence[NodeProto], outputs: Collection[str], on_grid: Collection[str]
 ) -> list[NodeProto]:
-    """Return `nodes` of a flat graph without roundings that change no result.
+    """`nodes` of a flat graph without roundings that change no result.
 
     Args:
         nodes: producers first.
@@ -59,7 +59,7 @@ def _source(
     readers: Mapping[str, Sequence[NodeProto]],
     outputs: Collection[str],
 ) -> NodeProto | None:
-    """Return the rounding whose result, as float32, `node` alone reads; None without one."""
+    """The rounding whose result, as float32, `node` alone reads; None without one."""
     wide = makers.get(node.input[0]) if node.input else None
     if wide is None or _target(wide) != _WIDE or len(readers[wide.output[0]]) != 1:
         return None
@@ -71,7 +71,7 @@ def _source(
 
 
 def _keeps_grid(node: NodeProto, makers: Mapping[str, NodeProto], on_grid: Collection[str]) -> bool:
-    """Return True if a node is monotone and takes numbers on a 16-bit grid to the grid."""
+    """True if a node is monotone and takes numbers on a 16-bit grid to the grid."""
     if node.op_type in _MONOTONE:
         return True
     return node.op_type == "Clip" and all(
@@ -80,7 +80,7 @@ def _keeps_grid(node: NodeProto, makers: Mapping[str, NodeProto], on_grid: Colle
 
 
 def _is_on_grid(value: str, makers: Mapping[str, NodeProto], on_grid: Collection[str]) -> bool:
-    """Return True if a value is a 16-bit float as float32, maybe in another shape."""
+    """True if a value is a 16-bit float as float32, maybe in another shape."""
     if value in on_grid:
         return True
     made = makers.get(value)
@@ -95,7 +95,7 @@ def _rounds_again(
     readers: Mapping[str, Sequence[NodeProto]],
     outputs: Collection[str],
 ) -> bool:
-    """Return True if all that reads a node's one result rounds it as `rounding` does."""
+    """True if all that reads a node's one result rounds it as `rounding` does."""
     value = node.output[0]
     after = readers[value]
     return (
@@ -107,5 +107,5 @@ def _rounds_again(
 
 
 def _target(node: NodeProto) -> int | None:
-    """Return the element type that a Cast makes; None of other nodes."""
+    """The element type that a Cast makes; None of other nodes."""
     return int(node.attribute[0].i) if node.op_type == "Cast" else None

@@ -59,7 +59,7 @@ class LateAxis:
         return self.body.cast(found, _WIDE)
 
     def nearest(self, mode: str, nearest_mode: str) -> str:
-        """Return the element that each result takes."""
+        """The element that each result takes."""
         at, half = self.coordinates(mode), self.body.const(0.5, _WIDE)
         if nearest_mode == "round_prefer_ceil":
             at = self._op("Add", at, half)
@@ -69,7 +69,7 @@ class LateAxis:
         return self._element(self._held(self._op("Floor" if down else "Ceil", at)))
 
     def between(self, mode: str) -> tuple[str, str, str]:
-        """Return the two elements between which each result is, and the share of the second."""
+        """The two elements between which each result is, and the share of the second."""
         at = self._held(self.coordinates(mode))
         first = self._op("Floor", at)
         share = self._op("Sub", at, first)
@@ -92,7 +92,7 @@ class LateAxis:
         return self.body.const(number)
 
     def _numbers(self) -> tuple[str, str, str]:
-        """Return length, size and scale as float32 scalars."""
+        """Length, size and scale as float32 scalars."""
         length = self.body.cast(self._length(), DType.FLOAT32)
         if self.scale is not None:
             scale = self.body.const(self.scale)
@@ -102,17 +102,17 @@ class LateAxis:
         return length, size, self._op("Div", size, self._op("Max", length, self._number(1.0)))
 
     def _length(self) -> str:
-        """Return the dim in x as an int64 scalar."""
+        """The dim in x as an int64 scalar."""
         return self._op("Squeeze", shape_of_dims(self.body, [self.length]))
 
     def _places(self, size: str) -> str:
-        """Return 0, 1, ... as float32."""
+        """0, 1, ... as float32."""
         count = self.body.cast(size, DType.INT64)
         zero, one = (self.body.const(number, DType.INT64) for number in (0, 1))
         return self.body.cast(self._op("Range", zero, count, one), DType.FLOAT32)
 
     def _cropped(self, place: str, last: str, size: str) -> str:
-        """Return coordinates in the part of x that roi gives."""
+        """Coordinates in the part of x that roi gives."""
         start, end = self.roi or ("", "")
         one = self._number(1.0)
         middle = self._op("Mul", self._number(0.5), self._op("Add", start, end))
@@ -124,12 +124,11 @@ class LateAxis:
         return self._op("Where", self._op("Equal", size, one), middle, found)
 
     def _last(self) -> str:
-        """Return the last element of the axis."""
+        """The last element of the axis."""
         length = self.body.cast(self._length(), _WIDE)
         return self._op("Sub", length, self.body.const(1.0, _WIDE))
 
     def _held(self, at: str) -> str:
-        """Return coordinates inside x."""
         return self._op("Max", self._op("Min", at, self._last()), self.body.const(0.0, _WIDE))
 
     def _element(self, at: str) -> str:

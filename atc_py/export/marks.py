@@ -11,7 +11,7 @@ CHOSEN = frozenset(
 
 
 def marked(body: Body, depth: str, on: str, off: str, dtype: DType) -> str:
-    """Return `on` where a new axis of `depth` elements runs over the first input, else `off`.
+    """`on` where a new axis of `depth` elements runs over the first input, else `off`.
 
     Args:
         body: the nodes so far; the node's attribute `axis` places the new axis.
@@ -41,6 +41,6 @@ def marked(body: Body, depth: str, on: str, off: str, dtype: DType) -> str:
 
 
 def _wide(body: Body) -> str:
-    """Return the first input as int64."""
+    """The first input as int64."""
     value = body.own()
     return value if body.node.dtype() is DType.INT64 else body.cast(value, DType.INT64)

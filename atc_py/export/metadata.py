@@ -16,7 +16,7 @@ from atc_py.tensor.shapes import format_shape
 
 
 def model_metadata(model: OmModel, cost: NetworkCost) -> dict[str, str]:
-    """Return the metadata of the model: the program that compiled it, SoC, options, estimated time."""
+    """The metadata of the model: the program that compiled it, SoC, options, estimated time."""
     found = {
         "producer": model.producer,
         "soc": model.soc,
@@ -49,7 +49,7 @@ def annotate(emulated: Emulated, model: OmModel) -> dict[str, str]:
 
 
 def _heads(model: OmModel) -> dict[str, str]:
-    """Return for each node the first one of its launch; nodes of one scope are one launch."""
+    """For each node the first one of its launch; nodes of one scope are one launch."""
     first: dict[int, str] = {}
     return {
         node.name: first.setdefault(node.scope, node.name) if node.scope else node.name
@@ -76,29 +76,28 @@ def _facts(
 
 
 def _origin(name: str, op_type: str) -> str:
-    """Return a node of the source model as `name (Conv)`."""
+    """A node of the source model as `name (Conv)`."""
     return f"{name} ({op_type})" if name else op_type
 
 
 def _types(model: OmModel, tensors: Iterable[int]) -> str:
-    """Return dtypes, dims and storage of tensors, `-` for an absent one."""
+    """Dtypes, dims and storage of tensors, `-` for an absent one."""
     return ", ".join("-" if at < 0 else _type(model.tensors[at]) for at in tensors)
 
 
 def _type(tensor: OmTensor) -> str:
-    """Return a type as `float16 1x64x56x56 NC1HWC0`."""
+    """A type as `float16 1x64x56x56 NC1HWC0`."""
     storage = tensor.storage.format if tensor.storage is not None else tensor.format
     words = [tensor.dtype, format_shape(tensor.shape)]
     return " ".join(words if storage == Format.ND.value else [*words, storage])
 
 
 def _microseconds(seconds: float) -> str:
-    """Return a time with three digits after the point."""
+    """A time with three digits after the point."""
     return f"{seconds * 1e6:.3f}"
 
 
 def _all_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """Yield nodes and those of the graphs inside them."""
     for node in nodes:
         yield node
         for attribute in node.attribute:

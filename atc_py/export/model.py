@@ -86,7 +86,7 @@ class Emulated:
 
 
 def emulate(model: ConstantSource, *, flat: bool) -> Emulated:
-    """Return the model that computes what the device computes for `model`.
+    """The model that computes what the device computes for `model`.
 
     Args:
         model: a verified package.
@@ -123,7 +123,6 @@ class _Emulator:
         self._sink = Sink()
 
     def emulated(self) -> Emulated:
-        """Return the parts."""
         units = [unit for unit in map(self._unit, range(len(self._description.nodes))) if unit]
         self._sink.raise_errors()
         try:
@@ -152,7 +151,7 @@ class _Emulator:
         )
 
     def _value_names(self) -> list[str]:
-        """Return a name for each tensor: that of the port which it is, else its own, all apart."""
+        """A name for each tensor: that of the port which it is, else its own, all apart."""
         for node in self._description.nodes:
             if node.op == TRANS_DATA:
                 source = node.inputs[0]
@@ -179,11 +178,11 @@ class _Emulator:
         return names
 
     def _real(self, tensor: int) -> int:
-        """Return the tensor whose elements, in another storage, `tensor` has."""
+        """The tensor whose elements, in another storage, `tensor` has."""
         return self._stands_for.get(tensor, tensor)
 
     def _name(self, tensor: int) -> str:
-        """Return the name of a tensor's value; empty where absent. Constants become initializers."""
+        """The name of a tensor's value; empty where absent. Constants become initializers."""
         if tensor < 0:
             return ""
         tensor = self._real(tensor)
@@ -196,7 +195,7 @@ class _Emulator:
         return name
 
     def _unit(self, index: int) -> WrittenOperator | None:
-        """Return a node of the package as nodes of ONNX; None after a finding, and of a move."""
+        """A node of the package as nodes of ONNX; None after a finding, and of a move."""
         node = self._description.nodes[index]
         if node.op == TRANS_DATA:
             return None
@@ -221,7 +220,7 @@ class _Emulator:
         return WrittenOperator(node.op, node.name, origin, reads, writes, nodes)
 
     def _written(self, node: OmNode, writes: Sequence[str]) -> tuple[list[NodeProto], list[str]]:
-        """Return the nodes that compute `node`, and the names that they read."""
+        """The nodes that compute `node`, and the names that they read."""
         emulation = find_emulation(node.op)
         facts = self._facts(node)
         if emulation is None:
@@ -243,7 +242,6 @@ class _Emulator:
         return [self._functions.call(facts, body, operands, made)], operands
 
     def _facts(self, node: OmNode) -> CompiledNode:
-        """Return a node as emulations see it."""
         row = find_operator(node.op)
         if row is None:
             raise NoFormError("the device does not have it")
@@ -264,7 +262,7 @@ class _Emulator:
         )
 
     def _body(self, facts: CompiledNode, writes: Sequence[str]) -> Body:
-        """Return an empty body whose operands have the names of the graph, or formal ones."""
+        """An empty body whose operands have the names of the graph, or formal ones."""
         node = facts.source
         there = [at for at, tensor in enumerate(node.inputs) if tensor >= 0]
         if self._flat:
@@ -277,7 +275,7 @@ class _Emulator:
         )
 
     def _form(self, node: OmNode, body: Body, index: int) -> str:
-        """Return the name of a constant in another form; nodes that need the same one share it."""
+        """The name of a constant in another form; nodes that need the same one share it."""
         wanted = body.repacked[index]
         tensor = self._real(node.inputs[wanted.position])
         source = self._description.tensors[tensor]
@@ -316,7 +314,6 @@ class _Emulator:
                 yield self._info(name, at)
 
     def _info(self, name: str, tensor: int) -> ValueInfoProto:
-        """Return the type of a value."""
         facts = self._types[tensor]
         return helper.make_tensor_value_info(name, element_type(facts.dtype), list(facts.dims))
 
@@ -341,13 +338,13 @@ _COUNTED = {"NonZero", "Range", "Where"}
 
 
 def _is_sized_by_data(node: CompiledNode) -> bool:
-    """Return True if numbers that only a run knows decide the dims of a node's results."""
+    """True if numbers that only a run knows decide the dims of a node's results."""
     numbers = (at for at in node.row.numbers_at(node.count) if node.has(at))
     return node.op in _COUNTED or any(at not in node.constants for at in numbers)
 
 
 def _held_to_dims(body: Body, results: Sequence[str]) -> list[str]:
-    """Return results with which a run ends that have other dims than the model declares."""
+    """Results with which a run ends that have other dims than the model declares."""
     held: list[str] = []
     for value, facts in zip(results, body.node.outputs, strict=True):
         known = [(axis, dim) for axis, dim in enumerate(facts.dims) if dim is not None]
@@ -360,14 +357,13 @@ def _held_to_dims(body: Body, results: Sequence[str]) -> list[str]:
 
 
 def _is_on_grid(made: NDArray[Any], dtype: DType) -> bool:
-    """Return True if float32 numbers are those of a 16-bit float."""
+    """True if float32 numbers are those of a 16-bit float."""
     if made.dtype != np.float32 or not is_rounded(dtype):
         return False
     return bool((made.astype(dtype.numpy).astype(made.dtype) == made).all())
 
 
 def _type(tensor: OmTensor) -> TensorType:
-    """Return the type that a description gives a tensor."""
     return TensorType(
         DType.parse(tensor.dtype), tuple(tensor.shape), Format(tensor.format), storage_of(tensor)
     )

@@ -44,11 +44,11 @@ class CompiledNode:
         return self.row.name
 
     def has(self, position: int) -> bool:
-        """Return True if there is an input at `position`."""
+        """True if there is an input at `position`."""
         return position < len(self.inputs) and self.inputs[position] is not None
 
     def type(self, position: int) -> TensorType:
-        """Return the type of the input at `position`.
+        """The type of the input at `position`.
 
         Raises:
             NoFormError: it is absent.
@@ -59,15 +59,15 @@ class CompiledNode:
         return found
 
     def dtype(self, position: int = 0) -> DType:
-        """Return the dtype of the input at `position`."""
+        """The dtype of the input at `position`."""
         return self.type(position).dtype
 
     def rank(self, position: int = 0) -> int:
-        """Return the number of axes of the input at `position`."""
+        """The number of axes of the input at `position`."""
         return self.type(position).rank
 
     def shape(self, position: int = 0) -> tuple[int, ...]:
-        """Return the dims of the input at `position`.
+        """The dims of the input at `position`.
 
         Raises:
             NoFormError: one is open.
@@ -83,7 +83,7 @@ class CompiledNode:
         return len(self.inputs)
 
     def input_name(self, position: int) -> str:
-        """Return CANN's name of the input at `position`, counted where the operand is variadic."""
+        """CANN's name of the input at `position`, counted where the operand is variadic."""
         operand = self.row.input_at(position)
         name = operand.name if operand else "x"
         first = len(self.row.inputs) - 1
@@ -91,7 +91,7 @@ class CompiledNode:
         return f"{name}{position - first}" if variadic else name
 
     def output_name(self, position: int) -> str:
-        """Return CANN's name of the output at `position`, counted where it is variadic."""
+        """CANN's name of the output at `position`, counted where it is variadic."""
         operand = self.row.output_at(position)
         name = operand.name if operand else "y"
         first = len(self.row.outputs) - 1
@@ -99,12 +99,12 @@ class CompiledNode:
         return f"{name}{position - first}" if variadic else name
 
     def constant(self, position: int) -> NDArray[Any] | None:
-        """Return data of the input at `position` in its own dtype; None where it is computed."""
+        """Data of the input at `position` in its own dtype; None where it is computed."""
         read = self.constants.get(position)
         return None if read is None else read()
 
     def numbers(self, position: int) -> NDArray[Any]:
-        """Return data of the input at `position`.
+        """Data of the input at `position`.
 
         Raises:
             NoFormError: they are computed.
@@ -115,36 +115,36 @@ class CompiledNode:
         return found
 
     def integer(self, name: str) -> int:
-        """Return an attribute of type int."""
+        """An attribute of type int."""
         return cast("int", self.attributes[name])
 
     def number(self, name: str) -> float:
-        """Return an attribute of type float."""
+        """An attribute of type float."""
         return cast("float", self.attributes[name])
 
     def flag(self, name: str) -> bool:
-        """Return an attribute of type bool."""
+        """An attribute of type bool."""
         return cast("bool", self.attributes[name])
 
     def text(self, name: str) -> str:
-        """Return an attribute of type string."""
+        """An attribute of type string."""
         return cast("str", self.attributes[name])
 
     def dtype_named(self, name: str) -> DType:
-        """Return an attribute of type dtype."""
+        """An attribute of type dtype."""
         return cast("DType", self.attributes[name])
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """Return an attribute of type ints."""
+        """An attribute of type ints."""
         return cast("tuple[int, ...]", self.attributes[name])
 
     def floats(self, name: str) -> tuple[float, ...]:
-        """Return an attribute of type floats."""
+        """An attribute of type floats."""
         return cast("tuple[float, ...]", self.attributes[name])
 
 
 def read_attributes(row: TargetOp, found: Mapping[str, OmAttribute]) -> dict[str, AttributeValue]:
-    """Return the attributes that `row` declares, from a verified package or by default."""
+    """The attributes that `row` declares, from a verified package or by default."""
     return {
         declared.name: _read(declared, found)
         for declared in row.attributes
@@ -153,7 +153,6 @@ def read_attributes(row: TargetOp, found: Mapping[str, OmAttribute]) -> dict[str
 
 
 def _read(declared: Attribute, found: Mapping[str, OmAttribute]) -> AttributeValue:
-    """Return the value of one attribute in the type that the row declares."""
     if declared.name not in found:
         return cast("AttributeValue", declared.default)
     value = found[declared.name]

@@ -12,7 +12,7 @@ _WIDE_BITS = 64
 
 
 def carrier(dtype: DType) -> DType:
-    """Return the dtype in which elements of `dtype` are computed.
+    """The dtype in which elements of `dtype` are computed.
 
     A 16-bit float is computed in float32. Integers that few runtimes compute in take int64, of
     which the low bits are right where they wrap around.
@@ -23,14 +23,14 @@ def carrier(dtype: DType) -> DType:
 
 
 def carried(body: Body, position: int = 0) -> str:
-    """Return the operand at `position` in the dtype in which it is computed."""
+    """The operand at `position` in the dtype in which it is computed."""
     dtype = body.node.dtype(position)
     own, wide = body.own(position), carrier(dtype)
     return own if wide is dtype else body.cast(own, wide)
 
 
 def returned(body: Body, value: str, dtype: DType | None = None) -> str:
-    """Return a value that was computed in the carrier of `dtype` as that dtype.
+    """A value that was computed in the carrier of `dtype` as that dtype.
 
     A float stays in its carrier: it is rounded when the body is finished.
 
@@ -44,12 +44,12 @@ def returned(body: Body, value: str, dtype: DType | None = None) -> str:
 
 
 def number(body: Body, value: float, position: int = 0) -> str:
-    """Return a constant in the dtype in which the operand at `position` is computed."""
+    """A constant in the dtype in which the operand at `position` is computed."""
     return body.const(value, carrier(body.node.dtype(position)))
 
 
 def scalar(body: Body, position: int) -> str:
-    """Return an operand of one element without axes, in the dtype in which it is computed."""
+    """An operand of one element without axes, in the dtype in which it is computed."""
     if position in body.node.constants:
         wide = carrier(body.node.dtype(position)).numpy
         return body.form(position, "scalar", lambda array: array.reshape(()).astype(wide))
@@ -57,12 +57,12 @@ def scalar(body: Body, position: int) -> str:
 
 
 def zero_for_nan(body: Body, value: str, dtype: DType) -> str:
-    """Return `value`, floats of `dtype`, with 0 in place of NaN."""
+    """`value`, floats of `dtype`, with 0 in place of NaN."""
     return body.add("Where", body.add("IsNaN", value), body.const(0, dtype), value)
 
 
 def truncated(body: Body, value: str, source: DType, target: DType) -> str:
-    """Return floats as integers: the fraction cut off, saturated, 0 for NaN.
+    """Floats as integers: the fraction cut off, saturated, 0 for NaN.
 
     Args:
         body: what computes them.
@@ -86,7 +86,7 @@ def truncated(body: Body, value: str, source: DType, target: DType) -> str:
 
 
 def _high_half(body: Body, value: str) -> str:
-    """Return float64 from 0 to below 2^64 as int64 of the same bits as uint64."""
+    """Float64 from 0 to below 2^64 as int64 of the same bits as uint64."""
     half = body.const(2.0**63, DType.FLOAT64)
     low = body.cast(body.add("Min", value, body.const(2.0**63 - 1024, DType.FLOAT64)), DType.INT64)
     reduced = body.add("Max", body.add("Sub", value, half), body.const(0, DType.FLOAT64))
@@ -96,7 +96,7 @@ def _high_half(body: Body, value: str) -> str:
 
 
 def saturated(body: Body, value: str, dtype: DType) -> str:
-    """Return float64 `value` held to the range of an integer `dtype` of up to 32 bits."""
+    """Float64 `value` held to the range of an integer `dtype` of up to 32 bits."""
     limits = np.iinfo(dtype.numpy)
     bounds = (body.const(float(each), DType.FLOAT64) for each in (limits.min, limits.max))
     return body.add("Clip", value, *bounds)

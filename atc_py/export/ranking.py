@@ -8,7 +8,7 @@ _INFINITE, _NO_NUMBER = 1e300, 1e301
 
 
 def rank_key(body: Body, value: str) -> str:
-    """Return float64 numbers in the order of float32 `value`, NaN after infinity.
+    """Float64 numbers in the order of float32 `value`, NaN after infinity.
 
     Runtimes compare NaN with numbers as they please.
     """

@@ -70,7 +70,7 @@ def largest_samples(
 
 
 def _side(body: Body, ends: tuple[str, str], length: str, cells: int, moved: bool) -> _Side:
-    """Return samples of regions from one of `ends` [regions, 1] to the other."""
+    """Samples of regions from one of `ends` [regions, 1] to the other."""
     dtype = real_of(body)
     one, half, zero = (body.const(number, dtype) for number in (1, 0.5, 0))
     start, end = (body.add("Sub", each, half) for each in ends) if moved else ends
@@ -98,7 +98,6 @@ def _side(body: Body, ends: tuple[str, str], length: str, cells: int, moved: boo
 
 
 def _around(body: Body, at: str, length: str) -> tuple[tuple[str, str], tuple[str, str], str]:
-    """Return the pixels around positions, their weights, and which positions are on the map."""
     dtype, whole = real_of(body), DType.INT64
     zero, one = body.const(0, dtype), body.const(1, dtype)
     low = body.add("GreaterOrEqual", at, body.const(-1, dtype))
@@ -113,7 +112,7 @@ def _around(body: Body, at: str, length: str) -> tuple[tuple[str, str], tuple[st
 
 
 def _total(body: Body, features: str, images: str, rows: _Side, columns: _Side) -> str:
-    """Return the samples [regions, rows, columns, channels]: four weighted pixels each."""
+    """The samples [regions, rows, columns, channels]: four weighted pixels each."""
     zero = body.const(0, real_of(body))
     pixels = body.add("Transpose", features, perm=(0, 2, 3, 1))
     image = body.add("Unsqueeze", images, body.ints(1, 2))
@@ -136,10 +135,10 @@ def _total(body: Body, features: str, images: str, rows: _Side, columns: _Side) 
 
 
 def _down(body: Body, value: str) -> str:
-    """Return [regions, rows] as [regions, rows, 1]."""
+    """[regions, rows] as [regions, rows, 1]."""
     return body.add("Unsqueeze", value, body.ints(2))
 
 
 def _across(body: Body, value: str) -> str:
-    """Return [regions, columns] as [regions, 1, columns]."""
+    """[regions, columns] as [regions, 1, columns]."""
     return body.add("Unsqueeze", value, body.ints(1))

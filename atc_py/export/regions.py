@@ -10,19 +10,19 @@ _FAR = -1e6
 
 
 def real_of(body: Body) -> DType:
-    """Return the dtype in which coordinates of the first input are worked out."""
+    """The dtype in which coordinates of the first input are worked out."""
     return DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
 
 
 def images_of(body: Body, rois: str) -> tuple[str, str]:
-    """Return the images [regions] of `rois` [regions, 5], int64, and their corners [regions, 4]."""
+    """The images [regions] of `rois` [regions, 5], int64, and their corners [regions, 4]."""
     image, corners = body.several("Split", 2, rois, body.ints(1, 4), axis=1)
     image = body.cast(body.add("Squeeze", image, body.ints(1)), DType.INT64)
     return image, corners
 
 
 def elsewhere(body: Body, corners: str, dtype: DType, *, infinite: bool = False) -> str:
-    """Return corners [regions, 4], of which those that are not all numbers are far from any map.
+    """Corners [regions, 4], of which those that are not all numbers are far from any map.
 
     Args:
         body: where nodes are written.

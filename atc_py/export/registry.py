@@ -49,13 +49,13 @@ def emulates(*operators: str, moves: bool = False) -> Callable[[Write], Write]:
 
 
 def emulations() -> Mapping[str, Emulation]:
-    """Return every emulation, by operator."""
+    """Every emulation, by operator."""
     _import_operators()
     return _EMULATIONS
 
 
 def find_emulation(op: str) -> Emulation | None:
-    """Return the emulation of `op`, or None."""
+    """The emulation of `op`, or None."""
     return emulations().get(op)
 
 

@@ -50,7 +50,7 @@ class SampledAxis:
         return np.asarray(found, np.float32)
 
     def nearest(self, mode: str, nearest_mode: str) -> NDArray[np.int64]:
-        """Return the element that each result takes."""
+        """The element that each result takes."""
         at = self.coordinates(mode).astype(np.float64)
         if nearest_mode == "floor":
             found = np.floor(at)
@@ -65,7 +65,7 @@ class SampledAxis:
     def between(
         self, mode: str
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the two elements between which each result is, and the share of the second.
+        """The two elements between which each result is, and the share of the second.
 
         At an element both are it, in equal shares: 0 times an infinite neighbor would be NaN.
         """
@@ -81,7 +81,7 @@ class SampledAxis:
         return (at < 0) | (at > self.length - 1)
 
     def _cropped(self, place: Any, last: np.float32) -> Any:
-        """Return coordinates in the part of x that roi gives."""
+        """Coordinates in the part of x that roi gives."""
         start, end = (np.float32(each) for each in self.roi)
         if self.resized == 1:
             return np.full_like(place, _HALF * (start + end) * last)

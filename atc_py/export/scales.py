@@ -28,13 +28,11 @@ _SHIFT, _OFFSET = (32, 4), (37, 9)
 class _Part(Protocol):
     """A part of a word: of data, and as nodes."""
 
-    def __call__(self, words: NDArray[np.uint64]) -> NDArray[Any]:
-        """Return the part of each word."""
-        ...
+    def __call__(self, words: NDArray[np.uint64]) -> NDArray[Any]: ...
 
 
 def factor(body: Body) -> tuple[str, bool]:
-    """Return the factors as float32, and whether they are known to be finite."""
+    """The factors as float32, and whether they are known to be finite."""
     if body.node.dtype(_SCALE) is not DType.UINT64:
         return along_channels(body, body.x(_SCALE), _SCALE), False
     found = _words(body)
@@ -43,7 +41,7 @@ def factor(body: Body) -> tuple[str, bool]:
 
 
 def offset(body: Body) -> str | None:
-    """Return the offsets of the results as float32; None where all are known to be 0."""
+    """The offsets of the results as float32; None where all are known to be 0."""
     found = _words(body)
     if found is not None and not decode_hardware(found).offset.any():
         return None
@@ -51,12 +49,12 @@ def offset(body: Body) -> str | None:
 
 
 def halves(body: Body) -> str:
-    """Return 2^-N for a shift by N, as float64."""
+    """2^-N for a shift by N, as float64."""
     return _part(body, "halves", _halves, _halves_nodes)
 
 
 def along_channels(body: Body, value: str, position: int) -> str:
-    """Return an operand of one element, or one for each channel of `x`, such that it broadcasts."""
+    """An operand of one element, or one for each channel of `x`, such that it broadcasts."""
     dims = _dims(body, position)
     if body.node.type(position).dims == dims:
         return value
@@ -64,12 +62,12 @@ def along_channels(body: Body, value: str, position: int) -> str:
 
 
 def cleared(body: Body, values: str) -> str:
-    """Return values with 0 for negative ones; NaN stays."""
+    """Values with 0 for negative ones; NaN stays."""
     return body.add("Max", values, body.const(0.0))
 
 
 def saturated(body: Body, values: str, dtype: DType, *, nan: bool) -> str:
-    """Return float32 in an integer dtype: held within it, cut toward zero, 0 for NaN.
+    """Float32 in an integer dtype: held within it, cut toward zero, 0 for NaN.
 
     Args:
         body: where nodes are written.
@@ -84,12 +82,12 @@ def saturated(body: Body, values: str, dtype: DType, *, nan: bool) -> str:
 
 
 def _words(body: Body) -> NDArray[Any] | None:
-    """Return the words where they are a constant."""
+    """The words where they are a constant."""
     return body.node.constant(_SCALE)
 
 
 def _dims(body: Body, position: int) -> tuple[int, ...]:
-    """Return dims in which an operand of one element, or one for each channel, broadcasts."""
+    """Dims in which an operand of one element, or one for each channel, broadcasts."""
     node = body.node
     dims, count = node.type(0).dims, prod(node.shape(position))
     if count == 1:
@@ -105,7 +103,6 @@ def _dims(body: Body, position: int) -> tuple[int, ...]:
 
 
 def _part(body: Body, name: str, of_data: _Part, of_nodes: Callable[[Body], str]) -> str:
-    """Return a part of the words along the channels."""
     dims = _dims(body, _SCALE)
     if _words(body) is None:
         return along_channels(body, of_nodes(body), _SCALE)
@@ -117,17 +114,15 @@ def _part(body: Body, name: str, of_data: _Part, of_nodes: Callable[[Body], str]
 
 
 def _factor(words: NDArray[np.uint64]) -> NDArray[np.float32]:
-    """Return the factors of words."""
     return decode_hardware(words).scale
 
 
 def _offset(words: NDArray[np.uint64]) -> NDArray[np.float32]:
-    """Return the offsets of words."""
     return decode_hardware(words).offset.astype(np.float32)
 
 
 def _halves(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return 2^-N."""
+    """2^-N."""
     return np.ldexp(1.0, -decode_hardware(words).shift)
 
 
@@ -135,14 +130,14 @@ def _halves(words: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 
 def _field(body: Body, first: int, bits: int) -> str:
-    """Return the number in `bits` bits of each word from bit `first` on, as int64."""
+    """The number in `bits` bits of each word from bit `first` on, as int64."""
     dtype = DType.UINT64
     low = body.add("BitShift", body.own(_SCALE), body.const(first, dtype), direction="RIGHT")
     return body.cast(body.add("BitwiseAnd", low, body.const((1 << bits) - 1, dtype)), DType.INT64)
 
 
 def _factor_nodes(body: Body) -> str:
-    """Return the factors: the fraction, with its leading one, times a power of two."""
+    """The factors: the fraction, with its leading one, times a power of two."""
     fraction, exponent = _field(body, *_FRACTION), _field(body, *_EXPONENT)
     bits = _FRACTION[1]
     powers = np.ldexp(1.0, np.maximum(np.arange(255), 1) - 127 - bits)
@@ -159,13 +154,12 @@ def _factor_nodes(body: Body) -> str:
 
 
 def _offset_nodes(body: Body) -> str:
-    """Return the offsets, which are two's complement."""
     sign = body.const(1 << _OFFSET[1] - 1, DType.INT64)
     signed = body.add("Sub", body.add("BitwiseXor", _field(body, *_OFFSET), sign), sign)
     return body.cast(signed, DType.FLOAT32)
 
 
 def _halves_nodes(body: Body) -> str:
-    """Return 2^-N; words hold N - 1."""
+    """2^-N; words hold N - 1."""
     powers = body.const(np.ldexp(1.0, -np.arange(1, 17)), DType.FLOAT64)
     return body.add("Gather", powers, _field(body, *_SHIFT))

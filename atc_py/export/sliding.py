@@ -68,7 +68,7 @@ class SlidingAxis:
         return counts
 
     def overhang(self, *, ceil: bool) -> int:
-        """Return the elements to add at the end for a pool that neither pads nor overhangs."""
+        """The elements to add at the end for a pool that neither pads nor overhangs."""
         windows = self.windows(ceil=ceil)
         if windows is None:
             return self.after
@@ -77,7 +77,7 @@ class SlidingAxis:
 
 
 def _axes(node: CompiledNode) -> tuple[SlidingAxis, SlidingAxis]:
-    """Return the windows, after padding_mode and global_pooling.
+    """The windows, after padding_mode and global_pooling.
 
     Raises:
         NoFormError: they depend on dims that only the run knows.
@@ -102,7 +102,6 @@ def _axes(node: CompiledNode) -> tuple[SlidingAxis, SlidingAxis]:
 
 
 def _shape_of(axis: SlidingAxis) -> tuple[int, int, int]:
-    """Return size, stride and dilation."""
     return axis.size, axis.stride, axis.dilation
 
 
@@ -122,7 +121,7 @@ class SlidingPool:
 
     @classmethod
     def of(cls, body: Body) -> SlidingPool:
-        """Return the pool of a node."""
+        """The pool of a node."""
         return cls(body, _axes(body.node), body.node.flag("ceil_mode"))
 
     @property
@@ -162,7 +161,7 @@ class SlidingPool:
         )
 
     def padded(self, value: str, fill: float) -> tuple[SlidingPool, str]:
-        """Return a pool without padding that sees the same, and the data with the padding written.
+        """A pool without padding that sees the same, and the data with the padding written.
 
         Raises:
             NoFormError: the overhang depends on dims that only the run knows.
@@ -192,7 +191,7 @@ class SlidingPool:
         return value
 
     def _part(self, value: str, at: int, axis: SlidingAxis, index: int) -> str:
-        """Return element `index` of every window along an axis."""
+        """Element `index` of every window along an axis."""
         left = (axis.size - 1 - index) * axis.dilation
         start, stop = index * axis.dilation, -left if left else _END
         return self.body.add(

@@ -20,7 +20,7 @@ _ALIGNMENT = 4096
 
 
 def model_bytes(emulated: Emulated, name: str, *, location: str | None = None) -> bytes:
-    """Return a model as bytes.
+    """A model as bytes.
 
     Args:
         emulated: its parts.
@@ -65,7 +65,6 @@ def write_model(
 
 
 def _message(emulated: Emulated, name: str, metadata: Mapping[str, str]) -> ModelMessage:
-    """Return a model as parts to be written."""
     model = ModelProto(ir_version=IR_VERSION, producer_name="atc-py", producer_version=__version__)
     model.opset_import.append(helper.make_opsetid("", OPSET))
     if emulated.functions:

@@ -55,7 +55,7 @@ class WrittenOut(NamedTuple):
 def file_as_cann(
     file: OnnxFile, conditions: Conditions, library: Library, shapes: Mapping[str, Shape]
 ) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
-    """Return `file` with every deviation of a generation of CANN written out, and these.
+    """`file` with every deviation of a generation of CANN written out, and these.
 
     Where no node deviates it is `file` itself.
 
@@ -86,7 +86,6 @@ class _Rewriter:
         self._replaced: set[str] = set()
 
     def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
-        """Return the file in its new form and what was written out."""
         file = self._file
         convention = file.bias_convention(None)
         graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
@@ -110,7 +109,7 @@ class _Rewriter:
         return found, tuple(self._written)
 
     def _still_declared(self) -> dict[str, ValueType]:
-        """Return the declared types of results but those of nodes that were replaced.
+        """The declared types of results but those of nodes that were replaced.
 
         What CANN computes may have another dtype or shape than the file says of the result.
         """
@@ -137,7 +136,7 @@ class _Rewriter:
         return bool(met)
 
     def _first(self, node: SourceNode) -> Met | None:
-        """Return the first deviation to write out; None if the node means the same on CANN."""
+        """The first deviation to write out; None if the node means the same on CANN."""
         bound = self._bound.get(node)
         if bound is None:
             return None
@@ -148,14 +147,12 @@ class _Rewriter:
         return next((met for met in found if not _may_be_followed_as_is(met)), None)
 
     def _bindings(self, model: SourceModel) -> dict[SourceNode, BoundNode]:
-        """Return the nodes that stand at a listed opset, bound to the list that took each."""
         before = nodes_before(model.all_nodes, self._library)
         checked = check_view(model, self._conditions, self._library, history())
         placed = (each for each in checked.placements if each is not None)
         return {each.node: bound_node(each, self._conditions, before) for each in placed}
 
     def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:
-        """Yield the reasons for which the parser refuses a node."""
         bound = self._bound.get(node)
         found = () if bound is None else deviation_findings(bound, node, str(self._file.path))
         for finding in found:
@@ -163,7 +160,6 @@ class _Rewriter:
                 yield finding.diagnostic()
 
     def _replace(self, writer: Writer, work: WorkNode, node: SourceNode, met: Met) -> None:
-        """Write what CANN computes of a node."""
         form = FORMS.get((node.op_type, met.row.name))
         site = Site(
             node,
@@ -190,7 +186,7 @@ class _Rewriter:
 
 
 def _may_be_followed_as_is(met: Met) -> bool:
-    """Return True where a node may have values for which CANN's result is ONNX's.
+    """True where a node may have values for which CANN's result is ONNX's.
 
     For other values it is not defined, so there is nothing else that could be computed.
     """

@@ -61,7 +61,7 @@ def fixed_by_kind(
     rules: FixRules,
     known: tuple[FoldedModel, Checked],
 ) -> FixedKinds | None:
-    """Return the deviating nodes of a file fixed, one of each kind; None where it takes the whole.
+    """The deviating nodes of a file fixed, one of each kind; None where it takes the whole.
 
     Args:
         file: the file.

@@ -116,7 +116,7 @@ def case(  # noqa: PLR0913  (a node is its parts)
     cann: int = NEWEST_CANN,
     **attributes: Any,
 ) -> RuleCase:
-    """Return a case of one node; see `RuleCase`.
+    """A case of one node; see `RuleCase`.
 
     Args:
         op_type: its operator.
@@ -134,7 +134,7 @@ def case(  # noqa: PLR0913  (a node is its parts)
 
 
 def contrib_case(op_type: str, *inputs: CaseInput, outputs: int = 1, **attributes: Any) -> RuleCase:
-    """Return a case of one node of an operator of onnxruntime."""
+    """A case of one node of an operator of onnxruntime."""
     domain = "com.microsoft"
     return case(op_type, *inputs, opset=1, outputs=outputs, domain=domain, **attributes)
 
@@ -146,7 +146,7 @@ def _case_input(value: CaseInput) -> Fed | ConstInput | MadeInput | None:
 
 
 def data(*dims: int, seed: int = 0, scale: float = 1.0) -> ConstInput:
-    """Return normally distributed float32 constants."""
+    """Normally distributed float32 constants."""
     drawn = np.random.default_rng(seed).normal(size=dims) * scale
     return ConstInput(drawn.astype(np.float32))
 
@@ -159,7 +159,7 @@ def case_after(
     opset: int = 13,
     attributes: Mapping[str, Any] | None = None,
 ) -> RuleCase:
-    """Return a case of a node after others.
+    """A case of a node after others.
 
     Args:
         nodes: the others, producers first.

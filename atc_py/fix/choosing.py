@@ -27,7 +27,7 @@ from atc_py.text import Text
 
 
 def has_defined_dtypes(node: SourceNode) -> bool:
-    """Return True unless ONNX has no definition of a node's operator for the dtypes of its inputs.
+    """True unless ONNX has no definition of a node's operator for the dtypes of its inputs.
 
     It has none, either, where an input that is not optional is absent.
 
@@ -63,7 +63,7 @@ _FLOAT_BYTES = 2
 
 
 def form_seconds(site: Site, origin: WorkNode, graph: WorkGraph, soc: Soc) -> float:
-    """Return the time of the nodes that a rule wrote, on one SoC.
+    """The time of the nodes that a rule wrote, on one SoC.
 
     Args:
         site: the new nodes.
@@ -184,7 +184,7 @@ class FittingForm:
 def fitting_forms(
     node: SourceNode, rules: Iterable[FixRule], open_site: Callable[[], Site], misfits: list[Misfit]
 ) -> list[FittingForm]:
-    """Return the forms of the rules that fit; rules that are `last` only where no other does.
+    """The forms of the rules that fit; rules that are `last` only where no other does.
 
     None fits a node that ONNX does not define: there is nothing that its form would be equal to.
 
@@ -219,7 +219,7 @@ def fitting_forms(
 def cheapest(
     forms: Sequence[FittingForm], origin: WorkNode, graph: WorkGraph, soc: Soc
 ) -> FittingForm:
-    """Return the form that takes the least time; of equal ones, the first."""
+    """The form that takes the least time; of equal ones, the first."""
     if len(forms) == 1:
         return forms[0]
     return min(forms, key=lambda form: form_seconds(form.site, origin, graph, soc))

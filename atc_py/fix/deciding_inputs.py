@@ -17,7 +17,7 @@ _STEPS = {
 
 
 def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
-    """Return candidate values by the inputs of one element on which conditions depend.
+    """Candidate values by the inputs of one element on which conditions depend.
 
     Args:
         model: folded, so that the If nodes that are left depend on inputs.

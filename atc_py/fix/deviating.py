@@ -13,7 +13,7 @@ from atc_py.spec.generations import find_generation
 
 
 def bound_node(placed: OpsetPlacement, conditions: Conditions, before: NodesBefore) -> BoundNode:
-    """Return a node bound to the specification of the list that took it.
+    """A node bound to the specification of the list that took it.
 
     Args:
         placed: the node where the check has placed it.
@@ -25,14 +25,14 @@ def bound_node(placed: OpsetPlacement, conditions: Conditions, before: NodesBefo
 
 
 def nodes_before(nodes: Sequence[SourceNode], library: Library) -> NodesBefore:
-    """Return the nodes before each node of a model, given all of them."""
+    """The nodes before each node of a model, given all of them."""
     return NodesBefore(nodes, lambda node: library.find(node.op_type, node.domain))
 
 
 def deviating_nodes(
     model: SourceModel, checked: Checked, library: Library, conditions: Conditions
 ) -> Mapping[SourceNode, frozenset[str]]:
-    """Return the deviations, as `GRU/clip-ignored`, of the nodes that meet any, or may meet them."""
+    """The deviations, as `GRU/clip-ignored`, of the nodes that meet any, or may meet them."""
     before = nodes_before(model.all_nodes, library)
     results = {}
     top = set(model.nodes)
@@ -46,7 +46,7 @@ def deviating_nodes(
 
 
 def is_unknown_to_parser(node: SourceNode, library: Library, conditions: Conditions) -> bool:
-    """Return True if the generation's parser has a listed operator at no opset."""
+    """True if the generation's parser has a listed operator at no opset."""
     spec = library.find(node.op_type, node.domain)
     if spec is None or (spec.custom and node.domain not in ONNX_DOMAINS):
         return False

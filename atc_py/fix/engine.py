@@ -96,7 +96,7 @@ class Fixer:
         self._met: Mapping[SourceNode, frozenset[str]] = {}
 
     def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
-        """Return the model in its new form.
+        """The model in its new form.
 
         A node of the file whose new form is still refused gets another one where several rules
         fitted, and else stays as it was.

@@ -35,7 +35,7 @@ class Applied:
     step: RuleStep
 
     def with_moved(self, moved: Mapping[str, NewNode]) -> Applied:
-        """Return the same with those of its nodes that tidying has moved, by former results."""
+        """The same with those of its nodes that tidying has moved, by former results."""
         new = (moved[name] for node in self.made for name in node.outputs if name in moved)
         return replace(self, made=(*self.made, *new))
 

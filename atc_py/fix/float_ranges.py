@@ -27,13 +27,13 @@ _SAME = (
 
 
 def float_limit(dtype: DType | None) -> Range | None:
-    """Return the finite numbers of a float dtype; None for others."""
+    """The finite numbers of a float dtype; None for others."""
     largest = None if dtype is None else _LARGEST.get(dtype)
     return None if largest is None else Range(-largest, largest)
 
 
 def range_of_floats(data: NDArray[Any]) -> Range | None:
-    """Return the range of constants; None if one is not finite."""
+    """The range of constants; None if one is not finite."""
     low, high = float(np.min(data)), float(np.max(data))
     if not (math.isfinite(low) and math.isfinite(high)):
         return None

@@ -20,7 +20,7 @@ def fixed_file(
     rules: FixRules,
     shapes: Mapping[str, Shape],
 ) -> tuple[OnnxFile, tuple[Applied, ...]]:
-    """Return `file` with its refused nodes replaced, and the rules that did so.
+    """`file` with its refused nodes replaced, and the rules that did so.
 
     New nodes have the places of the old ones.
 

@@ -31,7 +31,7 @@ class Lineage:
         self._written = 0
 
     def of(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the names of the rules that wrote a node, the first one first, given its results."""
+        """The names of the rules that wrote a node, the first one first, given its results."""
         return next((self._rules[name] for name in names if name in self._rules), ())
 
     def note(self, before: tuple[str, ...], rule: FixRule, made: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from atc_py.system.structs import replace
 
 
 def with_original_layers(fixed: Fixed) -> WorkGraph | None:
-    """Return the graph in which quantized layers that no rule rewrote stand as in the file.
+    """The graph in which quantized layers that no rule rewrote stand as in the file.
 
     The import of a quantized model, which lets rules see it as the compiler does, keeps the names
     of values. A node of the import gives way to the node of the file that makes the value of one
@@ -44,7 +44,6 @@ def with_original_layers(fixed: Fixed) -> WorkGraph | None:
 
 
 def _weights(file: OnnxFile, nodes: Collection[WorkNode]) -> dict[str, ConstData]:
-    """Return the initializers that nodes of the file read."""
     weights = file.contents.weights
     return {name: weights[name] for node in nodes for name in node.reads if name in weights}
 
@@ -72,7 +71,7 @@ class _Walk:
         self._there = there
 
     def nodes_of(self, names: Collection[str]) -> list[WorkNode]:
-        """Return the nodes that make `names`, producers first."""
+        """The nodes that make `names`, producers first."""
         done: dict[WorkNode, None] = {}
         opened: set[WorkNode] = set()
         waiting = [(name, False) for name in reversed([*names])]
@@ -90,7 +89,7 @@ class _Walk:
         return [*done]
 
     def _maker(self, name: str) -> WorkNode | None:
-        """Return the node that makes a value; None for a constant or an input."""
+        """The node that makes a value; None for a constant or an input."""
         node = self._makers.get(name)
         if node is not None and name not in self._imported:
             return node

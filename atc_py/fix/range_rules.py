@@ -20,15 +20,15 @@ class Range(NamedTuple):
     high: int
 
     def within(self, other: Range) -> bool:
-        """Return True if `other` has every value of this range."""
+        """True if `other` has every value of this range."""
         return other.low <= self.low and self.high <= other.high
 
     def joined(self, other: Range) -> Range:
-        """Return the least range that has both."""
+        """The least range that has both."""
         return Range(min(self.low, other.low), max(self.high, other.high))
 
     def met(self, other: Range) -> Range:
-        """Return the values that both ranges have; this one if there are none."""
+        """The values that both ranges have; this one if there are none."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         return Range(low, high) if low <= high else self
 
@@ -128,7 +128,6 @@ def _cut(a: int, b: int) -> int:
 
 
 def _remainder(node: SourceNode, known: Known) -> Range | None:
-    """The range of remainders, which are below the divisor in magnitude."""
     x, y = (*known, None, None)[:2]
     if y is None:
         return None

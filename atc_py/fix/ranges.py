@@ -52,12 +52,12 @@ class Ranges:
         self._free: set[str] = set()
 
     def maker(self, tensor: SourceTensor) -> SourceNode | None:
-        """Return the node that computes a tensor; None for inputs and constants."""
+        """The node that computes a tensor; None for inputs and constants."""
         found = self._makers.get(tensor.name)
         return None if found is None else found[0]
 
     def of(self, tensor: SourceTensor) -> Range | None:
-        """Return the range of a tensor of integers; None for other dtypes."""
+        """The range of a tensor of integers; None for other dtypes."""
         return self._worked_out(tensor) if tensor.dtype in _LIMITS else None
 
     def _worked_out(self, tensor: SourceTensor) -> Range | None:
@@ -76,7 +76,7 @@ class Ranges:
         return self._known[tensor.name]
 
     def may_wrap(self, tensor: SourceTensor) -> bool:
-        """Return True unless it is shown that no element is beyond its dtype before it is stored."""
+        """True unless it is shown that no element is beyond its dtype before it is stored."""
         self.of(tensor)
         return tensor.name in self._free
 

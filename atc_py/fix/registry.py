@@ -61,7 +61,7 @@ def rule(  # noqa: PLR0913  (a rule is its parts)
 
 
 def load_rules() -> Mapping[str, FixRule]:
-    """Return every rule by name."""
+    """Every rule by name."""
     _import_rules()
     return _RULES
 
@@ -78,7 +78,7 @@ def _import_rules() -> None:
 def rules_of_operator(
     label: str, purpose: Purpose = Purpose.LISTS, deviations: Collection[str] = ()
 ) -> tuple[FixRule, ...]:
-    """Return the rules for an operator, in the order tried.
+    """The rules for an operator, in the order tried.
 
     Args:
         label: the operator, as `FixRule.operators` spells it.

@@ -52,7 +52,7 @@ _DROPPED_OF_TRAINING: dict[str, Any] = {
 
 
 def is_old_form(node: SourceNode, opset: int) -> bool:
-    """Return True if the node needs a form of its own to mean the same at `opset`."""
+    """True if the node needs a form of its own to mean the same at `opset`."""
     if node.domain:
         return False
     if node.op_type == "Scatter":
@@ -113,7 +113,7 @@ _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 def best_opset(
     model: SourceModel, library: Library, preferred: int, cann: int | None = None
 ) -> int:
-    """Return the opset at which every listed operator of `model` is on the list, nearest its own.
+    """The opset at which every listed operator of `model` is on the list, nearest its own.
 
     It is `preferred` if the operators have none in common.
 
@@ -136,7 +136,7 @@ def best_opset(
 
 
 def changed_operators(names: Collection[str], before: int, after: int) -> frozenset[str]:
-    """Return the operators whose versions in force at two opsets differ."""
+    """The operators whose versions in force at two opsets differ."""
     known = history()
     pairs = ((name, known.at(name, before), known.at(name, after)) for name in set(names))
     return frozenset(
@@ -190,7 +190,7 @@ class _Restating:
     def graph(
         self, graph: WorkGraph, nodes: Sequence[SourceNode], branches: _Branches
     ) -> WorkGraph:
-        """Return a copy of `graph`, whose nodes are also `nodes`, with their new forms."""
+        """A copy of `graph`, whose nodes are also `nodes`, with their new forms."""
         copy = replace(graph, consts=dict(graph.consts))
         writer = Writer(copy)
         for work, node in zip(graph.nodes, nodes, strict=True):

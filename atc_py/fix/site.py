@@ -71,7 +71,7 @@ class Site(SiteFacts):
         self.made_bytes = 0
 
     def const(self, array: ArrayLike, dtype: DType | None = None, label: str = "const") -> str:
-        """Return the name of a new constant; int64 unless `dtype` says otherwise."""
+        """The name of a new constant; int64 unless `dtype` says otherwise."""
         return self._keep(np.array(array, (dtype or DType.INT64).numpy, order="C"), label)
 
     def _keep(self, data: NDArray[Any], label: str) -> str:
@@ -83,7 +83,7 @@ class Site(SiteFacts):
         return name
 
     def scalar(self, value: float, label: str = "scalar") -> str:
-        """Return the name of a constant without axes, of the dtype of the first input."""
+        """The name of a constant without axes, of the dtype of the first input."""
         return self.const(value, self.element, label)
 
     def require_opset(self, least: int) -> None:
@@ -101,7 +101,7 @@ class Site(SiteFacts):
         dtype: DType = DType.FLOAT32,
         label: str = "const",
     ) -> str:
-        """Return the name of a new constant of a constant input's shape, computed whenever it is read."""
+        """The name of a new constant of a constant input's shape, computed whenever it is read."""
         data = self._const(position)
         name = self._fresh(self._label(label))
         self.consts[name] = DeferredConst(dtype, data.shape, [data], compute, "fix")

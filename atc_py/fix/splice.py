@@ -57,7 +57,6 @@ def splice(
 
 
 def _renamed(node: NewNode, names: dict[str, str]) -> NewNode:
-    """A new node in which values have the names that the model knows."""
     return replace(
         node,
         inputs=tuple(names.get(name, name) for name in node.inputs),

@@ -26,7 +26,7 @@ class Start(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, model: FoldedModel, checked: Checked) -> Start:
-        """Return a start; what becomes of the graph of `model` later is of no concern."""
+        """A start; what becomes of the graph of `model` later is of no concern."""
         return cls(model, checked, _copied(model.graph))
 
     @property

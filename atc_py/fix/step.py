@@ -64,7 +64,7 @@ def step_of(
     ranges: Ranges,
     given: Sequence[WorkNode] = (),
 ) -> RuleStep:
-    """Return the step that put `written` in place of `nodes`.
+    """The step that put `written` in place of `nodes`.
 
     Args:
         graph: the graph with the constants of the new nodes.
@@ -92,7 +92,7 @@ def nodes_looked_through(
     written: Sequence[WorkNode],
     constants: Collection[str],
 ) -> list[WorkNode]:
-    """Return the nodes before `origin` back to what the new nodes read, producers first.
+    """The nodes before `origin` back to what the new nodes read, producers first.
 
     Args:
         makers: the origins of values.

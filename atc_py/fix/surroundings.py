@@ -39,7 +39,7 @@ class Readers:
                 self._readers.setdefault(read.name, []).append(ValueReader(node, work))
 
     def only(self, name: str) -> ValueReader | None:
-        """Return the only reader of a value.
+        """The only reader of a value.
 
         It is None if others read the value too, the model returns it, or the node is replaced already.
         """
@@ -88,13 +88,13 @@ class Surroundings:
     made_bytes: int = 0
 
     def known(self, name: str) -> NDArray[Any] | None:
-        """Return the data of a constant; None for other values."""
+        """The data of a constant; None for other values."""
         found = self.graph.consts.get(name)
         return None if found is None else found.numpy()
 
 
 def makers_of(graph: WorkGraph, model: SourceModel) -> dict[str, Maker]:
-    """Return the origins of the values of a model, whose nodes are those of `graph`, in order."""
+    """The origins of the values of a model, whose nodes are those of `graph`, in order."""
     return {
         tensor.name: Maker(node, position, work)
         for work, node in zip(graph.nodes, model.nodes, strict=True)

@@ -25,7 +25,6 @@ class _Counted(np.ndarray[Any, Any]):
     """An array whose arithmetic is counted."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **options: Any) -> Any:
-        """Count the result, then compute it."""
         if method == "__call__" and ufunc.signature is None:
             require_room(*np.broadcast_shapes(*(np.shape(value) for value in inputs)))
         plain = [np.asarray(value) if isinstance(value, _Counted) else value for value in inputs]
@@ -60,13 +59,13 @@ def require_bytes(nbytes: int) -> None:
 
 
 def arange(*bounds: int, dtype: DTypeLike = np.int64) -> NDArray[Any]:
-    """Return numpy's arange of integers."""
+    """Numpy's arange of integers."""
     require_room(len_of(*bounds))
     return np.arange(*bounds, dtype=dtype).view(_Counted)
 
 
 def of(positions: Sequence[int] | NDArray[Any]) -> NDArray[Any]:
-    """Return positions as an array of integers."""
+    """Positions as an array of integers."""
     if isinstance(positions, range):
         return arange(positions.start, positions.stop, positions.step)
     return np.asarray(positions, np.int64)
@@ -79,42 +78,42 @@ def len_of(*bounds: int) -> int:
 
 
 def full(shape: int | Sequence[int], value: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """Return an array of one value."""
+    """An array of one value."""
     require_room(*((shape,) if isinstance(shape, int) else shape))
     return np.full(shape, value, dtype).view(_Counted)
 
 
 def zeros(shape: int | Sequence[int], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Return an array of zeros."""
+    """An array of zeros."""
     return full(shape, 0, dtype)
 
 
 def ones(shape: int | Sequence[int], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Return an array of ones."""
+    """An array of ones."""
     return full(shape, 1, dtype)
 
 
 def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = np.float64) -> NDArray[Any]:
-    """Return a matrix with ones on diagonal `k`."""
+    """A matrix with ones on diagonal `k`."""
     columns = rows if columns is None else columns
     require_room(rows, columns)
     return np.eye(rows, columns, min(max(k, -rows), columns), dtype).view(_Counted)
 
 
 def indices(shape: Sequence[int]) -> NDArray[np.int64]:
-    """Return the positions along each axis, for every element of `shape`."""
+    """The positions along each axis, for every element of `shape`."""
     require_room(len(shape), *shape)
     return np.indices(tuple(shape), dtype=np.int64).view(_Counted)
 
 
 def outer(one: ArrayLike, other: ArrayLike) -> NDArray[Any]:
-    """Return the products of all pairs."""
+    """The products of all pairs."""
     require_room(np.size(one), np.size(other))
     return np.outer(np.asarray(one), np.asarray(other)).view(_Counted)
 
 
 def grid_of(lines: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return the coordinates of every point of the grid that `lines` span, axis by axis."""
+    """The coordinates of every point of the grid that `lines` span, axis by axis."""
     require_room(*(line.size for line in lines))
     return [places.view(_Counted) for places in np.meshgrid(*lines, indexing="ij")]
 
@@ -122,13 +121,13 @@ def grid_of(lines: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
 def pad(
     array: NDArray[Any], pads: Sequence[tuple[int, int]], mode: Any = "constant", value: float = 0
 ) -> NDArray[Any]:
-    """Return `array` with elements before and after each axis; `value` with the mode constant."""
+    """`array` with elements before and after each axis; `value` with the mode constant."""
     require_room(*(sum(pair) + dim for pair, dim in zip(pads, array.shape, strict=True)))
     options = {"constant_values": value} if mode == "constant" else {}
     return np.pad(array, pads, mode, **options)
 
 
 def repeat(array: NDArray[Any], count: int, axis: int | None = None) -> NDArray[Any]:
-    """Return each element `count` times."""
+    """Each element `count` times."""
     require_room(array.size, count)
     return np.repeat(array, count, axis)

@@ -25,7 +25,7 @@ def read_model(path: Path) -> OnnxFile:
 
 
 def read_tensor(path: Path) -> npt.NDArray[Any]:
-    """Return the array in a `.pb` file; see `atc_py.frontend.reading.tensor_file.read_tensor`."""
+    """The array in a `.pb` file; see `atc_py.frontend.reading.tensor_file.read_tensor`."""
     from atc_py.frontend.reading import tensor_file
 
     return tensor_file.read_tensor(path)

@@ -31,7 +31,7 @@ class DenseConst:
         self.shape: Shape = tuple(array.shape)
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """Return the array itself."""
+        """The array itself."""
         return self._array
 
     def release(self) -> None:
@@ -49,7 +49,7 @@ class SplatConst:
         self.shape = shape
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """Return a read-only array of `shape` whose elements share one place in memory."""
+        """A read-only array of `shape` whose elements share one place in memory."""
         import numpy as np
 
         with np.errstate(over="ignore"):
@@ -85,15 +85,14 @@ class DeferredConst:
         self.label = label
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """Return the computed array, which must have this constant's dtype and shape."""
+        """The computed array, which must have this constant's dtype and shape."""
         return self._checked(self._compute(*self._arrays()), self.shape)
 
     def _arrays(self) -> list[npt.NDArray[np.generic]]:
-        """Return the data of the sources."""
         return [source.numpy() for source in self.sources]
 
     def _checked(self, result: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[np.generic]:
-        """Return a result, which must have this constant's dtype and the shape."""
+        """A result, which must have this constant's dtype and the shape."""
         if tuple(result.shape) != shape or DType.from_numpy(result.dtype) is not self.dtype:
             raise ValueError(
                 f"{self.label} gave {result.dtype.name}{list(result.shape)}, "
@@ -128,7 +127,7 @@ class RowwiseConst(DeferredConst):
         self._compute_rows = compute
 
     def rows(self, first: int, end: int) -> npt.NDArray[np.generic]:
-        """Return the rows from `first` to before `end`."""
+        """The rows from `first` to before `end`."""
         result = self._compute_rows(slice(first, end), *self._arrays())
         return self._checked(result, (end - first, *self.shape[1:]))
 
@@ -155,7 +154,7 @@ class CastConst:
         return self.source.shape
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """Return the cast array; one repeated value stays one value in memory."""
+        """The cast array; one repeated value stays one value in memory."""
         import numpy as np
 
         if isinstance(self.source, SplatConst):
@@ -166,7 +165,7 @@ class CastConst:
     def cast(
         self, array: npt.NDArray[np.generic], into: npt.NDArray[np.generic] | None = None
     ) -> npt.NDArray[np.generic]:
-        """Return some of the source's data cast as all of it is.
+        """Some of the source's data cast as all of it is.
 
         Args:
             array: the data.
@@ -210,7 +209,7 @@ class OpaqueConst:
 
 
 def narrows(source: DType, target: DType) -> bool:
-    """Return True if a cast makes floats narrower ones, so that their range may shrink."""
+    """True if a cast makes floats narrower ones, so that their range may shrink."""
     return target.is_float and source.is_float and target.itemsize < source.itemsize
 
 
@@ -223,7 +222,7 @@ CLIP_LIMITS = {
 
 
 def _clamped(array: npt.NDArray[Any], limit: float) -> npt.NDArray[Any]:
-    """Return `array` held between -`limit` and `limit`; NaN stays NaN."""
+    """`array` held between -`limit` and `limit`; NaN stays NaN."""
     import numpy as np
 
     if -limit <= array.min() and array.max() <= limit:

@@ -50,7 +50,7 @@ class Graph:
         return self.result.present_inputs
 
     def set_outputs(self, values: Sequence[Value]) -> None:
-        """Return `values` instead of the present outputs; `output_names` stay as they are."""
+        """`values` instead of the present outputs; `output_names` stay as they are."""
         self.result.set_inputs(values)
 
     def fresh_name(self, wanted: str) -> str:
@@ -74,7 +74,7 @@ class Graph:
         return value
 
     def add_output(self, value: Value, name: str | None = None) -> None:
-        """Return `value` after the other outputs, under its own name unless `name` is given."""
+        """`value` after the other outputs, under its own name unless `name` is given."""
         self.result.append_input(value)
         self.output_names.append(value.name if name is None else name)
 
@@ -151,7 +151,7 @@ class Graph:
             self.nodes = producers_first(self.nodes, _producers)
 
     def _is_sorted(self) -> bool:
-        """Return True if every node is there once, and after the nodes whose results it uses."""
+        """True if every node is there once, and after the nodes whose results it uses."""
         before: set[Node | None] = {None}
         for node in self.nodes:
             for value in node.present_inputs:
@@ -162,5 +162,5 @@ class Graph:
 
 
 def _producers(node: Node) -> list[Node]:
-    """Return the nodes whose results `node` uses."""
+    """The nodes whose results `node` uses."""
     return [value.producer for value in node.present_inputs if value.producer is not None]

@@ -65,7 +65,7 @@ class Cursor:
         self.token = self._scan()
 
     def _scan(self) -> Token:
-        """Return the token after the current one."""
+        """The token after the current one."""
         match = _TOKEN.match(self._text, self._next)
         if match is None or match.lastgroup is None:
             return Token("end", "", len(self._text))
@@ -74,7 +74,7 @@ class Cursor:
         return Token(kind, match.group(kind), match.start(kind))
 
     def take(self) -> Token:
-        """Return the current token; the cursor moves to the next."""
+        """The current token; the cursor moves to the next."""
         token = self.token
         self.token = self._scan()
         return token
@@ -99,7 +99,7 @@ class Cursor:
         return self.take()
 
     def decode(self, token: Token, quoted: str) -> str:
-        """Return the text that `quoted`, a part of `token`, stands for; quotes are optional.
+        """The text that `quoted`, a part of `token`, stands for; quotes are optional.
 
         Raises:
             AtcError: BAD_IR_TEXT where it has quotes and is not a JSON string.
@@ -115,13 +115,13 @@ class Cursor:
         return text
 
     def expected(self, what: str) -> AtcError:
-        """Return the error that the current token is not `what`."""
+        """The error that the current token is not `what`."""
         return self.error(
             Text("expected {expected}, found {line}", expected=what, line=self.token), self.token
         )
 
     def error(self, message: str, token: Token, help: str | None = None) -> AtcError:  # noqa: A002
-        """Return an error at `token`."""
+        """An error at `token`."""
         line = self._text.count("\n", 0, token.offset) + 1
         column = token.offset - self._text.rfind("\n", 0, token.offset)
         place = Place(file=self._file, line=line, column=column)

@@ -26,13 +26,13 @@ _VALUE = "an attribute's value (a number, true, false, a string, a dtype or a li
 
 
 def read_dtype(at: Cursor) -> DType:
-    """Return the dtype that the next word names."""
+    """The dtype that the next word names."""
     token = at.expect_kind("word", "a dtype")
     return _dtype(at, token)
 
 
 def read_integer(at: Cursor, what: str, limits: tuple[int, int] = _INT64) -> int:
-    """Return the next number, an integer within `limits`."""
+    """The next number, an integer within `limits`."""
     if at.token.kind != "number" or not _INTEGER.fullmatch(at.token.text):
         raise at.expected(f"{what}, an integer")
     low, high = limits
@@ -52,7 +52,7 @@ def read_integer(at: Cursor, what: str, limits: tuple[int, int] = _INT64) -> int
 
 
 def read_attribute(at: Cursor) -> AttrValue:
-    """Return the value of an attribute; its spelling says its type."""
+    """The value of an attribute; its spelling says its type."""
     token = at.token
     if token.kind == "string":
         return at.decode(at.take(), token.text)
@@ -67,7 +67,7 @@ def read_attribute(at: Cursor) -> AttrValue:
 
 
 def read_data(at: Cursor, type_: TensorType) -> ConstData:
-    """Return the data of a constant of that type."""
+    """The data of a constant of that type."""
     if at.accept("splat"):
         return SplatConst(_element(at, type_.dtype), type_.dtype, type_.shape)
     if at.accept("opaque"):
@@ -80,7 +80,7 @@ def read_data(at: Cursor, type_: TensorType) -> ConstData:
 
 
 def _dense_elements(at: Cursor, type_: TensorType) -> DenseConst:
-    """Return the elements of a tensor, last axis fastest."""
+    """The elements of a tensor, last axis fastest."""
     opening = at.expect("[")
     elements: list[float | bool] = []
     while at.token.text != "]":
@@ -107,7 +107,7 @@ def _dense_elements(at: Cursor, type_: TensorType) -> DenseConst:
 
 
 def _element(at: Cursor, dtype: DType) -> float | bool:
-    """Return one element of a tensor of `dtype`."""
+    """One element of a tensor of `dtype`."""
     if dtype.is_integer:
         return read_integer(
             at, Text("an element of {dtype}", dtype=dtype.value), integer_range(dtype)
@@ -128,7 +128,7 @@ def _element(at: Cursor, dtype: DType) -> float | bool:
 
 
 def _number_list(at: Cursor) -> tuple[int, ...] | tuple[float, ...]:
-    """Return the rest of a list after `[`: integers only, or floats only."""
+    """The rest of a list after `[`: integers only, or floats only."""
     if at.accept("]"):
         return ()
     first = _number(at)
@@ -149,7 +149,7 @@ def _number_list(at: Cursor) -> tuple[int, ...] | tuple[float, ...]:
 
 
 def _number(at: Cursor) -> int | float:
-    """Return an integer, or a float: one with a point or an exponent, nan, inf or -inf."""
+    """An integer, or a float: one with a point or an exponent, nan, inf or -inf."""
     token = at.token
     if token.kind == "word" and token.text in _FLOATS:
         return _FLOATS[at.take().text]
@@ -166,7 +166,6 @@ def _number(at: Cursor) -> int | float:
 
 
 def _not_a_float(at: Cursor, token: Token) -> AtcError:
-    """Return the error of an integer among floats."""
     return at.error(
         Text("expected a float like the first element, found {token}", token=token),
         token,
@@ -175,7 +174,7 @@ def _not_a_float(at: Cursor, token: Token) -> AtcError:
 
 
 def _dtype(at: Cursor, token: Token) -> DType:
-    """Return the dtype that `token` names."""
+    """The dtype that `token` names."""
     try:
         return DType.parse(token.text)
     except UnknownDTypeError as error:

@@ -27,27 +27,27 @@ _SHORT = 6
 
 
 def quoted(text: str) -> str:
-    """Return `text` as a JSON string, on one line; letters of any script stay readable."""
+    """`text` as a JSON string, on one line; letters of any script stay readable."""
     return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
 def name_text(name: str) -> str:
-    """Return a name as it follows `%` or `@`."""
+    """A name as it follows `%` or `@`."""
     return name if _BARE_NAME.fullmatch(name) else quoted(name)
 
 
 def word_text(word: str) -> str:
-    """Return the name of an operator or attribute."""
+    """The name of an operator or attribute."""
     return word if _WORD.fullmatch(word) else quoted(word)
 
 
 def float_text(value: float) -> str:
-    """Return the shortest decimal that reads back as `value`; never like an integer."""
+    """The shortest decimal that reads back as `value`; never like an integer."""
     return repr(float(value))
 
 
 def element_text(value: np.generic, dtype: DType) -> str:
-    """Return an element of a tensor of `dtype`: the shortest text that gives the same element."""
+    """An element of a tensor of `dtype`: the shortest text that gives the same element."""
     if dtype is DType.BOOL:
         return "true" if value else "false"
     if not dtype.is_float:
@@ -60,7 +60,7 @@ def element_text(value: np.generic, dtype: DType) -> str:
 
 
 def _shortest_decimal(number: float, dtype: DType) -> str | None:
-    """Return the decimal with the fewest digits that `dtype` rounds to `number`."""
+    """The decimal with the fewest digits that `dtype` rounds to `number`."""
     for digits in range(1, 17):
         short = float(f"{number:.{digits}g}")
         if float(array_of([short], dtype)[0]) == number:
@@ -69,7 +69,7 @@ def _shortest_decimal(number: float, dtype: DType) -> str | None:
 
 
 def array_of(values: Sequence[float | bool], dtype: DType) -> npt.NDArray[np.generic]:
-    """Return `values` rounded to `dtype`; a float beyond its range becomes an infinity."""
+    """`values` rounded to `dtype`; a float beyond its range becomes an infinity."""
     import numpy as np
 
     if not dtype.is_float:
@@ -79,7 +79,7 @@ def array_of(values: Sequence[float | bool], dtype: DType) -> npt.NDArray[np.gen
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:
-    """Return the smallest and the largest value of an integer dtype."""
+    """The smallest and the largest value of an integer dtype."""
     bits = dtype.bits
     if dtype.value.startswith("u"):
         return 0, 2**bits - 1

@@ -10,7 +10,7 @@ from atc_py.ir.nodes import Value
 
 
 def size_in_arena(nbytes: int, alignment: int, padding: int = 0) -> int:
-    """Return the bytes that a value of `nbytes` takes in an arena, with the bytes that follow and align it."""
+    """The bytes that a value of `nbytes` takes in an arena, with the bytes that follow and align it."""
     if padding:
         nbytes = (nbytes + 2 * padding - 1) // padding * padding
     return -(-nbytes // alignment) * alignment

@@ -90,7 +90,7 @@ class Value:
         return 1 if isinstance(held, tuple) else len(held)
 
     def has_use(self, node: Node, position: int) -> bool:
-        """Return True if the use as input `position` of `node` is recorded (constant time)."""
+        """True if the use as input `position` of `node` is recorded (constant time)."""
         held = self._uses
         if isinstance(held, dict):
             return (node, position) in held
@@ -219,7 +219,7 @@ class Node:
         return self.outputs[0]
 
     def input(self, position: int) -> Value | None:
-        """Return the input at `position`, or None when it is absent or beyond the last."""
+        """The input at `position`, or None when it is absent or beyond the last."""
         return self._inputs[position] if position < len(self._inputs) else None
 
     def set_input(self, position: int, value: Value | None) -> None:

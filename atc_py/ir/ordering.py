@@ -15,7 +15,7 @@ class CycleError(ValueError, Generic[T]):
 
 
 def producers_first(items: Iterable[T], needs: Callable[[T], Iterable[T]]) -> list[T]:
-    """Return `items`, and what they need, each once and after everything that it needs.
+    """`items`, and what they need, each once and after everything that it needs.
 
     Items keep their order where they can; one that comes too late moves to just before its first
     user. It does not recurse, so chains may be of any length.

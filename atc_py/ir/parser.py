@@ -24,7 +24,7 @@ _MAX_DIM = 2**63 - 1
 
 
 def parse_graph(text: str, file: str | None = None) -> Graph:
-    """Return the graph that `text` describes.
+    """The graph that `text` describes.
 
     Attributes that the text leaves out are absent from the node. The grammar and the definition
     of every value are checked; the promises of a phase are checked by the verifier.
@@ -50,7 +50,6 @@ class _Parser:
         self._node_names: set[str] = set()
 
     def parse(self) -> Graph:
-        """Return the whole text: header, statements, end."""
         at = self._at
         at.expect("graph")
         label = at.expect_kind("label", "the graph's name, `@name`")
@@ -85,7 +84,6 @@ class _Parser:
             raise at.expected(Text("`input`, `const`, `output`, a value or `}`"))
 
     def _definition(self) -> Value:
-        """Return a new value with its type."""
         token, name = self._value_name()
         self._at.expect(":")
         value = Value(name, self._type())
@@ -101,7 +99,6 @@ class _Parser:
         self._graph.add_output(value, name)
 
     def _node(self) -> None:
-        """Parse a node and the values it computes."""
         at = self._at
         names = [self._value_name()]
         while at.accept(","):
@@ -122,7 +119,6 @@ class _Parser:
             self._define(token, value)
 
     def _inputs(self) -> list[Value | None]:
-        """Return the inputs in parentheses."""
         at = self._at
         at.expect("(")
         inputs: list[Value | None] = []
@@ -134,7 +130,7 @@ class _Parser:
         return inputs
 
     def _input(self) -> Value | None:
-        """Return a value, or `_` for an optional input that is absent."""
+        """A value, or `_` for an optional input that is absent."""
         if self._at.accept("_"):
             return None
         if self._at.token.kind != "value":
@@ -142,7 +138,7 @@ class _Parser:
         return self._defined_value()
 
     def _attributes(self) -> dict[str, AttrValue]:
-        """Return the attributes in braces, where there are any."""
+        """The attributes in braces, where there are any."""
         at = self._at
         attributes: dict[str, AttrValue] = {}
         if not at.accept("{"):
@@ -160,7 +156,6 @@ class _Parser:
         return attributes
 
     def _types(self, count: int) -> list[TensorType]:
-        """Return the types of a node's outputs."""
         self._at.expect(":")
         types = [self._type()]
         while len(types) < count:
@@ -169,7 +164,6 @@ class _Parser:
         return types
 
     def _type(self) -> TensorType:
-        """Return a type: dtype, dims, format, storage."""
         at = self._at
         dtype = read_dtype(at)
         opening = at.expect("[")
@@ -193,7 +187,7 @@ class _Parser:
         return TensorType(dtype, tuple(dims), form, self._storage())
 
     def _storage(self) -> Storage | None:
-        """Return `@FRACTAL_Z(2)` or `@NC1HWC0(C0=8)`, or nothing for row by row."""
+        """`@FRACTAL_Z(2)` or `@NC1HWC0(C0=8)`, or nothing for row by row."""
         at = self._at
         if at.token.kind != "label":
             return None
@@ -212,21 +206,21 @@ class _Parser:
         return Storage(form, groups, depth)
 
     def _engine(self) -> Engine | None:
-        """Return `engine=aicore` or nothing."""
+        """`engine=aicore` or nothing."""
         if not self._at.accept("engine"):
             return None
         self._at.expect("=")
         return self._one_of(_ENGINES, "engine")
 
     def _scope(self) -> int:
-        """Return `scope=2`, or 0."""
+        """`scope=2`, or 0."""
         if not self._at.accept("scope"):
             return 0
         self._at.expect("=")
         return read_integer(self._at, Text("the number of a scope"))
 
     def _node_name(self, place: Token, default: str) -> str:
-        """Return `name="..."` or the default; no two nodes have the same."""
+        """`name="..."` or the default; no two nodes have the same."""
         at, name = self._at, default
         if at.accept("name"):
             at.expect("=")
@@ -243,7 +237,7 @@ class _Parser:
         return name
 
     def _origins(self) -> list[Origin]:
-        """Return `from [0 "conv1" Conv]` or nothing."""
+        """`from [0 "conv1" Conv]` or nothing."""
         at = self._at
         if not at.accept("from"):
             return []
@@ -255,13 +249,11 @@ class _Parser:
         return origins
 
     def _origin(self) -> Origin:
-        """Return a source node: position, name, operator."""
         index = read_integer(self._at, Text("the position of a source node"))
         name = self._string("the source node's name in quotes")
         return Origin(index, name, self._word("an ONNX operator"))
 
     def _value_name(self) -> tuple[Token, str]:
-        """Return a value's token and its name."""
         token = self._at.expect_kind("value", "a value such as `%x`")
         return token, self._at.decode(token, token.text[1:])
 
@@ -277,7 +269,6 @@ class _Parser:
         self._graph.reserve(value.name)
 
     def _defined_value(self) -> Value:
-        """Return a value that is defined above."""
         token, name = self._value_name()
         value = self._values.get(name)
         if value is None:
@@ -289,24 +280,23 @@ class _Parser:
         return value
 
     def _word(self, what: str) -> str:
-        """Return a word, or a string where the name is not a word."""
+        """A word, or a string where the name is not a word."""
         if self._at.token.kind not in {"word", "string"}:
             raise self._at.expected(what)
         token = self._at.take()
         return self._at.decode(token, token.text)
 
     def _string(self, what: str) -> str:
-        """Return the text of a string."""
         token = self._at.expect_kind("string", what)
         return self._at.decode(token, token.text)
 
     def _one_of(self, table: dict[str, _Row], what: str) -> _Row:
-        """Return the row of `table` that the next word names."""
+        """The row of `table` that the next word names."""
         token = self._at.expect_kind("word", Text("a word for the {what}", what=what))
         return self._row(table, token.text, what, token)
 
     def _row(self, table: dict[str, _Row], name: str, what: str, token: Token) -> _Row:
-        """Return the row of `table` called `name`, which stands in `token`."""
+        """The row of `table` called `name`, which stands in `token`."""
         row = table.get(name)
         if row is None:
             raise self._at.error(

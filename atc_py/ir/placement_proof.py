@@ -36,13 +36,13 @@ def prove(placement: Placement) -> Proof:
 
 
 def peak(placement: Placement) -> tuple[Moment, dict[int, int]]:
-    """Return the widest moment of a sound placement, and bytes of each tensor in the arena."""
+    """The widest moment of a sound placement, and bytes of each tensor in the arena."""
     sweep = _Sweep(placement)
     return sweep.widest(), sweep.nbytes()
 
 
 def _is_power_of_two(number: int) -> bool:
-    """Return True if `number` is 1, 2, 4 ..."""
+    """True if `number` is 1, 2, 4 ..."""
     return number > 0 and number & (number - 1) == 0
 
 
@@ -59,7 +59,6 @@ class _Life(msgspec.Struct):
 
     @property
     def start(self) -> int:
-        """Its offset in the arena."""
         return self.spot if isinstance(self.spot, int) else 0
 
     @property
@@ -107,7 +106,6 @@ class _Sweep:
         self._lives[position] = life
 
     def _visit(self, node: PlacedNode, moment: int) -> None:
-        """Record what a node reads and writes."""
         for position in node.reads:
             life = self._lives[self._root[position]]
             life.last = max(life.last, moment)
@@ -124,7 +122,6 @@ class _Sweep:
                 self._lives[position].scopes.add(node.scope)
 
     def misplaced(self) -> Iterator[tuple[int | None, str]]:
-        """Yield tensors at impossible places."""
         yield from self._early
         for position, tensor in enumerate(self._placement.tensors):
             root = self._root[position]
@@ -140,7 +137,7 @@ class _Sweep:
                 yield position, f"%{tensor.name} must be {at}, found it {_spot_text(tensor.spot)}"
 
     def _home(self, life: _Life) -> Home | None:
-        """Return the required home of a tensor; None for the arena."""
+        """The required home of a tensor; None for the arena."""
         tensor = self._placement.tensors[life.tensor]
         if tensor.source is not None:
             return tensor.source
@@ -149,7 +146,7 @@ class _Sweep:
         return Home.OUTPUT if life.is_output else None
 
     def _may_lie(self, life: _Life) -> bool:
-        """Return True if a tensor has its required home and, in the arena, a valid offset."""
+        """True if a tensor has its required home and, in the arena, a valid offset."""
         home = self._home(life)
         if home is not None:
             return life.spot is home
@@ -176,7 +173,7 @@ class _Sweep:
             heapq.heappush(deaths, (life.last, life.tensor))
 
     def _clash(self, other: _Life, life: _Life) -> str:
-        """Return two tensors on the same bytes."""
+        """Two tensors on the same bytes."""
         first, second = (self._placement.tensors[each.tensor].name for each in (other, life))
         node = self._placement.nodes[life.first].name
         return (
@@ -185,19 +182,19 @@ class _Sweep:
         )
 
     def _may_reuse(self, old: _Life, new: _Life) -> bool:
-        """Return True if the launch making `new` may write it over `old`, its last read."""
+        """True if the launch making `new` may write it over `old`, its last read."""
         if not old.first < old.last == new.first or old.nbytes != new.nbytes:
             return False
         return new.tensor in self._heirs_of(old)
 
     def _heirs_of(self, old: _Life) -> frozenset[int]:
-        """Return `_written_over` from a cache."""
+        """`_written_over` from a cache."""
         if old.tensor not in self._heirs:
             self._heirs[old.tensor] = self._written_over(old)
         return self._heirs[old.tensor]
 
     def _written_over(self, old: _Life) -> frozenset[int]:
-        """Return the results that the last launch reading `old` may write over it."""
+        """The results that the last launch reading `old` may write over it."""
         follows = {old.tensor}
         for node, reads in self._reading(old.last):
             touched = [tensor for root in follows & reads.keys() for tensor in reads[root]]
@@ -211,7 +208,7 @@ class _Sweep:
         return frozenset(follows)
 
     def _reading(self, moment: int) -> list[tuple[PlacedNode, dict[int, list[int]]]]:
-        """Return the launch's nodes other than views, each with the roots that it reads."""
+        """The launch's nodes other than views, each with the roots that it reads."""
         if moment not in self._readers:
             found: list[tuple[PlacedNode, dict[int, list[int]]]] = []
             for node in self._launches[moment]:
@@ -223,7 +220,7 @@ class _Sweep:
         return self._readers[moment]
 
     def _is_stored_alike(self, first: int, second: int) -> bool:
-        """Return True if two tensors have the same dims, storage and size of elements."""
+        """True if two tensors have the same dims, storage and size of elements."""
         one, other = self._placement.tensors[first], self._placement.tensors[second]
         facts = ((each.dims, each.storage, each.itemsize) for each in (one, other))
         return len(set(facts)) == 1
@@ -238,7 +235,7 @@ class _Sweep:
             yield None, f"the widest moment needs {widest.nbytes} bytes, found {found}"
 
     def widest(self) -> Moment:
-        """Return the moment when the most bytes are needed, the first of several.
+        """The moment when the most bytes are needed, the first of several.
 
         An operand that a result may be written over is not counted beside the result, whether the
         plan makes use of that or not.
@@ -262,7 +259,7 @@ class _Sweep:
         return Moment(most, at, tuple(life.tensor for life in ranked))
 
     def _taken_over(self) -> set[int]:
-        """Return operands over which a result may be written, each for one result."""
+        """Operands over which a result may be written, each for one result."""
         taken: set[int] = set()
         olds: dict[int, list[int]] = {}
         moment = -1
@@ -288,7 +285,7 @@ class _Sweep:
         return found
 
     def nbytes(self) -> dict[int, int]:
-        """Return bytes of each tensor in the arena."""
+        """Bytes of each tensor in the arena."""
         return {life.tensor: life.nbytes for life in self._arena}
 
 
@@ -301,7 +298,7 @@ def _drop(active: list[tuple[int, int]], life: _Life) -> None:
 
 
 def _moments(nodes: Sequence[PlacedNode]) -> list[int]:
-    """Return the moment at which each node runs: a launch runs when its last node stands there."""
+    """The moment at which each node runs: a launch runs when its last node stands there."""
     last: dict[int, int] = {}
     for position, node in enumerate(nodes):
         if node.scope:
@@ -310,7 +307,6 @@ def _moments(nodes: Sequence[PlacedNode]) -> list[int]:
 
 
 def _spot_text(spot: Spot) -> str:
-    """Return a spot in words."""
     if isinstance(spot, Home):
         return _PLACES[spot]
     return f"in the arena at {spot}"

@@ -20,7 +20,7 @@ DENSE_LIMIT = 16
 
 
 def print_graph(graph: Graph) -> str:
-    """Return the text form of `graph`, with a line break at its end.
+    """The text form of `graph`, with a line break at its end.
 
     Graphs that break an invariant print too, as far as text can show them; only the text of a
     graph whose nodes come after what they use can be parsed.
@@ -29,7 +29,6 @@ def print_graph(graph: Graph) -> str:
 
 
 def _lines(graph: Graph) -> Iterator[str]:
-    """Yield the lines of the text form."""
     yield f"graph @{name_text(graph.name)} phase {graph.phase.label} {{"
     for value in graph.inputs:
         yield f"  input {_typed_value(value)}"
@@ -44,17 +43,16 @@ def _lines(graph: Graph) -> Iterator[str]:
 
 
 def _name(value: Value | None) -> str:
-    """Return a use of a value; `_` stands for an absent input."""
+    """A use of a value; `_` stands for an absent input."""
     return "_" if value is None else f"%{name_text(value.name)}"
 
 
 def _typed_value(value: Value) -> str:
-    """Return a value with its type."""
     return f"{_name(value)} : {value.type}"
 
 
 def _node_text(node: Node) -> str:
-    """Return a node; engine, name and origins only where there is something to say."""
+    """A node; engine, name and origins only where there is something to say."""
     outputs = ", ".join(_name(value) for value in node.outputs)
     inputs = ", ".join(_name(value) for value in node.inputs)
     types = ", ".join(str(value.type) for value in node.outputs)
@@ -71,7 +69,7 @@ def _node_text(node: Node) -> str:
 
 
 def _spots_text(node: Node, plan: MemoryPlan | None) -> str:
-    """Return the outputs' places in the memory plan as a comment, no part of the text form."""
+    """The outputs' places in the memory plan as a comment, no part of the text form."""
     if plan is None:
         return ""
     spots = (plan.spots.get(value) for value in node.outputs)
@@ -80,12 +78,11 @@ def _spots_text(node: Node, plan: MemoryPlan | None) -> str:
 
 
 def _origin_text(origin: Origin) -> str:
-    """Return a source node: position, name, operator."""
     return f"{origin.index} {quoted(origin.name)} {word_text(origin.op_type)}"
 
 
 def _attributes_text(node: Node) -> str:
-    """Return the attributes in braces, or nothing."""
+    """The attributes in braces, or nothing."""
     if not node.attributes:
         return ""
     pairs = sorted(node.attributes.items())
@@ -93,7 +90,6 @@ def _attributes_text(node: Node) -> str:
 
 
 def _attribute_text(value: AttrValue) -> str:
-    """Return the value of an attribute."""
     if isinstance(value, tuple):
         return f"[{','.join(_attribute_text(item) for item in value)}]"
     if isinstance(value, DType):
@@ -106,7 +102,7 @@ def _attribute_text(value: AttrValue) -> str:
 
 
 def _data_text(data: ConstData) -> str:
-    """Return the data of a constant: one repeated value, a few values, or where they come from."""
+    """The data of a constant: one repeated value, a few values, or where they come from."""
     splat = _as_scalar(data)
     if splat is not None:
         return f"splat {element_text(splat.numpy().flat[0], splat.dtype)}"
@@ -118,7 +114,7 @@ def _data_text(data: ConstData) -> str:
 
 
 def _as_scalar(data: ConstData) -> ConstData | None:
-    """Return the one value that `data` repeats as a scalar constant; None for an array."""
+    """The one value that `data` repeats as a scalar constant; None for an array."""
     if isinstance(data, SplatConst):
         return SplatConst(data.value, data.dtype, ())
     if isinstance(data, CastConst):
@@ -128,7 +124,7 @@ def _as_scalar(data: ConstData) -> ConstData | None:
 
 
 def _is_readable(data: ConstData) -> bool:
-    """Return false where the values, or those they are computed from, were not printed."""
+    """False where the values, or those they are computed from, were not printed."""
     if isinstance(data, CastConst):
         return _is_readable(data.source)
     if isinstance(data, DeferredConst):
@@ -137,7 +133,6 @@ def _is_readable(data: ConstData) -> bool:
 
 
 def _label(data: ConstData) -> str:
-    """Return the origin of a constant's values."""
     if isinstance(data, DeferredConst | OpaqueConst):
         return data.label
     if isinstance(data, CastConst):

@@ -68,11 +68,11 @@ class OperatorRow(Protocol):
         ...
 
     def input_at(self, position: int) -> OperandRow | None:
-        """Return the input that `position` belongs to, or None when there are fewer."""
+        """The input that `position` belongs to, or None when there are fewer."""
         ...
 
     def output_at(self, position: int) -> OperandRow | None:
-        """Return the output that `position` belongs to, or None when there are fewer."""
+        """The output that `position` belongs to, or None when there are fewer."""
         ...
 
 
@@ -90,12 +90,12 @@ class Signature:
         self._counts: dict[tuple[int, int], bool] = {}
 
     def faults(self, node: Node) -> list[str]:
-        """Return the faults of a node of this operator."""
+        """The faults of a node of this operator."""
         operands = [] if self.has_operands(node) else list(self._operand_faults(node))
         return operands + self._attribute_faults(node)
 
     def has_operands(self, node: Node) -> bool:
-        """Return True if the operands of `node` are right in number and none is missing.
+        """True if the operands of `node` are right in number and none is missing.
 
         Where no input is absent, it depends on their numbers alone, whose answer is kept.
         """
@@ -115,7 +115,7 @@ class Signature:
         yield from _check_side("output", node.outputs, row.outputs, row.output_at)
 
     def _attribute_faults(self, node: Node) -> list[str]:
-        """Return the faults in the attributes of `node`."""
+        """The faults in the attributes of `node`."""
         found, given = [], node.attributes
         for name, value in given.items():
             attribute = self._attributes.get(name)
@@ -135,7 +135,6 @@ def _check_side(
     operands: Sequence[OperandRow],
     operand_at: Callable[[int], OperandRow | None],
 ) -> Iterator[str]:
-    """Return the faults on one side of a node."""
     if values and operand_at(len(values) - 1) is None:
         yield f"at most {len(operands)} {side}s are allowed, found {len(values)}"
     length = max(len(values), len(operands))
@@ -149,7 +148,7 @@ def _check_side(
 
 
 def _is_int(value: object) -> bool:
-    """Return true for an int that is not a bool."""
+    """True for an int that is not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

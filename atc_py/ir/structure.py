@@ -17,7 +17,7 @@ Finding: TypeAlias = "tuple[Node | None, str]"
 
 
 def is_sound(graph: Graph) -> bool:
-    """Return True if no check of this module finds a fault; one walk, where they take a dozen.
+    """True if no check of this module finds a fault; one walk, where they take a dozen.
 
     It follows nodes in order, so that what it has met is what may be used, and compares the number
     of uses met with those recorded: each use met is recorded, so equal numbers are equal uses.
@@ -46,7 +46,7 @@ def is_sound(graph: Graph) -> bool:
 
 
 def _has_own_names(graph: Graph, values: Collection[Value]) -> bool:
-    """Return True if no two values and no two nodes share a name, and all outputs have one."""
+    """True if no two values and no two nodes share a name, and all outputs have one."""
     return (
         len(values) == len({value.name for value in values})
         and len(graph.nodes) == len({node.name for node in graph.nodes})
@@ -142,7 +142,6 @@ def check_cycles(graph: Graph) -> Iterator[Finding]:
 
 
 def _stuck_nodes(graph: Graph) -> dict[Node, None]:
-    """Return the nodes in a cycle and those that depend on one."""
     inside = dict.fromkeys(graph.nodes)
     needs = {node: {p for p in _producers(node) if p in inside} for node in inside}
     users: dict[Node, list[Node]] = {node: [] for node in inside}
@@ -176,7 +175,7 @@ def check_interface(graph: Graph) -> Iterator[Finding]:
 
 
 def _repeated_items(items: Iterable[_Item]) -> list[_Item]:
-    """Return the items that occur more than once, in the order of their second occurrence."""
+    """The items that occur more than once, in the order of their second occurrence."""
     seen: set[_Item] = set()
     twice: dict[_Item, None] = {}
     for item in items:

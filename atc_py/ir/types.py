@@ -73,15 +73,15 @@ class TensorType(msgspec.Struct, frozen=True):
         return element_count(closed_shape(self.stored_dims)) * self.dtype.itemsize
 
     def with_dtype(self, dtype: DType) -> TensorType:
-        """Return the same shape, format and storage with another dtype."""
+        """The same shape, format and storage with another dtype."""
         return TensorType(dtype, self.dims, self.format, self.storage)
 
     def with_format(self, fmt: Format) -> TensorType:
-        """Return the same dtype, shape and storage in another format."""
+        """The same dtype, shape and storage in another format."""
         return TensorType(self.dtype, self.dims, fmt, self.storage)
 
     def with_storage(self, storage: Storage | None) -> TensorType:
-        """Return the same tensor in another storage; None for row by row."""
+        """The same tensor in another storage; None for row by row."""
         return TensorType(self.dtype, self.dims, self.format, storage)
 
     def __str__(self) -> str:

@@ -124,12 +124,11 @@ class _Subject:
         self.unfit: set[Node] = set()
 
     def values_of(self, types: Collection[TensorType]) -> Iterable[Value]:
-        """Return the values that have one of `types`."""
+        """The values that have one of `types`."""
         return [value for value in self.values if value.type in types] if types else ()
 
 
 def _check_structure(subject: _Subject) -> Iterator[Finding]:
-    """Yield the SSA rules."""
     if is_sound(subject.graph):
         return
     for check in _STRUCTURE:
@@ -182,7 +181,6 @@ def _check_engines(subject: _Subject) -> Iterator[Finding]:
 
 
 def _check_formats(subject: _Subject) -> Iterator[Finding]:
-    """Yield values whose format names another number of axes."""
     wrong = {kind for kind in subject.types if kind.rank != _RANKS.get(kind.format, kind.rank)}
     for value in subject.values_of(wrong):
         kind = value.type
@@ -219,7 +217,7 @@ def _check_conversions(subject: _Subject) -> Iterator[Finding]:
 
 
 def _node_at(value: Value) -> Node | None:
-    """Return the node to blame for a value: its producer, or the first node that reads it."""
+    """The node to blame for a value: its producer, or the first node that reads it."""
     if value.producer is not None:
         return value.producer
     return next((user for user in value.consumers if not isinstance(user, Return)), None)

@@ -44,7 +44,7 @@ _GATHERING = 10.0
 
 
 def open_cluster(address: str, memory: int | None) -> TaskExecutor:
-    """Return the executor of a cluster, whose workers have this version of atc-py.
+    """The executor of a cluster, whose workers have this version of atc-py.
 
     Args:
         address: of its scheduler.
@@ -124,7 +124,7 @@ class _Cluster(TaskExecutor):
         return self._sent
 
     def _is_shared(self, bundle: FileBundle) -> bool:
-        """Return True if each worker finds the files of a bundle by their paths."""
+        """True if each worker finds the files of a bundle by their paths."""
         try:
             facts = [(str(each.absolute()), each.stat()) for each in bundle.files]
         except OSError:
@@ -133,7 +133,6 @@ class _Cluster(TaskExecutor):
         return all(self._client.run(has_files, known).values())
 
     def close(self) -> None:
-        """End the processes of the workers, and leave the cluster."""
         with suppress(Exception):  # a cluster that is gone has no processes
             for digest in self._sent:
                 self._client.unregister_worker_plugin(digest)
@@ -145,7 +144,6 @@ class _Cluster(TaskExecutor):
     def _submit(
         self, function: Callable[[T], Any], task: T, seconds: float | None
     ) -> Future[TaskAnswer]:
-        """Let a task run on a worker."""
         call, limits = pickle.dumps((function, task)), TaskLimits(seconds, self._memory)
         future: Future[TaskAnswer] = self._executor.submit(_run, call, limits, __version__)
         return future
@@ -156,7 +154,7 @@ class _Cluster(TaskExecutor):
             super()._abandon(futures)
 
     def _answer(self, future: Future[TaskAnswer]) -> TaskAnswer:
-        """Return the answer of a task.
+        """The answer of a task.
 
         Raises:
             AtcError: the cluster is lost, or the worker has another version.
@@ -177,18 +175,15 @@ class _Cluster(TaskExecutor):
 
 
 def _sending(digest: str, contents: dict[str, bytes]) -> Any:
-    """Return a plugin of workers: each keeps the files while it has the plugin."""
     from distributed import WorkerPlugin
 
     class Sent(WorkerPlugin):  # type: ignore[misc]  # a library without types
         """Files that each worker keeps."""
 
         def setup(self, worker: object) -> None:
-            """Keep the files on a worker."""
             store_files(digest, contents)
 
         def teardown(self, worker: object) -> None:
-            """Remove them."""
             forget_files([digest])
 
     return Sent()
@@ -217,7 +212,7 @@ def _run(call: bytes, limits: TaskLimits, version: str) -> TaskAnswer:
 
 
 def _share() -> int:
-    """Return bytes that a task of this worker may take, as far as it knows of others."""
+    """Bytes that a task of this worker may take, as far as it knows of others."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -226,20 +221,17 @@ def _share() -> int:
 
 
 def _release() -> None:
-    """End the processes of this worker."""
     while _ALL:
         _ALL.pop().stop()
 
 
 def _here() -> str:
-    """Return a name of this worker."""
     from distributed import get_worker
 
     return str(get_worker().address)
 
 
 def _version() -> str:
-    """Return the version of atc-py that a worker runs."""
     return __version__
 
 
@@ -264,7 +256,6 @@ def _check_versions(client: Client) -> None:
 
 
 def _other_version(unfit: Mapping[str, str], own: str) -> AtcError:
-    """Build the error for workers of other versions."""
     return AtcError(
         *(
             WORKER_VERSION.diagnostic(
@@ -288,6 +279,5 @@ def _failed(address: str, what: str) -> AtcError:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the reason that an error gives, on one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text[:200]

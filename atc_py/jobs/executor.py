@@ -79,12 +79,10 @@ class ProcessExecutor(TaskExecutor):
     def _submit(
         self, function: Callable[[T], Any], task: T, seconds: float | None
     ) -> Future[TaskAnswer]:
-        """Let a task run in the next process that is free."""
         call = pickle.dumps((function, task))
         return self._threads.submit(self._run, call, TaskLimits(seconds, self._enforced))
 
     def _run(self, call: bytes, limits: TaskLimits) -> TaskAnswer:
-        """Run a task in a process that is free."""
         lane = self._free.get()
         try:
             return lane.run(call, self._memory, limits)
@@ -137,6 +135,6 @@ def open_executor(
 
 
 def _default_jobs(task_bytes: int | None) -> int:
-    """Return as many processes as there are cores, or fewer where memory is short."""
+    """As many processes as there are cores, or fewer where memory is short."""
     allowed = memory_limit() // (task_bytes or _TASK)
     return max(1, min(usable_cores(), allowed))

@@ -17,7 +17,7 @@ def send_frame(stream: BinaryIO, data: bytes) -> None:
 
 
 def receive_frame(stream: BinaryIO) -> bytes:
-    """Return the next message.
+    """The next message.
 
     Raises:
         EOFError: the other side has ended, perhaps in the middle of it.
@@ -28,7 +28,7 @@ def receive_frame(stream: BinaryIO) -> bytes:
 
 
 def _exactly(stream: BinaryIO, length: int) -> bytes:
-    """Return so many bytes."""
+    """So many bytes."""
     data = stream.read(length)
     if len(data) != length:
         raise EOFError

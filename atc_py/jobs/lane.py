@@ -27,7 +27,7 @@ from atc_py.text import Text, os_reason
 
 
 def private_bytes(pid: int) -> int:
-    """Return bytes in memory that are the process's own, without mapped files; 0 if unknown.
+    """Bytes in memory that are the process's own, without mapped files; 0 if unknown.
 
     Systems without /proc do not say.
     """
@@ -140,7 +140,6 @@ class Lane:
             return loaded
 
     def _start(self) -> subprocess.Popen[bytes]:
-        """Start the process."""
         paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109
         one = dict.fromkeys(_THREADS, "1")
         process = subprocess.Popen(  # noqa: S603  (this Python, this package)
@@ -158,7 +157,6 @@ class Lane:
         return process
 
     def _ended(self, process: subprocess.Popen[bytes]) -> TaskAnswer:
-        """Return the failure of a process that ended in the middle of a task."""
         status = process.wait()
         self._kill()
         return _crashed(Text("its process {end}", end=_end(status)))
@@ -184,7 +182,7 @@ def _read(stream: BinaryIO, answers: SimpleQueue[bytes | None]) -> None:
 
 
 def _excess(process: subprocess.Popen[bytes], memory: int | None) -> TaskAnswer | None:
-    """Return the failure of a process that takes more memory than it may, or None."""
+    """The failure of a process that takes more memory than it may, or None."""
     if memory is None or private_bytes(process.pid) <= memory + _OWN:
         return None
     text = Text("the task took more memory than {size}, and was ended", size=format_size(memory))
@@ -192,7 +190,6 @@ def _excess(process: subprocess.Popen[bytes], memory: int | None) -> TaskAnswer 
 
 
 def _late(seconds: float | None) -> TaskAnswer:
-    """Return the failure of a task beyond its time."""
     text = Text(
         "the task did not end within {seconds} seconds, and was ended", seconds=f"{seconds:g}"
     )
@@ -200,12 +197,11 @@ def _late(seconds: float | None) -> TaskAnswer:
 
 
 def _crashed(text: str) -> TaskAnswer:
-    """Return the failure of a task whose process ended, with a clause about it."""
+    """The failure of a task whose process ended, with a clause about it."""
     return TaskAnswer(failure=TaskFailure(TaskFailureKind.CRASHED, text))
 
 
 def _end(status: int) -> str:
-    """Describe how a process ended."""
     name = end_signal(status)
     return (
         Text("was ended by {name}", name=name)

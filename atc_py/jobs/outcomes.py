@@ -52,7 +52,7 @@ class TaskOutcome(Generic[T, R]):
     failure: TaskFailure | None = None
 
     def result(self) -> R:
-        """Return the value.
+        """The value.
 
         Raises:
             AtcError: the task failed: what it raised itself, or TASK_FAILED.
@@ -65,7 +65,7 @@ class TaskOutcome(Generic[T, R]):
 
 
 def failure_of(error: BaseException) -> TaskFailure:
-    """Return the failure of a task that raised an error."""
+    """The failure of a task that raised an error."""
     if isinstance(error, AtcError):
         first = error.diagnostics[0]
         memory = first.code is MEMORY_LIMIT

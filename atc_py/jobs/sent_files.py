@@ -32,12 +32,12 @@ class FileBundle:
         return self.main.parent
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the files below the base."""
+        """The names of the files below the base."""
         return tuple(Path(os.path.relpath(each, self.base)).as_posix() for each in self.files)
 
 
 def has_files(paths: list[tuple[str, int, int]]) -> bool:
-    """Return True if files of these paths, sizes and times of change are here, too."""
+    """True if files of these paths, sizes and times of change are here, too."""
     try:
         facts = [(Path(path).stat(), size, changed) for path, size, changed in paths]
     except OSError:
@@ -77,7 +77,7 @@ def store_files(digest: str, contents: dict[str, bytes]) -> None:
 
 
 def sent_file(digest: str, path: str) -> str:
-    """Return the path of a file here: of the copy that was sent, or the path itself."""
+    """The path of a file here: of the copy that was sent, or the path itself."""
     folder = cache_folder(_FOLDER) if digest else None
     if folder is None or not (folder / digest).is_dir():
         return path

@@ -87,7 +87,6 @@ class TaskExecutor(ABC):
         """Let a task run."""
 
     def _answer(self, future: Future[TaskAnswer]) -> TaskAnswer:
-        """Return the answer of a task that is done."""
         return future.result()
 
     def _abandon(self, futures: Iterable[Future[TaskAnswer]]) -> None:

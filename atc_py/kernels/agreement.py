@@ -39,7 +39,7 @@ class Agreement:
     first: int | None = None
 
     def holds(self, *, exact: bool) -> bool:
-        """Return True if the two agree."""
+        """True if the two agree."""
         return self.differing == 0 if exact else self.ulps <= LIMIT
 
 
@@ -69,7 +69,7 @@ def agreement(
 
 
 def last_places(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a unit in the last place of float16 (or bfloat16) at each value."""
+    """A unit in the last place of float16 (or bfloat16) at each value."""
     least, place = _GRIDS.get(values.dtype.name, _FLOAT16)
     with np.errstate(all="ignore"):
         sizes = np.maximum(np.abs(values.astype(np.float64)), least)
@@ -82,7 +82,7 @@ def _ulps(
     noise: NDArray[np.float64],
     place: NDArray[np.float64],
 ) -> float:
-    """Return the largest difference beyond the noise, in units in the last place."""
+    """The largest difference beyond the noise, in units in the last place."""
     if not found.size:
         return 0.0
     with np.errstate(all="ignore"):

@@ -21,7 +21,7 @@ Arrays = tuple["NDArray[Any]", ...]
 
 
 def expected_of(case: SampledLaunch) -> tuple[Arrays, tuple[NDArray[np.float64] | None, ...]]:
-    """Return results in true dtypes and the allowance for each; None for no allowance.
+    """Results in true dtypes and the allowance for each; None for no allowance.
 
     Sums that may cancel are no better than float32 leaves them: NOISE of what is summed up. What
     may be off before a link is off after it by as much as the link makes of it: the larger of
@@ -45,7 +45,6 @@ def expected_of(case: SampledLaunch) -> tuple[Arrays, tuple[NDArray[np.float64] 
 
 
 def _link_inputs(link: SampledNode, before: NDArray[Any]) -> Sequence[NDArray[Any] | None]:
-    """Return the inputs of a link with the result so far in its places."""
     shapes = [None if facts is None else facts.shape for facts in link.step.node.inputs]
     return [
         before.reshape(shapes[at] or ()) if at in link.chained else array
@@ -70,7 +69,6 @@ def _result_shift(
 def _noise(
     part: SampledNode, inputs: Sequence[NDArray[Any] | None]
 ) -> tuple[NDArray[np.float64] | None, ...]:
-    """Return NOISE times the results of the inputs' magnitudes."""
     node = part.step.node
     if part.numbers != "sums":
         return (None,) * len(node.outputs)
@@ -82,7 +80,6 @@ def _noise(
 
 
 def _results(part: SampledNode, inputs: Sequence[NDArray[Any] | None]) -> Arrays:
-    """Return the simulator's results for the inputs, in true dtypes."""
     kernel, node = part.step.kernel, part.step.node
     carriers = tuple(
         None if array is None or facts is None else to_carrier(array, facts.dtype)

@@ -109,7 +109,7 @@ class Index(TypedDict):
 
 
 def decode_index(text: str, place: Place) -> Index:
-    """Return the list that `text` holds, validated by its schema.
+    """The list that `text` holds, validated by its schema.
 
     Raises:
         AtcError: OM_CONTENT where it does not follow it, or speaks of buffers that it does not
@@ -169,7 +169,7 @@ def check_fit(
 
 
 def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, int]]) -> str:
-    """Return why a row's nodes cannot be a launch of the kernel, or nothing."""
+    """The reason why a row's nodes cannot be a launch of the kernel, or nothing."""
     links = kernel["links"]
     launched = row["nodes"][: 1 + len(links)]
     unknown = [node for node in launched if node not in nodes]
@@ -192,5 +192,4 @@ def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, i
 
 
 def _unusable_list(place: Place, message: str) -> AtcError:
-    """Return the refusal of a list that cannot be used."""
     return OM_CONTENT.error(message, place=place, help="convert the ONNX model again")

@@ -28,12 +28,12 @@ class KernelList:
     kernels: tuple[KernelEntry, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the list as JSON prints it."""
+        """The list as JSON prints it."""
         return {"soc": self.soc, "buffers": dict(self.buffers), "kernels": list(self.kernels)}
 
 
 def kernel_texts(model: OfflineModel) -> dict[str, str]:
-    """Return text of each kernel file by its path below `kernels/`."""
+    """Text of each kernel file by its path below `kernels/`."""
     return {
         member.removeprefix(KERNELS): model.text(member)
         for member in model.members
@@ -42,12 +42,12 @@ def kernel_texts(model: OfflineModel) -> dict[str, str]:
 
 
 def index_place(model: OfflineModel) -> Place:
-    """Return the place of the list of a model's kernels."""
+    """The place of the list of a model's kernels."""
     return Place(file=str(model.path), field=KERNELS + INDEX)
 
 
 def read_kernels(model: OfflineModel) -> KernelList:
-    """Return the list of the model's kernels; empty where no node launches one.
+    """The list of the model's kernels; empty where no node launches one.
 
     Raises:
         AtcError: OM_CONTENT if nodes have kernels but their list is missing, or does

@@ -66,7 +66,7 @@ def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcom
 
 
 def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:
-    """Return the outcomes of jobs up to the first that stops the process; at least one."""
+    """The outcomes of jobs up to the first that stops the process; at least one."""
     lines: list[str] = []
     for number, job in enumerate(jobs):
         lines.append(f"job {job.kernel} {job.row} {job.cores} {job.workspace}")
@@ -95,7 +95,6 @@ def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:
 def _read_outcomes(
     program: Path, jobs: Sequence[Job], folder: Path, said: str, stopped: str
 ) -> list[JobOutcome]:
-    """Return the outcomes that a program reported, and of the job that stopped it."""
     faults: dict[int, list[str]] = {}
     finished: set[int] = set()
     for line in said.splitlines():
@@ -118,7 +117,6 @@ def _read_outcomes(
 
 
 def _results(program: Path, number: int, job: Job, folder: Path) -> tuple[NDArray[Any], ...]:
-    """Return the results that a job wrote."""
     return tuple(
         np.fromfile(folder / f"{program.name}-{number}-out{at}", facts.dtype.numpy)
         for at, facts in enumerate(job.outputs)

@@ -63,7 +63,7 @@ def case_of(
     constants: Mapping[int, NDArray[Any]],
     seed: int,
 ) -> SampledLaunch:
-    """Return inputs for one launch: constants as they are, random data for the rest.
+    """Inputs for one launch: constants as they are, random data for the rest.
 
     The same seed gives a node the same data everywhere.
 
@@ -95,7 +95,7 @@ def case_of(
 
 
 def _input_data(step: Step, position: int, generator: np.random.Generator) -> NDArray[Any]:
-    """Return data for one input: what its family draws, or what fits its dtype."""
+    """Data for one input: what its family draws, or what fits its dtype."""
     node = step.node
     facts = node.required(position)
     shapes = tuple(None if each is None else each.shape for each in node.inputs)
@@ -110,14 +110,14 @@ def _input_data(step: Step, position: int, generator: np.random.Generator) -> ND
 
 
 def _known_shapes(tensors: tuple[TensorFacts, ...]) -> tuple[Shape, ...]:
-    """Return the shapes of tensors, none where one is open."""
+    """The shapes of tensors, none where one is open."""
     return () if any(each.is_open for each in tensors) else tuple(each.shape for each in tensors)
 
 
 def _plain_values(
     dtype: DType, shape: tuple[int, ...], generator: np.random.Generator
 ) -> NDArray[Any]:
-    """Return floats around 0, some of them 0; small integers; fair bools."""
+    """Floats around 0, some of them 0; small integers; fair bools."""
     if dtype is DType.BOOL:
         return generator.integers(0, 2, shape).astype(np.bool_)
     if dtype.is_float:

@@ -68,13 +68,13 @@ class Compiler:
 
 
 def _first_error(text: str) -> str:
-    """Return the compiler's first line that names an error, without the folder of the build."""
+    """The compiler's first line that names an error, without the folder of the build."""
     lines = [line for line in text.splitlines() if "error" in line] or text.splitlines() or ["?"]
     return lines[0].strip()
 
 
 def find_compiler(*, sanitize: bool = False) -> Compiler:
-    """Return the compiler that CXX names, or the first of g++, clang++ and c++.
+    """The compiler that CXX names, or the first of g++, clang++ and c++.
 
     Raises:
         AtcError: NO_COMPILER.

@@ -54,7 +54,7 @@ class Unpacked(NamedTuple):
 
 
 def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """Return inputs as the kernel addresses them: in blocks or row by row.
+    """Inputs as the kernel addresses them: in blocks or row by row.
 
     Args:
         kernel: its entry in the list of kernels.
@@ -71,7 +71,7 @@ def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[
 
 
 def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple[TensorFacts, ...]:
-    """Return the arrays that a kernel writes, as it addresses them.
+    """The arrays that a kernel writes, as it addresses them.
 
     Raises:
         AtcError: OM_CONTENT as for inputs.
@@ -87,7 +87,7 @@ def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple
 def unpacked_result(
     kernel: KernelEntry, port: PortEntry, stored: NDArray[Any], facts: TensorFacts
 ) -> Unpacked:
-    """Return a result as the kernel wrote it, of the type in `facts`."""
+    """A result as the kernel wrote it, of the type in `facts`."""
     origin, storage = _place(kernel, port, facts)
     if storage is None:
         return Unpacked(stored, 0)
@@ -97,14 +97,12 @@ def unpacked_result(
 
 
 def _dtype(array: NDArray[Any]) -> DType:
-    """Return the dtype of an array in its true dtype."""
     return DType.from_numpy(array.dtype)
 
 
 def _place(
     kernel: KernelEntry, port: PortEntry, facts: TensorFacts
 ) -> tuple[Format, Storage | None]:
-    """Return origin format and storage in which a kernel addresses an operand."""
     entry = port.get("storage")
     if entry is None or kernel.get("addresses") != "storage":
         return Format.ND, None
@@ -142,18 +140,18 @@ class ModelAsWritten:
     source: OfflineModel
 
     def array(self, member: str) -> NDArray[Any]:
-        """Return the data of a constant."""
+        """The data of a constant."""
         return self.source.array(member)
 
 
 def as_written(model: OfflineModel) -> ModelAsWritten:
-    """Return `model` with the implementations that its kernels have."""
+    """`model` with the implementations that its kernels have."""
     nodes = [_as_written(node) for node in model.description.nodes]
     return ModelAsWritten(msgspec.structs.replace(model.description, nodes=nodes), model)
 
 
 def _as_written(node: OmNode) -> OmNode:
-    """Return a node without the steps that it rounds."""
+    """A node without the steps that it rounds."""
     row = find_operator(node.op)
     rounds = row is not None and row.attribute(IMPL_MODE.name) is IMPL_MODE
     if not rounds or IMPL_MODE.name not in node.attributes:
@@ -269,7 +267,6 @@ class _Work:
         ]
 
     def _run(self, kernels: Sequence[KernelEntry], program: Path) -> list[KernelVerdict]:
-        """Run the kernels of one program that can run."""
         steps = {step.node.name: step for step in self.program.steps}
         rows = [(kernel, at, row) for kernel in kernels for at, row in enumerate(kernel["rows"])]
         first = [
@@ -302,7 +299,7 @@ class _Work:
 
 
 def _left_out(kernel: KernelEntry, step: Step, fixed: Container[int]) -> str:
-    """Return why a kernel is not run on a set of shapes; empty if it is run.
+    """The reason why a kernel is not run on a set of shapes; empty if it is run.
 
     Results whose dims follow from data are known where all data are constants, numbers of `fixed`.
     """
@@ -317,7 +314,6 @@ def _left_out(kernel: KernelEntry, step: Step, fixed: Container[int]) -> str:
 def _compare_results(
     kernel: KernelEntry, row: int, outcome: JobOutcome, case: SampledLaunch
 ) -> KernelVerdict:
-    """Return the comparison of a kernel's results with the simulator's."""
     if outcome.faults:
         return KernelVerdict(kernel, row, Verdict.FAULT, text=outcome.faults[0])
     exact = all(part.numbers == "exact" for part in case.parts)

@@ -5,7 +5,7 @@ from atc_py.source import SourceAttr
 
 
 def get_int(b: Builder, name: str, default: int) -> int:
-    """Return the integer attribute `name`, or `default` when it is not set."""
+    """The integer attribute `name`, or `default` when it is not set."""
     value = b.node.attributes.get(name)
     if value is None:
         return default
@@ -15,7 +15,7 @@ def get_int(b: Builder, name: str, default: int) -> int:
 
 
 def get_float(b: Builder, name: str, default: float) -> float:
-    """Return the float attribute `name`, or `default` when it is not set."""
+    """The float attribute `name`, or `default` when it is not set."""
     value = b.node.attributes.get(name)
     if value is None:
         return default
@@ -25,7 +25,7 @@ def get_float(b: Builder, name: str, default: float) -> float:
 
 
 def get_string(b: Builder, name: str, default: str) -> str:
-    """Return the string attribute `name`, or `default` when it is not set."""
+    """The string attribute `name`, or `default` when it is not set."""
     value = b.node.attributes.get(name)
     if value is None:
         return default
@@ -35,7 +35,7 @@ def get_string(b: Builder, name: str, default: str) -> str:
 
 
 def get_optional_ints(b: Builder, name: str) -> tuple[int, ...] | None:
-    """Return the attribute `name`, a list of integers, or None when it is not set."""
+    """The attribute `name`, a list of integers, or None when it is not set."""
     value = b.node.attributes.get(name)
     if value is None:
         return None
@@ -48,7 +48,7 @@ def get_optional_ints(b: Builder, name: str) -> tuple[int, ...] | None:
 
 
 def get_ints(b: Builder, name: str, default: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Return the attribute `name`, a list of `count` integers, or `default` when it is not set."""
+    """The attribute `name`, a list of `count` integers, or `default` when it is not set."""
     value = get_optional_ints(b, name)
     if value is None:
         return default
@@ -61,6 +61,5 @@ def get_ints(b: Builder, name: str, default: tuple[int, ...], count: int) -> tup
 
 
 def _wrong(b: Builder, name: str, wanted: str, found: SourceAttr) -> Exception:
-    """Return the diagnostic for an attribute of another type."""
     kind = type(found).__name__
     return b.bad(f"takes {wanted} as {name}, found {kind}", f"attribute {name}")

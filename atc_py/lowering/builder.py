@@ -51,11 +51,11 @@ class Builder:
         self._origins = (Origin(node.index, node.name, node.replaces or node.op_type),)
 
     def with_node(self, node: SourceNode) -> Builder:
-        """Return a builder for `node` that adds to the same graph."""
+        """A builder for `node` that adds to the same graph."""
         return Builder(self._work, self.scope, node)
 
     def with_scope(self, scope: Scope) -> Builder:
-        """Return a builder for the same node that finds values in another scope."""
+        """A builder for the same node that finds values in another scope."""
         return Builder(self._work, scope, self.node)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
@@ -65,7 +65,7 @@ class Builder:
     # Inputs and outputs of the source node ----------------------------------------------------
 
     def source(self, position: int) -> SourceTensor:
-        """Return the source input at `position`.
+        """The source input at `position`.
 
         Raises:
             AtcError: BAD_NODE when it is absent.
@@ -79,20 +79,20 @@ class Builder:
         return value
 
     def optional_source(self, position: int) -> SourceTensor | None:
-        """Return the source input at `position`, or None when it is absent."""
+        """The source input at `position`, or None when it is absent."""
         return self.node.inputs[position] if position < len(self.node.inputs) else None
 
     def input(self, position: int) -> Value:
-        """Return the target value of a required input."""
+        """The target value of a required input."""
         return self.value(self.source(position))
 
     def optional_input(self, position: int) -> Value | None:
-        """Return the target value of an optional input, or None when it is absent."""
+        """The target value of an optional input, or None when it is absent."""
         source = self.optional_source(position)
         return None if source is None else self.value(source)
 
     def value(self, source: SourceTensor) -> Value:
-        """Return the target value of a source value; a constant is made at its first use."""
+        """The target value of a source value; a constant is made at its first use."""
         found = self.scope.find(source)
         if found is None:
             if source.const is None:
@@ -123,16 +123,16 @@ class Builder:
         return TensorType(output.required_dtype, output.required_dims)
 
     def wants_output(self, position: int) -> bool:
-        """Return True if the node has an output at `position`."""
+        """True if the node has an output at `position`."""
         return position < len(self.node.outputs) and self.node.outputs[position] is not None
 
     def is_computed(self, position: int) -> bool:
-        """Return True if an input is there and only the run knows its data."""
+        """True if an input is there and only the run knows its data."""
         source = self.optional_source(position)
         return source is not None and source.const is None
 
     def constant_input(self, position: int, name: str) -> npt.NDArray[np.generic] | None:
-        """Return the numbers of an optional input that must be constant; None when it is absent.
+        """The numbers of an optional input that must be constant; None when it is absent.
 
         Raises:
             AtcError: UNSUPPORTED_FORM when it is computed at run time.
@@ -172,26 +172,26 @@ class Builder:
         outputs: Sequence[tuple[str, TensorType]],
         attributes: Mapping[str, AttrValue] | None = None,
     ) -> tuple[Value, ...]:
-        """Return a new target node with several outputs."""
+        """A new target node with several outputs."""
         node = self.graph.add_node(name, inputs, outputs, attributes, self._origins)
         return node.outputs
 
     def const(self, label: str, data: ConstData | npt.NDArray[np.generic]) -> Value:
-        """Return a new constant called after the source output and `label`."""
+        """A new constant called after the source output and `label`."""
         import numpy as np
 
         held = DenseConst(data) if isinstance(data, np.ndarray) else data
         return self.graph.constant(f"{self.output_name(0)}.{label}", held)
 
     def cast(self, x: Value, dtype: DType, label: str | None = None) -> Value:
-        """Return `x` in another dtype; `x` itself where it has it."""
+        """`x` in another dtype; `x` itself where it has it."""
         if x.type.dtype is dtype:
             return x
         label = label or f"{x.name}.{dtype.value}"
         return self.op("Cast", [x], x.type.with_dtype(dtype), {"dst_type": dtype}, label)
 
     def reshape(self, x: Value, shape: Shape, label: str | None = None) -> Value:
-        """Return `x` under another shape."""
+        """`x` under another shape."""
         import numpy as np
 
         target = self.const("shape", np.array(shape, dtype=np.int64))
@@ -201,7 +201,7 @@ class Builder:
         return self.op("Reshape", [x, target], type_, attributes, label)
 
     def flat(self, x: Value) -> Value:
-        """Return `x` as a vector."""
+        """`x` as a vector."""
         import numpy as np
 
         if not x.type.is_open:
@@ -211,14 +211,14 @@ class Builder:
         return self.op("Reshape", [x, all_that_is_there], type_, label="flat")
 
     def shaped_like(self, value: Value, x: Value) -> Value:
-        """Return `value`, which has the elements of `x` in their order, in the shape of `x`."""
+        """`value`, which has the elements of `x` in their order, in the shape of `x`."""
         if not x.type.is_open:
             return self.reshape(value, x.type.shape)
         type_ = TensorType(value.type.dtype, x.type.dims)
         return self.op("Reshape", [value, self.shape_of(x)], type_, {"allowzero": 1})
 
     def shape_of(self, x: Value) -> Value:
-        """Return the dims of `x`, an int64 vector; a constant where they are known."""
+        """The dims of `x`, an int64 vector; a constant where they are known."""
         import numpy as np
 
         if not x.type.is_open:
@@ -233,7 +233,7 @@ class Builder:
         return output.name if output is not None else f"{self.node.op_type}.{self.node.index}"
 
     def broadcast(self, *shapes: Dims) -> Dims:
-        """Return the common shape of `shapes`, as far as it is known.
+        """The common shape of `shapes`, as far as it is known.
 
         Raises:
             AtcError: BAD_NODE where they do not broadcast.
@@ -248,18 +248,18 @@ class Builder:
     # Refusals ---------------------------------------------------------------------------------
 
     def place(self, field: str | None = None) -> Place:
-        """Return the location of the source node."""
+        """The location of the source node."""
         node = self.node
         return Place(self._work.file, node.index, node.name, node.op_type, field)
 
     def bad(self, reason: str, field: str | None = None) -> AtcError:
-        """Return the node contradicts ONNX's definition of its operator."""
+        """The node contradicts ONNX's definition of its operator."""
         return BAD_NODE.error(
             Text("{field} {message}", field=self.node.op_type, message=Text(reason)),
             place=self.place(field),
         )
 
     def unsupported(self, reason: str, field: str | None, help_: str) -> AtcError:
-        """Return an error: the node is valid but its form has no counterpart on the device."""
+        """An error: the node is valid but its form has no counterpart on the device."""
         message = verbatim(f"{self.node.op_type}: ") + Text(reason)
         return UNSUPPORTED_FORM.error(message, place=self.place(field), help=help_)

@@ -36,7 +36,7 @@ def check_pad_mode(b: Builder, mode: str) -> None:
 
 
 def pad_computed(b: Builder) -> Value:
-    """Return PadV3 with the node's own pads: all begins first, then all ends."""
+    """PadV3 with the node's own pads: all begins first, then all ends."""
     mode = get_string(b, "mode", "constant")
     check_pad_mode(b, mode)
     fill = b.constant_input(2, "constant_value")
@@ -50,21 +50,21 @@ def pad_computed(b: Builder) -> Value:
 
 
 def crop(b: Builder, x: Value, pads: Sequence[int]) -> Value:
-    """Return PadV3 of `x`, dims of which are open, with pads all of which take elements away."""
+    """PadV3 of `x`, dims of which are open, with pads all of which take elements away."""
     import numpy as np
 
     return _padded(b, x, b.const("crop", np.array(pads, dtype=np.int64)), "constant", "cropped")
 
 
 def _padded(b: Builder, x: Value, pads: Value, mode: str, label: str | None = None) -> Value:
-    """Return PadV3 with pads in ONNX's order."""
+    """PadV3 with pads in ONNX's order."""
     result = b.output_type() if label is None else TensorType(x.type.dtype, (None,) * x.type.rank)
     attributes: dict[str, AttrValue] = {"mode": mode, "paddings_contiguous": False}
     return b.op("PadV3", [x, pads], result, attributes, label)
 
 
 def slice_computed(b: Builder) -> Value:
-    """Return StridedSliceV2 with the node's own bounds."""
+    """StridedSliceV2 with the node's own bounds."""
     import numpy as np
 
     axes, steps = b.optional_input(_AXES), b.optional_input(_STEPS)
@@ -81,7 +81,7 @@ def slice_computed(b: Builder) -> Value:
 
 
 def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
-    """Return `starts` of which none is before the front.
+    """`starts` of which none is before the front.
 
     With a negative step ONNX begins at the front then, and numpy's slicing has nothing.
     """
@@ -109,7 +109,7 @@ def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
 
 
 def split_computed(b: Builder, x: Value, axis: int) -> list[Value]:
-    """Return a StridedSliceV2 for each output: parts of one dim, the last maybe smaller.
+    """A StridedSliceV2 for each output: parts of one dim, the last maybe smaller.
 
     That dim is the axis' divided by the number of parts, rounded up.
     """

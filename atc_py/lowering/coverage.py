@@ -11,7 +11,7 @@ from atc_py.text import Text
 
 
 def not_lowered(nodes: Iterable[SourceNode], path: str, specs: Library) -> list[Diagnostic]:
-    """Return one finding for each listed operator among `nodes` that cannot be lowered."""
+    """One finding for each listed operator among `nodes` that cannot be lowered."""
     by_operator: dict[tuple[str, str], list[SourceNode]] = {}
     for node in nodes:
         by_operator.setdefault((node.domain, node.op_type), []).append(node)
@@ -24,7 +24,6 @@ def not_lowered(nodes: Iterable[SourceNode], path: str, specs: Library) -> list[
 
 
 def _finding(spec: OpSpec, views: list[SourceNode], path: str) -> Diagnostic:
-    """Return the finding for all nodes of one operator."""
     first = views[0]
     count = f"{len(views)} node{'s' if len(views) > 1 else ''}"
     if spec.unpublished is not None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def lower_by_spec(spec: OpSpec, target: Target, b: Builder) -> Sequence[Value]:
-    """Return the node's inputs, in order, under the operator and attribute names of `target`.
+    """The node's inputs, in order, under the operator and attribute names of `target`.
 
     An attribute that the node does not set has the specification's default, whatever the target's.
     """
@@ -71,13 +71,12 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
 
 @cache
 def _signature(op: str) -> Signature | None:
-    """Return the signature of a target operator, or None where there is none of this name."""
+    """The signature of a target operator, or None where there is none of this name."""
     row = find_operator(op)
     return None if row is None else Signature(row)
 
 
 def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:
-    """Return the node's attributes under the target's names."""
     renamed: dict[str, AttrValue] = {}
     for theirs, ours in target.attributes.items():
         value = b.node.attributes.get(ours, _default(spec, ours, b.node.opset))
@@ -92,7 +91,7 @@ def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:
 
 
 def _default(spec: OpSpec, name: str, opset: int) -> DefaultValue | None:
-    """Return the default of an attribute; a float is rounded as a file would hold it."""
+    """The default of an attribute; a float is rounded as a file would hold it."""
     import numpy as np
 
     declared = spec.attribute(name)
@@ -105,7 +104,7 @@ def lower_model(
     specs: Library | None = None,
     placements: Iterable[OpsetPlacement | None] = (),
 ) -> Graph:
-    """Return the target graph of `model`, phase `lowered`.
+    """The target graph of `model`, phase `lowered`.
 
     Args:
         model: every node in the form of a listed opset.
@@ -156,7 +155,6 @@ class _Work(msgspec.Struct, frozen=True):
                     value.stands_for = (*value.stands_for, output.name, *output.holds)
 
     def _lower(self, spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
-        """Return the target values of the node's outputs."""
         try:
             return _lower_node(spec, builder)
         except AtcError as error:
@@ -167,7 +165,7 @@ class _Work(msgspec.Struct, frozen=True):
 
 
 def _with_typed_outputs(node: SourceNode) -> SourceNode:
-    """Return the node without outputs that nothing uses and whose types are not known.
+    """The node without outputs that nothing uses and whose types are not known.
 
     An output that is used has a type: without one the model would have been refused before.
     """
@@ -178,7 +176,7 @@ def _with_typed_outputs(node: SourceNode) -> SourceNode:
 
 
 def _needs_dims(builder: Builder, error: OpenShapeError) -> AtcError:
-    """Return the node cannot be lowered where only the run knows its shapes."""
+    """The node cannot be lowered where only the run knows its shapes."""
     return builder.unsupported(
         f"{error}, which only the run would know; on the device the node needs them fixed",
         None,
@@ -188,7 +186,7 @@ def _needs_dims(builder: Builder, error: OpenShapeError) -> AtcError:
 
 
 def can_lower(op_type: str, domain: str, specs: Library | None = None) -> bool:
-    """Return True if there is a way to lower an operator, at some version at least."""
+    """True if there is a way to lower an operator, at some version at least."""
     if lowering_versions(op_type):
         return True
     spec = (specs or library(ANY_LIST)).find(op_type, domain)
@@ -196,7 +194,6 @@ def can_lower(op_type: str, domain: str, specs: Library | None = None) -> bool:
 
 
 def _lower_node(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
-    """Return the target values of the node's outputs."""
     if spec is None:
         return _lower_as_listed(None, builder)
     results = lower_beyond(spec, builder)
@@ -206,7 +203,6 @@ def _lower_node(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
 
 
 def _lower_as_listed(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
-    """Return the target values of a node in a dtype that the list has."""
     node = builder.node
     function = find_lowering(node.op_type, node.since_version)
     if function is not None:
@@ -219,12 +215,12 @@ def _lower_as_listed(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
 
 
 def _stand_ins(node: SourceNode) -> list[Value]:
-    """Return values in place of a failed node's outputs, so that later nodes are checked."""
+    """Values in place of a failed node's outputs, so that later nodes are checked."""
     return [Value(output.name if output else "", _type_of(output)) for output in node.outputs]
 
 
 def _type_of(source: SourceTensor | None) -> TensorType:
-    """Return the source value's type; an absent output needs one that is never looked at."""
+    """The source value's type; an absent output needs one that is never looked at."""
     from atc_py.tensor.dtypes import DType
 
     if source is None:

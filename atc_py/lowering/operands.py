@@ -5,7 +5,7 @@ from atc_py.tensor.shapes import normalize_axis
 
 
 def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> int:
-    """Return `axis` from the front.
+    """`axis` from the front.
 
     Raises:
         AtcError: BAD_NODE at `field` when it is outside the rank.
@@ -17,7 +17,7 @@ def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> 
 
 
 def numbers_of(b: Builder, position: int, name: str) -> tuple[int, ...] | None:
-    """Return a constant input as integers, or None when it is absent.
+    """A constant input as integers, or None when it is absent.
 
     Raises:
         AtcError: UNSUPPORTED_FORM when it is computed at run time.

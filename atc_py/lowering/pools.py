@@ -41,7 +41,7 @@ class PoolForm(msgspec.Struct, frozen=True):
     dilated: bool = False
 
     def over(self, axes: Sequence[tuple[AxisWindow, tuple[int, int]]]) -> dict[str, AttrValue]:
-        """Return the target operator's attributes for a pool over two axes."""
+        """The target operator's attributes for a pool over two axes."""
         windows = [window for window, _ in axes]
         found: dict[str, AttrValue] = {
             "ksize": (1, 1, *(window.kernel for window in windows)),
@@ -54,7 +54,7 @@ class PoolForm(msgspec.Struct, frozen=True):
         return {**found, **self.attributes}
 
     def outputs(self, dims: Shape) -> Shape:
-        """Return the spatial dims of the result."""
+        """The spatial dims of the result."""
         return tuple(
             window_count(dim, pads, window.reach, window.stride, ceil=self.ceil)
             for dim, (window, pads) in zip(dims, self.axes, strict=True)
@@ -62,7 +62,7 @@ class PoolForm(msgspec.Struct, frozen=True):
 
 
 def pooled(b: Builder, pool: PoolForm, x: Value | None = None, label: str | None = None) -> Value:
-    """Return pools of images: of the node's first input, or of `x`, which has its shape.
+    """Pools of images: of the node's first input, or of `x`, which has its shape.
 
     They have the node's dims, and the name `label` or that of the node's result.
     """
@@ -74,7 +74,7 @@ def pooled(b: Builder, pool: PoolForm, x: Value | None = None, label: str | None
 
 @performs("pool-as-images")
 def _as_images(b: Builder, x: Value, pool: PoolForm, label: str | None) -> Value:
-    """Return a pool of a signal or a volume."""
+    """A pool of a signal or a volume."""
     shape = closed_shape(b.source(0).required_dims)
     batch, channels, *dims = shape
     sizes = pool.outputs(tuple(dims))

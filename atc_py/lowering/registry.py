@@ -48,12 +48,12 @@ def find_lowering(op_type: str, since_version: int) -> Lowering | None:
 
 
 def lowering_versions(op_type: str) -> tuple[int, ...]:
-    """Return the versions from which on functions for `op_type` are registered, oldest first."""
+    """The versions from which on functions for `op_type` are registered, oldest first."""
     return tuple(sorted(_versions(op_type)))
 
 
 def lowered_operators() -> dict[str, tuple[str, ...]]:
-    """Return every module of `ops/` with the operators that its functions lower, sorted."""
+    """Every module of `ops/` with the operators that its functions lower, sorted."""
     found: dict[str, list[str]] = {name: [] for name in _modules()}
     for name in found:
         importlib.import_module(f"{ops.__name__}.{name}")
@@ -67,7 +67,7 @@ def lowered_operators() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _versions(op_type: str) -> dict[int, Lowering]:
-    """Return the functions of an operator by version, after importing the modules that hold them.
+    """The functions of an operator by version, after importing the modules that hold them.
 
     A module that the table does not list may hold any operator's.
     """
@@ -79,10 +79,10 @@ def _versions(op_type: str) -> dict[int, Lowering]:
 
 @cache
 def _modules() -> tuple[str, ...]:
-    """Return the names of the modules of `ops/`."""
+    """The names of the modules of `ops/`."""
     return tuple(module.name for module in pkgutil.iter_modules(ops.__path__))
 
 
 def _where(function: Lowering) -> str:
-    """Return `module.function`, to name a place."""
+    """`module.function`, to name a place."""
     return f"{function.__module__}.{getattr(function, '__qualname__', '?')}"

@@ -10,7 +10,7 @@ from atc_py.system.structs import replace
 
 @performs("restate")
 def restated(model: SourceModel, placements: Sequence[OpsetPlacement | None]) -> SourceModel:
-    """Return `model` with every node that was restated in its new form.
+    """`model` with every node that was restated in its new form.
 
     Args:
         model: the model in the file's form, or some of its nodes.
@@ -25,12 +25,10 @@ def restated(model: SourceModel, placements: Sequence[OpsetPlacement | None]) ->
 def _nodes(
     nodes: Sequence[SourceNode], forms: Mapping[SourceNode, SourceNode]
 ) -> tuple[SourceNode, ...]:
-    """Return nodes as they are placed, and with them those of their branches."""
     return tuple(_with_branches(forms.get(node, node), forms) for node in nodes)
 
 
 def _with_branches(node: SourceNode, forms: Mapping[SourceNode, SourceNode]) -> SourceNode:
-    """Return the node with the nodes of its branches as they are placed."""
     if not node.branches:
         return node
     branches = {

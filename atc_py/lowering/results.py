@@ -7,7 +7,7 @@ from atc_py.text import Text
 
 
 def stated(b: Builder, position: int, found: TensorType) -> TensorType:
-    """Return `found`, which the file must have stated for the output too.
+    """`found`, which the file must have stated for the output too.
 
     What the inputs leave open of it is as the file states it.
 
@@ -30,5 +30,5 @@ def stated(b: Builder, position: int, found: TensorType) -> TensorType:
 
 
 def said(type_: TensorType) -> str:
-    """Return a type as people write it."""
+    """A type as people write it."""
     return f"{type_.dtype.value} {format_shape(type_.dims)}"

@@ -49,7 +49,7 @@ def lower_carried(
 
 
 def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceTensor, SourceTensor]:
-    """Return stand-ins for the carried inputs, and for the outputs that share their dtypes."""
+    """Stand-ins for the carried inputs, and for the outputs that share their dtypes."""
     found: dict[SourceTensor, SourceTensor] = {}
     carriers: dict[str, DType] = {}
     for value, row in _operands(spec.inputs, node, node.inputs):
@@ -65,7 +65,7 @@ def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceTensor, SourceTe
 
 
 def _carried(value: SourceTensor, carrier: DType) -> SourceTensor:
-    """Return a tensor like `value` in the dtype that carries it."""
+    """A tensor like `value` in the dtype that carries it."""
     return SourceTensor(f"{value.name}.{carrier.value}", carrier.value, value.dims)
 
 
@@ -81,13 +81,12 @@ def _operands(
 
 @performs("dissolve")
 def _dissolve(b: Builder) -> Sequence[Value]:
-    """Return the input itself."""
     return [b.input(0)]
 
 
 @performs("reshape-instead")
 def _reshape_instead(b: Builder) -> Sequence[Value]:
-    """Return a Reshape to the shape of the result, one dim of which only the run may know."""
+    """A Reshape to the shape of the result, one dim of which only the run may know."""
     result = b.output_type()
     if result.dims.count(None) != 1 or 0 in result.dims:
         return [b.reshape(b.input(0), result.shape)]

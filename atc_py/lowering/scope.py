@@ -24,7 +24,7 @@ class Scope:
         self._values: dict[SourceTensor, Value] = {}
 
     def find(self, source: SourceTensor) -> Value | None:
-        """Return the stand-in for `source` here; None where there is none so far."""
+        """The stand-in for `source` here; None where there is none so far."""
         if source in self._values:
             return self._values[source]
         found = None if self._outer is None else self._outer.find(source)
@@ -43,17 +43,17 @@ class Scope:
             self._values[source] = value
 
     def close(self, value: Value) -> Value:
-        """Return `value` alive in this scope only: after the gate unless it is there."""
+        """`value` alive in this scope only: after the gate unless it is there."""
         if self._gate is None or self._is_gated(value):
             return value
         return self._passed(value)
 
     def _captured(self, value: Value) -> Value:
-        """Return `value` from around this scope as it is alive in it only; a constant as it is."""
+        """`value` from around this scope as it is alive in it only; a constant as it is."""
         return value if value.const is not None else self._passed(value)
 
     def _passed(self, value: Value) -> Value:
-        """Return `value` after the gate; `value` itself in a graph that is not a branch."""
+        """`value` after the gate; `value` itself in a graph that is not a branch."""
         if self._gate is None:
             return value
         passed = self._gate(value)
@@ -61,7 +61,7 @@ class Scope:
         return passed
 
     def _is_gated(self, value: Value) -> bool:
-        """Return True if `value` comes, by whatever way, from one that passed the gate.
+        """True if `value` comes, by whatever way, from one that passed the gate.
 
         That is enough, since every way into a Merge is dead where one is: what leaves a branch is
         after its gate, and the condition of an If in this scope is after the gate of the scope.

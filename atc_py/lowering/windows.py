@@ -24,7 +24,7 @@ class AxisWindow(msgspec.Struct, frozen=True):
 
 
 def forward_pads(dim: int, window: AxisWindow, auto_pad: str) -> tuple[int, int]:
-    """Return (begin, end) padding that SAME_UPPER, SAME_LOWER or VALID ask for.
+    """(begin, end) padding that SAME_UPPER, SAME_LOWER or VALID ask for.
 
     SAME gives ceil(dim / stride) windows; the odd element of padding goes to the end for
     SAME_UPPER and to the beginning for SAME_LOWER.
@@ -39,7 +39,7 @@ def forward_pads(dim: int, window: AxisWindow, auto_pad: str) -> tuple[int, int]
 def transposed_pads(
     dim: int, window: AxisWindow, output_padding: int, auto_pad: str, output: int | None
 ) -> tuple[int, int]:
-    """Return (begin, end) padding of a transposed convolution from auto_pad or a wanted size.
+    """(begin, end) padding of a transposed convolution from auto_pad or a wanted size.
 
     total = stride * (dim - 1) + output_padding + reach - output, where SAME wants
     output = dim * stride, and no padding where the windows do not reach that far. A negative
@@ -54,11 +54,11 @@ def transposed_pads(
 
 
 def cann_pads(pads: list[tuple[int, int]]) -> tuple[int, ...]:
-    """Return [top, bottom, left, right] as CANN writes it, from (begin, end) per axis."""
+    """[top, bottom, left, right] as CANN writes it, from (begin, end) per axis."""
     return tuple(pad for pair in pads for pad in pair)
 
 
 def _halves(total: int, *, upper: bool) -> tuple[int, int]:
-    """Return `total` in two parts; the larger one last for `upper`, else first."""
+    """`total` in two parts; the larger one last for `upper`, else first."""
     small = total // 2
     return (small, total - small) if upper else (total - small, small)

@@ -7,7 +7,7 @@ from atc_py.text import Text
 
 
 def bound_values(given: Iterable[str]) -> dict[str, float]:
-    """Return the value of each named input.
+    """The value of each named input.
 
     Raises:
         AtcError: BAD_OPTION for a text of another form, and for an input that is named twice.
@@ -30,12 +30,12 @@ def bound_values(given: Iterable[str]) -> dict[str, float]:
 
 
 def bind_options(values: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the options that bind inputs, such as `--bind sr=16000`."""
+    """The options that bind inputs, such as `--bind sr=16000`."""
     return tuple(f"--bind {name}={value:.15g}" for name, value in values.items())
 
 
 def value_ranges(given: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return the bounds of each named input.
+    """The bounds of each named input.
 
     Raises:
         AtcError: BAD_OPTION for a text of another form, and for an input that is named twice.

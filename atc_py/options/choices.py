@@ -193,7 +193,7 @@ def reject_unknown(function: str, given: Mapping[str, object], known: type) -> N
 
 
 def fix_rules(given: RuleChoice) -> FixRules:
-    """Return the choice of rules."""
+    """The choice of rules."""
     return FixRules(
         only=frozenset(given.get("only", ())),
         skip=frozenset(given.get("skip", ())),
@@ -207,7 +207,7 @@ def fix_rules(given: RuleChoice) -> FixRules:
 
 
 def chosen_rules(function: str, given: RuleChoice) -> FixRules:
-    """Return the choice of rules that the keyword `fix` of a function has.
+    """The choice of rules that the keyword `fix` of a function has.
 
     Raises:
         TypeError: a key is unknown.
@@ -217,12 +217,12 @@ def chosen_rules(function: str, given: RuleChoice) -> FixRules:
 
 
 def optional_path(file: str | os.PathLike[str] | None) -> Path | None:
-    """Return a file's name as a path; None where there is none."""
+    """A file's name as a path; None where there is none."""
     return None if file is None else Path(file)
 
 
 def precision_options(given: PrecisionSettings) -> PrecisionOptions:
-    """Return the finer controls of precision, paths as paths."""
+    """The finer controls of precision, paths as paths."""
     return PrecisionOptions(
         keep_dtype=optional_path(given.get("keep_dtype")),
         customize_dtypes=optional_path(given.get("customize_dtypes")),
@@ -243,12 +243,12 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
 
 
 def chosen_list(name: str | None) -> str:
-    """Return the operator list that a caller names, else that of the environment or the default."""
+    """The operator list that a caller names, else that of the environment or the default."""
     return name or os.environ.get(LIST_VARIABLE) or DEFAULT_LIST
 
 
 def _generation(number: object) -> int:
-    """Return a generation of CANN.
+    """A generation of CANN.
 
     Raises:
         AtcError: BAD_OPTION for any other value; True is no number.
@@ -263,7 +263,7 @@ def _generation(number: object) -> int:
 
 
 def _semantics(name: str) -> Semantics:
-    """Return the reading of nodes that is called `name`."""
+    """The reading of nodes that is called `name`."""
     known = {each.value: each for each in Semantics}
     if name not in known:
         raise BAD_OPTION.error(
@@ -277,7 +277,7 @@ def _semantics(name: str) -> Semantics:
 
 
 def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
-    """Return the mode that one of two options names; force_fp16 where neither does.
+    """The mode that one of two options names; force_fp16 where neither does.
 
     Raises:
         AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for an unknown name.
@@ -304,7 +304,7 @@ def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
 
 
 def _precision_mode(name: str, allowed: Sequence[PrecisionMode]) -> PrecisionMode:
-    """Return the one of the `allowed` precision modes that is called `name`."""
+    """The one of the `allowed` precision modes that is called `name`."""
     mode = next((mode for mode in allowed if mode.value == name), None)
     if mode is None:
         known = ", ".join(mode.value for mode in allowed)
@@ -316,7 +316,7 @@ def _precision_mode(name: str, allowed: Sequence[PrecisionMode]) -> PrecisionMod
 
 
 def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
-    """Return input shapes from either form."""
+    """Input shapes from either form."""
     if isinstance(given, str):
         return parse_input_shapes(given) if given else {}
     return {name: tuple(int(dim) for dim in shape) for name, shape in given.items()}
@@ -325,7 +325,7 @@ def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
 def shapes_and_ranges(
     given: str | Mapping[str, Sequence[int]],
 ) -> tuple[dict[str, Shape], Ranges]:
-    """Return the shapes of inputs, and the ranges of those with dims that each run decides."""
+    """The shapes of inputs, and the ranges of those with dims that each run decides."""
     if not isinstance(given, str) and any(dim < 0 for dims in given.values() for dim in dims):
         given = ";".join(f"{name}:{_gear_text(dims, ',')}" for name, dims in given.items())
     if not isinstance(given, str) or not has_ranges(given):
@@ -338,7 +338,7 @@ def shapes_and_ranges(
 
 
 def chosen_gears(choice: ConvertChoice, given: str | Mapping[str, Sequence[int]]) -> Gears | None:
-    """Return the gears that one of three options lists, for inputs of the shapes given.
+    """The gears that one of three options lists, for inputs of the shapes given.
 
     Raises:
         AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION and BAD_INPUT_SHAPE for values without
@@ -359,7 +359,7 @@ def chosen_gears(choice: ConvertChoice, given: str | Mapping[str, Sequence[int]]
 
 
 def _gear_text(given: str | Iterable[int | Iterable[int]], separator: str) -> str:
-    """Return gears as text; numbers and lists of numbers are joined."""
+    """Gears as text; numbers and lists of numbers are joined."""
     if isinstance(given, str):
         return given
     return separator.join(

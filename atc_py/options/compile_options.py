@@ -56,12 +56,12 @@ class PrecisionMode(Enum):
 
     @classmethod
     def compiled(cls) -> tuple[PrecisionMode, ...]:
-        """Return the modes that models can be compiled in: all of them."""
+        """The modes that models can be compiled in: all of them."""
         return tuple(cls)
 
     @classmethod
     def second_names(cls) -> Mapping[str, PrecisionMode]:
-        """Return the modes by the names that ATC's `--precision_mode_v2` has for them."""
+        """The modes by the names that ATC's `--precision_mode_v2` has for them."""
         return {
             "fp16": cls.FORCE_FP16,
             "origin": cls.MUST_KEEP_ORIGIN_DTYPE,
@@ -106,7 +106,7 @@ class QuantBias(Enum):
 
     @classmethod
     def chosen(cls, name: str) -> QuantBias | None:
-        """Return the convention called `name`; None for `auto`.
+        """The convention called `name`; None for `auto`.
 
         Raises:
             AtcError: BAD_OPTION for any other name.
@@ -162,7 +162,7 @@ class PrecisionOptions(Result, frozen=True):
     semantics: Semantics = Semantics.ONNX
 
     def given(self) -> dict[str, str]:
-        """Return the controls that differ from their defaults, as texts by name."""
+        """The controls that differ from their defaults, as texts by name."""
         default = PrecisionOptions()
         unlike = {
             name: value
@@ -176,7 +176,6 @@ class PrecisionOptions(Result, frozen=True):
 
 
 def _option_text(value: object) -> str:
-    """Return a value as the command line spells it."""
     if isinstance(value, Enum):
         return str(value.value)
     return str(int(value) if isinstance(value, bool) else value)

@@ -25,7 +25,7 @@ class GearChoice(Result, frozen=True):
     values: tuple[int, ...]
 
     def position_in(self, gears: Gears | None) -> int:
-        """Return the position of the gear.
+        """The position of the gear.
 
         Raises:
             AtcError: NO_SUCH_GEAR for a model without gears, with gears of another kind, or without
@@ -70,7 +70,7 @@ class GearChoice(Result, frozen=True):
 
 
 def parse_gear_choice(position: int | None, given: Mapping[GearKind, str]) -> GearChoice | None:
-    """Return the gear that one of four options names; None if none does.
+    """The gear that one of four options names; None if none does.
 
     Args:
         position: value of --gear.

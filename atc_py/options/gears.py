@@ -74,11 +74,11 @@ class Gears(Result, frozen=True):
     fed: tuple[Mapping[str, Shape], ...] = ()
 
     def fed_shapes_of(self, gear: int) -> Mapping[str, Shape]:
-        """Return the shapes of what is fed in the gear at position `gear`."""
+        """The shapes of what is fed in the gear at position `gear`."""
         return self.fed[gear] if self.fed else self.shapes_of(gear)
 
     def shapes_of(self, gear: int) -> dict[str, Shape]:
-        """Return the shapes of the inputs in the gear at position `gear`."""
+        """The shapes of the inputs in the gear at position `gear`."""
         left = list(self._numbers(self.gears[gear]))
         return {
             name: tuple(left.pop(0) if dim is None else dim for dim in dims)
@@ -95,7 +95,7 @@ class Gears(Result, frozen=True):
         return sum(prod(shape) for shape in self.shapes_of(gear).values())
 
     def matching(self, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-        """Return the positions of the gears in which the named inputs have these shapes."""
+        """The positions of the gears in which the named inputs have these shapes."""
         every = ((gear, self.fed_shapes_of(gear)) for gear in range(len(self.gears)))
         return tuple(
             gear
@@ -104,12 +104,12 @@ class Gears(Result, frozen=True):
         )
 
     def text(self) -> str:
-        """Return the text that the option of this kind takes."""
+        """The text that the option of this kind takes."""
         separator = "," if self.kind is GearKind.BATCH else ";"
         return separator.join(map(format_gear, self.gears))
 
     def of_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> int:
-        """Return the position of the gear that fits shapes of inputs, the largest of several.
+        """The position of the gear that fits shapes of inputs, the largest of several.
 
         Raises:
             AtcError: NO_SUCH_GEAR where none fits.
@@ -123,7 +123,7 @@ class Gears(Result, frozen=True):
         return max(fitting, key=self.elements)
 
     def of_values(self, values: Sequence[int], source: str) -> int:
-        """Return the position of the gear with these numbers.
+        """The position of the gear with these numbers.
 
         Args:
             values: the numbers.
@@ -144,7 +144,7 @@ class Gears(Result, frozen=True):
         return self.gears.index(tuple(values))
 
     def refusal(self, message: str) -> AtcError:
-        """Return the refusal of numbers or shapes that are those of no gear, with a list of all."""
+        """The refusal of numbers or shapes that are those of no gear, with a list of all."""
         known = (
             f"{format_gear(values)} ({format_input_shapes(self.fed_shapes_of(gear))})"
             for gear, values in enumerate(self.gears[:_SHOWN])
@@ -157,7 +157,6 @@ class Gears(Result, frozen=True):
         )
 
     def _numbers(self, gear: tuple[int, ...]) -> tuple[int, ...]:
-        """Return a number for each open dim of the shapes, in their order."""
         count = sum(dims.count(None) for dims in self.shapes.values())
         if self.kind is GearKind.DIMS:
             return gear
@@ -165,12 +164,12 @@ class Gears(Result, frozen=True):
 
 
 def format_gear(gear: Sequence[int]) -> str:
-    """Return the numbers of a gear as options spell them, such as `320,320`."""
+    """The numbers of a gear as options spell them, such as `320,320`."""
     return ",".join(map(str, gear))
 
 
 def one_kind(given: Mapping[GearKind, str]) -> tuple[GearKind, str] | None:
-    """Return the kind of gears of which there is a text, and the text; None if there is none.
+    """The kind of gears of which there is a text, and the text; None if there is none.
 
     Raises:
         AtcError: OPTIONS_EXCLUDE where several kinds have one.
@@ -189,7 +188,7 @@ def one_kind(given: Mapping[GearKind, str]) -> tuple[GearKind, str] | None:
 def parse_gears(
     kind: GearKind, text: str, shapes: Mapping[str, Dims], input_format: str = ""
 ) -> Gears:
-    """Return the gears that `text` lists for inputs of the given shapes.
+    """The gears that `text` lists for inputs of the given shapes.
 
     Args:
         kind: what the gears decide.
@@ -220,7 +219,7 @@ def parse_gears(
 def _check_batch(
     text: str, shapes: Mapping[str, Dims], _format: str
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the gears of batch sizes after their checks."""
+    """The gears of batch sizes after their checks."""
     kind = GearKind.BATCH
     for name, dims in sorted(shapes.items()):
         if not dims:
@@ -261,7 +260,7 @@ def _check_batch(
 
 
 def _no_images(kind: GearKind, layout: str, only: Text) -> AtcError:
-    """Return the refusal of a layout that has no height and width."""
+    """The refusal of a layout that has no height and width."""
     return AtcError(
         BAD_OPTION.diagnostic(
             Text(
@@ -278,7 +277,7 @@ def _no_images(kind: GearKind, layout: str, only: Text) -> AtcError:
 
 
 def _check_image(text: str, shapes: Mapping[str, Dims], layout: str) -> tuple[tuple[int, ...], ...]:
-    """Return the gears of image sizes after their checks."""
+    """The gears of image sizes after their checks."""
     kind = GearKind.IMAGE
     only = Text(
         "with {option} the height and width of images must be -1, and nothing else",
@@ -324,7 +323,7 @@ def _check_image(text: str, shapes: Mapping[str, Dims], layout: str) -> tuple[tu
 
 
 def _check_dims(text: str, shapes: Mapping[str, Dims], _format: str) -> tuple[tuple[int, ...], ...]:
-    """Return the gears of any dims after their checks."""
+    """The gears of any dims after their checks."""
     kind = GearKind.DIMS
     count = sum(dims.count(None) for dims in shapes.values())
     if not count:
@@ -354,7 +353,7 @@ def _check_dims(text: str, shapes: Mapping[str, Dims], _format: str) -> tuple[tu
 
 
 def _digits(text: str) -> int:
-    """Return one number of --dims, which ATC refuses with a code of its own."""
+    """One number of --dims, which ATC refuses with a code of its own."""
     kind = GearKind.DIMS
     if not text.isascii() or not text.isdigit():
         raise _fault(
@@ -371,14 +370,14 @@ def _digits(text: str) -> int:
 
 
 def _number(kind: GearKind, text: str, whole: str) -> int:
-    """Return one number of batch or image sizes."""
+    """One number of batch or image sizes."""
     if not text.isascii() or not text.isdigit():
         raise _value_fault(kind, whole, Text("{dim} is not a whole number", dim=repr(text)))
     return _bounded(kind, text)
 
 
 def _bounded(kind: GearKind, digits: str) -> int:
-    """Return a number that fits 32 bits."""
+    """A number that fits 32 bits."""
     fits = len(digits.lstrip("0")) <= len(str(_LARGEST)) and int(digits) <= _LARGEST
     if not fits:
         shown = digits if len(digits) <= len(str(_LARGEST)) + 1 else f"{digits[:10]}..."
@@ -397,7 +396,6 @@ def _bounded(kind: GearKind, digits: str) -> int:
 
 
 def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...]) -> None:
-    """Check the number of gears, and each of them."""
     count = len(gears)
     if count < FEWEST_GEARS:
         raise _fault(
@@ -443,17 +441,14 @@ def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...]) -> None:
 
 
 def _shape_text(dims: Dims) -> str:
-    """Return dims as --input-shape spells them."""
     return ",".join("-1" if dim is None else str(dim) for dim in dims)
 
 
 def _place(kind: GearKind) -> Place:
-    """Return the place of findings about gears of a kind."""
     return Place(field=kind.option)
 
 
 def _value_fault(kind: GearKind, text: str, reason: str) -> AtcError:
-    """Return the refusal of an option's whole text."""
     message = Text(
         "{option} {text} cannot be read: {reason}",
         option=kind.option,
@@ -466,7 +461,6 @@ def _value_fault(kind: GearKind, text: str, reason: str) -> AtcError:
 def _fault(
     kind: GearKind, code: str, arguments: tuple[str, ...], message: str, help_: str = ""
 ) -> AtcError:
-    """Return a refusal with ATC's code and an example of the option."""
     example = {
         GearKind.BATCH: '--input-shape "x:-1,3,224,224" --batch-sizes 1,2,4',
         GearKind.IMAGE: '--input-shape "x:1,3,-1,-1" --image-sizes "224,224;448,448"',

@@ -19,7 +19,7 @@ class InputFormat(Enum):
 
     @classmethod
     def chosen(cls, name: str) -> InputFormat:
-        """Return the layout called `name`.
+        """The layout called `name`.
 
         Raises:
             AtcError: BAD_OPTION for any other name.

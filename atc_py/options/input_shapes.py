@@ -34,7 +34,7 @@ class ShapeAdvice(msgspec.Struct, frozen=True):
 
 
 def parse_input_shapes(text: str) -> dict[str, Shape]:
-    """Return the shapes that `text` gives, by input name, in the order of the text.
+    """The shapes that `text` gives, by input name, in the order of the text.
 
     A name may itself hold colons; the last one divides it from the dims. `name:` is a scalar.
 
@@ -46,7 +46,7 @@ def parse_input_shapes(text: str) -> dict[str, Shape]:
 
 
 def parse_gear_shapes(text: str) -> dict[str, Dims]:
-    """Return the shapes that `text` gives, with None for each -1, whose place a gear takes.
+    """The shapes that `text` gives, with None for each -1, whose place a gear takes.
 
     Raises:
         AtcError: BAD_INPUT_SHAPE as `parse_input_shapes` does, and for a range such as `1~8`.
@@ -63,7 +63,7 @@ _D = TypeVar("_D")
 
 
 def _parsed(text: str, dim_of: Callable[[str, str], _D]) -> dict[str, tuple[_D, ...]]:
-    """Return the dims of each input, each read by `dim_of` from its text and the input's name."""
+    """The dims of each input, each read by `dim_of` from its text and the input's name."""
     shapes: dict[str, tuple[_D, ...]] = {}
     for entry in text.split(";"):
         name, colon, dims = (part.strip() for part in entry.rpartition(":"))
@@ -78,12 +78,12 @@ def _parsed(text: str, dim_of: Callable[[str, str], _D]) -> dict[str, tuple[_D, 
 
 
 def format_input_shapes(shapes: Mapping[str, Shape]) -> str:
-    """Return the text that `parse_input_shapes` reads as `shapes`."""
+    """The text that `parse_input_shapes` reads as `shapes`."""
     return ";".join(f"{name}:{','.join(map(str, shape))}" for name, shape in shapes.items())
 
 
 def _dim(text: str, name: str, whole: str) -> int:
-    """Return one dim of input `name` in the text `whole`."""
+    """One dim of input `name` in the text `whole`."""
     plain = text.isascii() and text.isdigit()
     fits = plain and len(text.lstrip("0")) <= len(str(_LARGEST))
     dim = int(text) if fits else 0
@@ -100,7 +100,7 @@ def _dim(text: str, name: str, whole: str) -> int:
 
 
 def _dim_fault(dim: str, whole: str, reason: str) -> AtcFault:
-    """Return ATC's code for a dim without a number, too large, or not positive."""
+    """ATC's code for a dim without a number, too large, or not positive."""
     digits = dim.removeprefix("-")
     if not digits.isascii() or not digits.removesuffix("...").isdigit():
         return AtcFault("E10002", (whole, reason, _SAMPLE))
@@ -110,5 +110,5 @@ def _dim_fault(dim: str, whole: str, reason: str) -> AtcFault:
 
 
 def _error(message: str, atc: AtcFault | None = None) -> AtcError:
-    """Return a finding about the text, with the right form as help."""
+    """A finding about the text, with the right form as help."""
     return BAD_INPUT_SHAPE.error(message, place=INPUT_SHAPE_PLACE, help=_FORM, atc=atc)

@@ -14,7 +14,7 @@ _SUFFIX = ".onnx"
 
 
 def model_paths(given: Iterable[str]) -> list[Path]:
-    """Return the files that the texts name, each once, in their order.
+    """The files that the texts name, each once, in their order.
 
     A folder stands for the .onnx files in it and in its folders, sorted; a pattern such as
     `nets/**/*.onnx`, where no file has that name, for the files that match.
@@ -29,7 +29,6 @@ def model_paths(given: Iterable[str]) -> list[Path]:
 
 
 def _files(text: str) -> list[Path]:
-    """Return the files that one text names."""
     if "\0" in text or is_file(text):
         return [Path(text)]
     if is_folder(text):

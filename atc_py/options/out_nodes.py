@@ -28,7 +28,7 @@ class OutNode(msgspec.Struct, frozen=True):
 
 
 def parse_out_nodes(text: str) -> tuple[OutNode, ...]:
-    """Return the entries of `text`, in its order; an empty text has none.
+    """The entries of `text`, in its order; an empty text has none.
 
     Raises:
         AtcError: BAD_OPTION for an entry that is empty, has more than one colon or an index that is
@@ -54,14 +54,13 @@ def parse_out_nodes(text: str) -> tuple[OutNode, ...]:
 
 
 def out_nodes_error(value: str, message: str, code: str = "E10001") -> AtcError:
-    """Return a finding about `value`, all or a part of the text; ATC's code takes its reason."""
+    """A finding about `value`, all or a part of the text; ATC's code takes its reason."""
     reason = (message,) if code != "E10013" else ()
     fault = AtcFault(code, (value, "out_nodes" if code != "E10001" else "--out_nodes", *reason))
     return BAD_OPTION.error(message, place=OUT_NODES_PLACE, help=_FORM, atc=fault)
 
 
 def _entry(entry: str, text: str) -> OutNode:
-    """Return one entry."""
     parts = entry.split(":")
     if len(parts) == 1 and entry:
         return OutNode(entry, entry)

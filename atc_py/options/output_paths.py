@@ -26,7 +26,7 @@ _LINKS = 40
 
 
 def default_output(model: Path, output: str | os.PathLike[str] | None = None) -> Path:
-    """Return the path of the offline model for `model`, given the user's `output` or None.
+    """The path of the offline model for `model`, given the user's `output` or None.
 
     Raises:
         AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
@@ -44,7 +44,7 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
 def rewritten_output(
     model: Path, output: str | os.PathLike[str] | None, form: str, forms: Iterable[str]
 ) -> Path:
-    """Return the path of the rewritten `model`, given the user's `output` or None.
+    """The path of the rewritten `model`, given the user's `output` or None.
 
     Args:
         model: the ONNX file.
@@ -65,7 +65,7 @@ def rewritten_output(
 
 
 def _names_no_file(given: str) -> bool:
-    """Return True if a text cannot be the name of a file, or is `-`.
+    """True if a text cannot be the name of a file, or is `-`.
 
     It is split as text: a Path drops the separator that makes it a folder's name.
     """
@@ -73,7 +73,7 @@ def _names_no_file(given: str) -> bool:
 
 
 def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder that the user names with `option`; None without the option.
+    """The folder that the user names with `option`; None without the option.
 
     Raises:
         AtcError: BAD_OPTION for an empty name, which would be the current folder, and for `-`;
@@ -107,7 +107,7 @@ def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | N
 
 
 def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
-    """Return the file that the user names with `option` for a report on the files `inputs`.
+    """The file that the user names with `option` for a report on the files `inputs`.
 
     Raises:
         AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
@@ -118,7 +118,7 @@ def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
 
 
 def file_output(given: str | os.PathLike[str], inputs: Iterable[Path], example: str) -> Path:
-    """Return the file that the user names with -o for what is made of the files `inputs`.
+    """The file that the user names with -o for what is made of the files `inputs`.
 
     Raises:
         AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
@@ -128,7 +128,6 @@ def file_output(given: str | os.PathLike[str], inputs: Iterable[Path], example: 
 
 
 def _checked(subject: str, given: str | os.PathLike[str], example: str, hint: str = "") -> Path:
-    """Return what the user names as the path of a file that can be written."""
     if _names_no_file(os.fspath(given)):
         raise _no_file(subject, os.fspath(given), example, hint)
     path = Path(given)
@@ -147,7 +146,7 @@ def _no_file(subject: str, given: str, example: str, hint: str = "") -> AtcError
 
 
 def _unread(path: Path, inputs: Iterable[Path]) -> Path:
-    """Return the path of an output, which is none of what is read now or later in the run."""
+    """The path of an output, which is none of what is read now or later in the run."""
     if any(_is_same(path, each) for each in inputs):
         raise read_as_well(path)
     refuse_read(path, claim=True)
@@ -155,7 +154,7 @@ def _unread(path: Path, inputs: Iterable[Path]) -> Path:
 
 
 def _with_suffix(path: Path) -> Path:
-    """Return `path` with `.om` at its end."""
+    """`path` with `.om` at its end."""
     return path if path.suffix == _SUFFIX else path.with_name(f"{path.name}{_SUFFIX}")
 
 
@@ -208,7 +207,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _mode(path: Path) -> int:
-    """Return the mode of `path`; 0 if it cannot be examined, which writing will report."""
+    """The mode of `path`; 0 if it cannot be examined, which writing will report."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):
@@ -216,7 +215,7 @@ def _mode(path: Path) -> int:
 
 
 def _is_same(path: Path, model: Path) -> bool:
-    """Return True if both are one file, also through links."""
+    """True if both are one file, also through links."""
     try:
         return path.samefile(model)
     except (OSError, ValueError):

@@ -9,7 +9,7 @@ _MOST = 4096 + 2 * 32
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Return height and width.
+    """Height and width.
 
     Raises:
         AtcError: BAD_OPTION for a text that is not `H,W` with whole numbers in [1, 4160].

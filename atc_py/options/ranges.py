@@ -46,7 +46,7 @@ def has_ranges(text: str) -> bool:
 
 
 def parse_ranges(text: str) -> Ranges:
-    """Return the ranges that a text of --input-shape gives.
+    """The ranges that a text of --input-shape gives.
 
     `n` is one number, `a~b` a range, `-1` any number of at least 1.
 
@@ -77,12 +77,12 @@ def parse_ranges(text: str) -> Ranges:
 
 
 def format_ranges(ranges: Mapping[str, tuple[DimRange, ...]]) -> str:
-    """Return the text that `parse_ranges` reads as `ranges`."""
+    """The text that `parse_ranges` reads as `ranges`."""
     return ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in ranges.items())
 
 
 def open_dims(ranges: Mapping[str, tuple[DimRange, ...]]) -> dict[str, Dims]:
-    """Return the dims of inputs, None where a run decides."""
+    """The dims of inputs, None where a run decides."""
     return {
         name: tuple(None if dim.is_open else dim.low for dim in dims)
         for name, dims in ranges.items()
@@ -118,7 +118,6 @@ def outside(ranges: Mapping[str, tuple[DimRange, ...]], name: str, shape: Shape)
 
 
 def _range(text: str, whole: str) -> DimRange:
-    """Return the range of one dim."""
     low, wave, high = text.partition("~")
     if not wave and text.startswith("-") and _is_number(text[1:]):
         return DimRange(1, None)
@@ -139,12 +138,10 @@ def _range(text: str, whole: str) -> DimRange:
 
 
 def _is_number(text: str) -> bool:
-    """Tell whether a text is a whole number of moderate length."""
     return text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(_LARGEST))
 
 
 def _fault(code: str, text: str, reason: str) -> AtcError:
-    """Return the refusal of a text."""
     return BAD_INPUT_SHAPE.error(
         Text("--input-shape {text} cannot be read: {reason}", text=repr(text), reason=reason),
         place=INPUT_SHAPE_PLACE,

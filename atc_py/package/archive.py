@@ -101,7 +101,6 @@ class _Digests:
         self.sha256 = hashlib.sha256()
 
     def update(self, piece: bytes | bytearray | memoryview) -> None:
-        """Take one more piece."""
         self.size += len(piece)
         self.crc = zlib.crc32(piece, self.crc)
         self.sha256.update(piece)

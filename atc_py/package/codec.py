@@ -36,7 +36,7 @@ ready_for_threads(_Probe, OmModel, OmIndex)
 
 
 def encode_model(model: OmModel) -> bytes:
-    """Return JSON of a description; the same description gives the same bytes."""
+    """JSON of a description; the same description gives the same bytes."""
     nodes = [_without_nonfinite(node) for node in model.nodes]
     return msgspec.json.encode(
         msgspec.structs.replace(model, nodes=nodes), order="deterministic", enc_hook=plain_text
@@ -44,7 +44,7 @@ def encode_model(model: OmModel) -> bytes:
 
 
 def encode_index(index: OmIndex) -> bytes:
-    """Return JSON of the description of a model with gears."""
+    """JSON of the description of a model with gears."""
     return msgspec.json.encode(index, order="deterministic", enc_hook=plain_text)
 
 
@@ -54,7 +54,7 @@ def encode_report(report: Mapping[str, object]) -> bytes:
 
 
 def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
-    """Return the description in `data`, the `model.json` of `file`; an index where it has gears.
+    """The description in `data`, the `model.json` of `file`; an index where it has gears.
 
     Raises:
         AtcError: NOT_OM, OM_VERSION, or OM_CONTENT where it does not follow the schema.
@@ -90,7 +90,7 @@ def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
 
 
 def decode_gear(data: bytes, file: str, member: str) -> OmModel:
-    """Return the description in `data`, the member with the graph of a gear.
+    """The description in `data`, the member with the graph of a gear.
 
     Raises:
         AtcError: OM_CONTENT where it does not follow the schema, or is of another format.
@@ -114,14 +114,13 @@ def decode_gear(data: bytes, file: str, member: str) -> OmModel:
 
 
 def _decoded_model(data: bytes, place: Place) -> OmModel:
-    """Return the description of one graph."""
     model = _decode(data, OmModel, place)
     nodes = [_with_nonfinite(node, place) for node in model.nodes]
     return msgspec.structs.replace(model, nodes=nodes)
 
 
 def decode_report(data: bytes, file: str, member: str = REPORT) -> dict[str, object]:
-    """Return the report in `data`, the `report.json` of `file`, or the one of a gear.
+    """The report in `data`, the `report.json` of `file`, or the one of a gear.
 
     Raises:
         AtcError: OM_CONTENT where it is not a JSON object, or is nested too deeply.
@@ -140,7 +139,7 @@ def decode_report(data: bytes, file: str, member: str = REPORT) -> dict[str, obj
 
 
 def _decode(data: bytes, type_: type[_T], place: Place) -> _T:
-    """Return JSON decoded as a type; errors say what is wrong and where in msgspec's own words."""
+    """JSON decoded as a type; errors say what is wrong and where in msgspec's own words."""
     try:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -152,7 +151,7 @@ def _decode(data: bytes, type_: type[_T], place: Place) -> _T:
 
 
 def _without_nonfinite(node: OmNode) -> OmNode:
-    """Return the node with infinity and NaN moved to `nonfinite` as text."""
+    """The node with infinity and NaN moved to `nonfinite` as text."""
     moved = {name: value for name, value in node.attributes.items() if _is_nonfinite(value)}
     if not moved:
         return node
@@ -165,13 +164,13 @@ def _without_nonfinite(node: OmNode) -> OmNode:
 
 
 def _is_nonfinite(value: OmAttribute) -> bool:
-    """Return True if a number in the attribute's value is infinite or NaN."""
+    """True if a number in the attribute's value is infinite or NaN."""
     numbers = value if isinstance(value, list) else [value]
     return any(isinstance(number, float) and not math.isfinite(number) for number in numbers)
 
 
 def _with_nonfinite(node: OmNode, place: Place) -> OmNode:
-    """Return the inverse of `_without_nonfinite`."""
+    """The inverse of `_without_nonfinite`."""
     if not node.nonfinite:
         return node
     try:

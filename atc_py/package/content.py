@@ -39,13 +39,11 @@ class _Reporter:
         self._sink = sink
 
     def add(self, field: str, message: str) -> None:
-        """Add a finding about a part of the description."""
         place = Place(file=self._file, field=field)
         advice = "convert the ONNX model again; if that does not help, report it as a bug"
         self._sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
 
     def unknown(self, field: str, kind: str, found: str, known: Iterable[str]) -> None:
-        """Add a finding about an unknown name."""
         self.add(
             field,
             Text(
@@ -201,7 +199,6 @@ def _check_input(field: str, port: OmPort, model: OmModel, report: _Reporter) ->
 
 
 def _check_scopes(model: OmModel, report: _Reporter) -> None:
-    """Check the nodes of each launch for the limits of a launch."""
     counts = Counter(node.scope for node in model.nodes if node.scope)
     for scope, count in counts.items():
         if count > _LARGEST_LAUNCH:
@@ -212,7 +209,6 @@ def _check_scopes(model: OmModel, report: _Reporter) -> None:
 
 
 def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporter) -> None:
-    """Check dtype, format, shape and member of a tensor."""
     if tensor.format not in _FORMATS:
         report.unknown(field, "a format", tensor.format, _FORMATS)
     if tensor.dtype not in _DTYPES:
@@ -253,7 +249,7 @@ def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report:
 
 
 def _check_position(field: str, position: int, allowed: range, report: _Reporter) -> bool:
-    """Return True if a tensor's position is one."""
+    """True if a tensor's position is one."""
     if position in allowed:
         return True
     bounds = f"[{allowed.start}, {allowed.stop - 1}]"

@@ -21,7 +21,7 @@ from atc_py.tensor.storage import Storage
 
 
 def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, str]) -> OmModel:
-    """Return the description of a typed graph, without digests; tensors as in `graph.values()`.
+    """The description of a typed graph, without digests; tensors as in `graph.values()`.
 
     Args:
         graph: what to describe.
@@ -53,7 +53,7 @@ def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, st
 
 
 def _tensor(value: Value, member: str | None) -> OmTensor:
-    """Return a value's type, and where its data is."""
+    """A value's type, and where its data is."""
     type_ = value.type
     return OmTensor(
         name=value.name,
@@ -67,12 +67,10 @@ def _tensor(value: Value, member: str | None) -> OmTensor:
 
 
 def _storage(storage: Storage) -> OmStorage:
-    """Return the storage of a tensor."""
     return OmStorage(storage.format.value, storage.groups, storage.c0)
 
 
 def _node(node: Node, number: Mapping[Value, int], kernel: str | None) -> OmNode:
-    """Return a node, its operands by number."""
     if node.engine is None:
         raise ValueError(f"node {node.name!r} has no engine; a package takes a typed graph")
     return OmNode(
@@ -89,7 +87,6 @@ def _node(node: Node, number: Mapping[Value, int], kernel: str | None) -> OmNode
 
 
 def _attribute(value: AttrValue) -> OmAttribute:
-    """Return an attribute as JSON can hold it."""
     if isinstance(value, DType):
         return value.value
     if isinstance(value, tuple):

@@ -22,14 +22,13 @@ class _Reporter:
         self._file = file
 
     def add(self, field: str, message: str) -> None:
-        """Add a finding about a part of the description."""
         place = Place(file=self._file, field=field)
         advice = "convert the ONNX model again; if that does not help, report it as a bug"
         self.sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
 
 
 def checked_gears(index: OmIndex, file: str) -> Gears:
-    """Return the gears that a description records, checked on their own.
+    """The gears that a description records, checked on their own.
 
     Raises:
         AtcError: OM_CONTENT for tables that contradict themselves or name members that are missing.
@@ -59,7 +58,6 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
 
 
 def _check_inputs(index: OmIndex, report: _Reporter) -> None:
-    """Check names and dims of the inputs."""
     inputs = index.gears.inputs
     names = [each.name for each in inputs]
     if len(set(names)) < len(names):
@@ -73,7 +71,6 @@ def _check_inputs(index: OmIndex, report: _Reporter) -> None:
 
 
 def _check_values(gears: Gears, report: _Reporter) -> None:
-    """Check the numbers of each gear."""
     count = len(gears.gears)
     if not FEWEST_GEARS <= count <= MOST_GEARS:
         report.add(
@@ -93,7 +90,6 @@ def _check_values(gears: Gears, report: _Reporter) -> None:
 
 
 def _check_members(field: str, gear: OmGear, index: OmIndex, report: _Reporter) -> None:
-    """Check the members that a gear names."""
     if gear.model not in index.members or not gear.model.startswith(GEARS):
         report.add(field, f"the graph must be a member below {GEARS}, found {gear.model!r}")
     below = gear.report == REPORT or gear.report.startswith(GEARS)
@@ -107,7 +103,7 @@ def _check_members(field: str, gear: OmGear, index: OmIndex, report: _Reporter) 
 
 
 def names_of_gear(index: OmIndex, model: OmModel, gear: int) -> dict[str, str]:
-    """Return the members of a gear: the name in a model of its shape alone, and the real one."""
+    """The members of a gear: the name in a model of its shape alone, and the real one."""
     row = index.gears.gears[gear]
     names = {tensor.member: tensor.member for tensor in model.tensors if tensor.member}
     names = {name: name for name in names if name in index.members}
@@ -145,7 +141,7 @@ def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, fil
 
 
 def network_shapes(model: OmModel, wanted: Mapping[str, Shape]) -> dict[str, Dims]:
-    """Return the shapes of a network's inputs, which AIPP makes of what is fed.
+    """The shapes of a network's inputs, which AIPP makes of what is fed.
 
     Those that it makes are in the order NCHW; a network that has them in another is asked for by
     its `wanted` shapes. Settings of a run are no inputs of the network.
@@ -168,7 +164,7 @@ def network_shapes(model: OmModel, wanted: Mapping[str, Shape]) -> dict[str, Dim
 
 
 def fed_shapes(models: Sequence[OmModel]) -> tuple[dict[str, Shape], ...]:
-    """Return the shapes of all inputs in each gear, none where they are the network's."""
+    """The shapes of all inputs in each gear, none where they are the network's."""
     if not any(node.op == "Aipp" for node in models[0].nodes):
         return ()
     return tuple(

@@ -64,12 +64,12 @@ class OmIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def shape_data_of(gears: Gears) -> OmShapeData:
-    """Return the input that ATC appends to a model with these gears: int32 [k], last of all."""
+    """The input that ATC appends to a model with these gears: int32 [k], last of all."""
     return OmShapeData(SHAPE_DATA, "int32", [len(gears.gears[0])], "ND")
 
 
 def record_of_gears(found: OmGears) -> Gears:
-    """Return the gears that a description records.
+    """The gears that a description records.
 
     Raises:
         ValueError: it has no kind of that name.

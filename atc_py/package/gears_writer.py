@@ -97,7 +97,7 @@ class _Texts:
         self._members: dict[tuple[str, bytes], str] = {}
 
     def add(self, name: str, data: bytes, gear: int) -> str:
-        """Return the member with what is called `name` in a gear; it is written if it is new."""
+        """The member with what is called `name` in a gear; it is written if it is new."""
         member = self._members.get((name, data))
         if member is None:
             taken = name in self._archive.members
@@ -132,7 +132,7 @@ class _Weights:
         self._kept: list[ConstData] = []
 
     def members_of(self, graph: Graph) -> dict[Value, str]:
-        """Return the member of each constant of a graph, written if it is new."""
+        """The member of each constant of a graph, written if it is new."""
         found: dict[Value, str] = {}
         unseen: list[Value] = []
         for value in graph.constants():
@@ -147,7 +147,7 @@ class _Weights:
         return found
 
     def _written(self, value: Value, ahead: ReadAhead) -> str:
-        """Return the member of a constant whose source is new."""
+        """The member of a constant whose source is new."""
         header = npy_header(value.type.dtype, value.type.shape)
         member = weight_member(len(self._by_digest), value.name)
         size = len(header) + value.type.nbytes
@@ -165,7 +165,7 @@ class _Weights:
 
 
 def _identity(value: Value) -> Hashable:
-    """Return a key that constants of equal data share; sources must stay alive while it is used."""
+    """A key that constants of equal data share; sources must stay alive while it is used."""
     const, casts = value.const, []
     while isinstance(const, CastConst):
         casts.append((const.dtype, const.clip))

@@ -39,7 +39,7 @@ _AT_ONCE = 1 << 26
 
 
 def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
-    """Return the members in the file's order, and the digest of the description.
+    """The members in the file's order, and the digest of the description.
 
     Raises:
         AtcError: NOT_OM for other files, OM_MEMBER for a damaged directory.
@@ -74,7 +74,7 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
 
 
 def damaged_headers(data: mmap, entries: Iterable[Entry], file: str) -> list[Diagnostic]:
-    """Return OM_MEMBER for each member whose header is not the one that the directory asks for."""
+    """OM_MEMBER for each member whose header is not the one that the directory asks for."""
     return [
         _damaged_member(entry.name, file, Text("the header before its data"))
         for entry in entries
@@ -85,7 +85,7 @@ def damaged_headers(data: mmap, entries: Iterable[Entry], file: str) -> list[Dia
 def damaged_members(
     data: mmap, entries: Iterable[Entry], digests: Mapping[str, str], file: str
 ) -> list[Diagnostic]:
-    """Return OM_MEMBER for each entry in `digests` whose data has another SHA-256."""
+    """OM_MEMBER for each entry in `digests` whose data has another SHA-256."""
     wanted = [entry for entry in entries if entry.name in digests]
     found = _digests(data, wanted)
     return [
@@ -96,7 +96,7 @@ def damaged_members(
 
 
 def _digests(data: mmap, entries: list[Entry]) -> dict[str, str]:
-    """Return SHA-256 of members by name; large ones in threads, as hashing needs no interpreter."""
+    """SHA-256 of members by name; large ones in threads, as hashing needs no interpreter."""
     large_first = sorted(entries, key=lambda entry: -entry.size)
     with memoryview(data) as view:
 
@@ -118,7 +118,7 @@ def _digests(data: mmap, entries: list[Entry]) -> dict[str, str]:
 
 
 def _damaged_member(member: str, file: str, part: str) -> Diagnostic:
-    """Return a member that is not what was written."""
+    """A member that is not what was written."""
     return OM_MEMBER.diagnostic(
         Text(
             "{member} in {file} is damaged: {part} does not match its digest",
@@ -132,7 +132,6 @@ def _damaged_member(member: str, file: str, part: str) -> Diagnostic:
 
 
 def _onnx_model(file: str) -> AtcError:
-    """Make the error for an ONNX model given as an offline model."""
     name = shlex.quote(file)
     return NOT_OM.error(
         Text("{file} is an ONNX model, not an offline model", file=file),
@@ -146,7 +145,7 @@ def _onnx_model(file: str) -> AtcError:
 
 
 def _not_a_model(file: str, why: str) -> AtcError:
-    """Return the refusal of a file that is not an offline model."""
+    """The refusal of a file that is not an offline model."""
     return NOT_OM.error(
         Text("{file} is not an offline model of atc-py: {why}", file=file, why=why),
         place=Place(file=file),

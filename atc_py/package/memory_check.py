@@ -24,7 +24,7 @@ _HELP = "convert the ONNX model again; if that does not help, report it as a bug
 
 
 def describe_memory(graph: Graph, values: list[Value]) -> OmMemory | None:
-    """Return the plan of a graph, where it has one; `values` are its tensors by number."""
+    """The plan of a graph, where it has one; `values` are its tensors by number."""
     plan = graph.memory
     if plan is None:
         return None
@@ -79,17 +79,16 @@ def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, str]]:
 
 
 def proof_of(model: OmModel, memory: OmMemory) -> Proof:
-    """Return the proof of a description's plan, whose places must be known ones."""
+    """The proof of a description's plan, whose places must be known ones."""
     return prove(_placement(model, memory))
 
 
 def peak_of(model: OmModel, memory: OmMemory) -> tuple[Moment, dict[int, int]]:
-    """Return the widest moment of a sound plan, and bytes of each tensor in the arena."""
+    """The widest moment of a sound plan, and bytes of each tensor in the arena."""
     return peak(_placement(model, memory))
 
 
 def _placement(model: OmModel, memory: OmMemory) -> Placement:
-    """Return the plan of a description as a placement."""
     outputs = {port.tensor for port in model.outputs}
     fed = {port.tensor for port in model.inputs}
     known: dict[tuple[object, ...], tuple[Dims, int, str]] = {}
@@ -111,12 +110,11 @@ def _placement(model: OmModel, memory: OmMemory) -> Placement:
 
 
 def _spot(place: int | str) -> Spot:
-    """Return a place in the form that the proof takes."""
     return _SPOTS[place] if isinstance(place, str) else place
 
 
 def _placed_node(node: OmNode) -> PlacedNode:
-    """Return a node with the facts of its row; unknown operators have none."""
+    """A node with the facts of its row; unknown operators have none."""
     row = find_operator(node.op)
     return PlacedNode(
         node.name,

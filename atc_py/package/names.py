@@ -15,18 +15,18 @@ _PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.+-]*")
 
 
 def weight_member(index: int, name: str) -> str:
-    """Return the member of constant `index`; the number identifies it, `name` is for readers."""
+    """The member of constant `index`; the number identifies it, `name` is for readers."""
     stem = _FOREIGN.sub("_", name)[:_LONGEST_STEM]
     return f"{WEIGHTS}{index:04d}_{stem}.npy"
 
 
 def kernel_member(name: str) -> str:
-    """Return the member of the kernel file called `name`."""
+    """The member of the kernel file called `name`."""
     return f"{KERNELS}{name}"
 
 
 def is_safe_member(name: str) -> bool:
-    """Return True if unpacking `name` stays below the folder it is unpacked in, on every system.
+    """True if unpacking `name` stays below the folder it is unpacked in, on every system.
 
     Safe are relative paths of ASCII letters, digits and `_.+-`, no part of which is empty or
     starts with a dot or a plus.
@@ -35,5 +35,5 @@ def is_safe_member(name: str) -> bool:
 
 
 def gear_member(gear: int, name: str) -> str:
-    """Return the member of gear `gear` that stands for member `name` of a model of one shape."""
+    """The member of gear `gear` that stands for member `name` of a model of one shape."""
     return f"{GEARS}{gear:03d}/{name}"

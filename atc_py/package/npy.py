@@ -26,7 +26,7 @@ _MAGIC = b"\x93NUMPY\x01\x00"
 
 
 def npy_header(dtype: DType, shape: Shape) -> bytes:
-    """Return the header of a dense array in C order.
+    """The header of a dense array in C order.
 
     It is written here rather than by numpy, whose padding differs between versions: the reader
     compares headers as bytes and never evaluates one.
@@ -68,7 +68,7 @@ def array_chunks(array: npt.NDArray[np.generic]) -> Iterator[memoryview]:
 
 
 def view_array(data: mmap.mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArray[np.generic]:
-    """Return the array whose elements are stored in `data` at `offset`: read-only, not copied.
+    """The array whose elements are stored in `data` at `offset`: read-only, not copied.
 
     The array holds on to the mapping, so that the file cannot be unmapped under it. (An array
     made by `np.ndarray(buffer=...)` would not.)
@@ -106,11 +106,11 @@ def release_range(data: mmap.mmap, start: int, end: int) -> None:
 
 
 def little_endian(dtype: DType) -> np.dtype[np.generic]:
-    """Return the numpy dtype of stored elements."""
+    """The numpy dtype of stored elements."""
     known = dtype.numpy
     return known if known.kind == "V" else known.newbyteorder("<")
 
 
 def _descr(dtype: DType) -> str:
-    """Return the name of a dtype in a header: `<f4`, `|b1`, `<V2` for bfloat16, `|i1` for int4."""
+    """The name of a dtype in a header: `<f4`, `|b1`, `<V2` for bfloat16, `|i1` for int4."""
     return _NAMED.get(dtype) or little_endian(dtype).str

@@ -69,14 +69,12 @@ class _Spare:
         self._free: list[npt.NDArray[np.uint8]] = []
 
     def take(self) -> npt.NDArray[np.uint8]:
-        """Return memory for a piece."""
         try:
             return self._free.pop()
         except IndexError:  # and not a question before, since two threads ask
             return np.empty(CHUNK, np.uint8)
 
     def give(self, piece: _Piece) -> None:
-        """Take the memory of a piece that is written."""
         if piece.memory is not None:
             self._free.append(piece.memory)
 
@@ -160,7 +158,6 @@ def _jobs(value: Value) -> Iterator[_Job]:
 
 
 def _jobs_of_rows(const: ConstData, source: RowwiseConst, dtype: DType) -> Iterator[_Job]:
-    """Yield what computes a constant by rows."""
     row = element_count(source.shape[1:]) * dtype.itemsize
     length = _rows_at_once(source)
     for number, start in enumerate(range(0, source.shape[0], length)):
@@ -170,17 +167,17 @@ def _jobs_of_rows(const: ConstData, source: RowwiseConst, dtype: DType) -> Itera
 
 
 def _rows_at_once(source: RowwiseConst) -> int:
-    """Return the rows in a piece, which is one of what is computed before the cast."""
+    """The rows in a piece, which is one of what is computed before the cast."""
     return max(1, CHUNK // (element_count(source.shape[1:]) * source.dtype.itemsize))
 
 
 def _released(source: ConstData, number: int) -> ConstData | None:
-    """Return the source whose pages are given back at that piece, if any are."""
+    """The source whose pages are given back at that piece, if any are."""
     return source if number and number % _RELEASED_AT_ONCE == 0 else None
 
 
 def _piece_count(value: Value) -> int:
-    """Return the pieces that a constant is computed in; 1 where it is small or goes as a whole."""
+    """The pieces that a constant is computed in; 1 where it is small or goes as a whole."""
     const, dtype = value.const, value.type.dtype
     source = const.source if isinstance(const, CastConst) else const
     if source is None or value.type.nbytes <= CHUNK:
@@ -197,7 +194,6 @@ def _piece_count(value: Value) -> int:
 def _piece(
     const: ConstData, part: npt.NDArray[np.generic], released: ConstData | None, spare: _Spare
 ) -> _Piece:
-    """Return a piece of a constant, made of that part of its source."""
     if released is not None:
         released.release()
     if not isinstance(const, CastConst):
@@ -217,12 +213,12 @@ def _piece_of_rows(
     released: ConstData | None,
     spare: _Spare,
 ) -> _Piece:
-    """Return some rows of a constant, from the first to before the end."""
+    """Some rows of a constant, from the first to before the end."""
     return _piece(const, source.rows(*rows), released, spare)
 
 
 def _whole(value: Value, _spare: _Spare) -> _Piece:
-    """Return the data of a constant, checked against its type."""
+    """The data of a constant, checked against its type."""
     if value.const is None:
         raise ValueError(Text("{value} has no data", value=value.name))
     array = value.const.numpy()
@@ -231,7 +227,6 @@ def _whole(value: Value, _spare: _Spare) -> _Piece:
 
 
 def _check(value: Value, dtype: DType, shape: Shape) -> None:
-    """Hold the data of a constant to its type."""
     if dtype is not value.type.dtype or shape != value.type.shape:
         raise ValueError(
             f"the data of {value.name} is {dtype.value}{list(shape)}, "

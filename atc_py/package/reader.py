@@ -73,7 +73,7 @@ class OfflineModel:
         return parse_ranges(text) if text else {}
 
     def array(self, member: str) -> npt.NDArray[np.generic]:
-        """Return the data of a constant, read-only and not copied; it stays valid after `close`.
+        """The data of a constant, read-only and not copied; it stays valid after `close`.
 
         Raises:
             AtcError: OM_CONTENT where no constant has that member.
@@ -85,7 +85,7 @@ class OfflineModel:
         return view_array(self._data, start, dtype, shape)
 
     def at_gear(self, gear: int) -> OfflineModel:
-        """Return the model of one gear, which ends with this one.
+        """The model of one gear, which ends with this one.
 
         Raises:
             ValueError: there is no such gear.
@@ -95,7 +95,7 @@ class OfflineModel:
         return self if gear == self.gear else OfflineModel(self.path, self._data, self._file, gear)
 
     def text(self, member: str) -> str:
-        """Return a member as text.
+        """A member as text.
 
         Raises:
             AtcError: OM_CONTENT if the member is missing, or it is not UTF-8.
@@ -133,7 +133,6 @@ class OfflineModel:
         self.close()
 
     def _missing_member(self, member: str, what: str) -> AtcError:
-        """Return the error for a requested member that is missing."""
         return OM_CONTENT.error(
             Text(
                 "{what} member {member} in {path}", what=what, member=repr(member), path=self.path
@@ -161,7 +160,7 @@ def open_model(path: Path) -> OfflineModel:
 
 
 def _map_file(path: Path) -> mmap.mmap:
-    """Return the file's bytes, mapped read-only."""
+    """The file's bytes, mapped read-only."""
     check_name(path)
     try:
         check_regular(path.stat().st_mode)

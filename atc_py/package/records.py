@@ -64,12 +64,12 @@ class Entry(msgspec.Struct, frozen=True):
         return self.data_offset + self.size
 
     def data_in(self, file: mmap) -> bytes:
-        """Return a copy of the data."""
+        """A copy of the data."""
         return file[self.data_offset : self.end]
 
 
 def local_header(entry: Entry) -> bytes:
-    """Return the record before a member's data, padded so that the data is aligned."""
+    """The record before a member's data, padded so that the data is aligned."""
     name = entry.name.encode("ascii")
     big = entry.size >= ZIP64_FROM
     extra = _zip64([entry.size, entry.size] if big else [])
@@ -83,7 +83,7 @@ def local_header(entry: Entry) -> bytes:
 
 
 def directory(entries: list[Entry], digest: str) -> bytes:
-    """Return all after the last member: directory, end records, comment with two digests.
+    """All after the last member: directory, end records, comment with two digests.
 
     The first is `digest`, the SHA-256 of `model.json`, which in turn holds those of the other
     members; the second is that of all these bytes up to itself.
@@ -101,7 +101,6 @@ def directory(entries: list[Entry], digest: str) -> bytes:
 
 
 def _central_record(entry: Entry) -> bytes:
-    """Return the directory's record of a member."""
     name = entry.name.encode("ascii")
     big, far = entry.size >= ZIP64_FROM, entry.offset >= ZIP64_FROM
     extra = _zip64([entry.size, entry.size] * big + [entry.offset] * far)
@@ -113,14 +112,14 @@ def _central_record(entry: Entry) -> bytes:
 
 
 def _zip64(numbers: list[int]) -> bytes:
-    """Return the extra field with numbers beyond 32 bits; empty where there are none."""
+    """The extra field with numbers beyond 32 bits; empty where there are none."""
     if not numbers:
         return b""
     return struct.pack(f"<2H{len(numbers)}Q", 1, 8 * len(numbers), *numbers)
 
 
 def _zip64_end(start: int, size: int, count: int) -> bytes:
-    """Return the zip64 end record of a directory at `start`, and the locator that leads to it."""
+    """The zip64 end record of a directory at `start`, and the locator that leads to it."""
     versions = (_UNIX | _VERSION64, _VERSION64)
     fields = (_END64.size - 12, *versions, 0, 0, count, count, size, start)
     locator = _LOCATOR.pack(b"PK\x06\x07", 0, start + size, 1)
@@ -128,7 +127,7 @@ def _zip64_end(start: int, size: int, count: int) -> bytes:
 
 
 def is_directory_end(tail: bytes) -> bool:
-    """Return True if `tail`, the last kilobyte of a file, ends as an offline model does.
+    """True if `tail`, the last kilobyte of a file, ends as an offline model does.
 
     Either of two signs is enough, so that damage to one is seen as damage.
     """
@@ -140,7 +139,7 @@ def is_directory_end(tail: bytes) -> bool:
 
 
 def directory_offset(tail: bytes) -> int:
-    """Return the directory's offset as the end records state it; any number if damaged."""
+    """The directory's offset as the end records state it; any number if damaged."""
     fields = _END.unpack_from(tail, len(tail) - _END_SIZE)
     offset: int = fields[6]
     before = _END_SIZE + _LOCATOR.size + _END64.size
@@ -150,14 +149,14 @@ def directory_offset(tail: bytes) -> int:
 
 
 def document_digest(tail: bytes) -> str:
-    """Return the SHA-256 of `model.json`, as the comment holds it."""
+    """The SHA-256 of `model.json`, as the comment holds it."""
     end = tail[-_END_SIZE:]
     start = _END.size + len(_LABEL)
     return end[start : start + _DIGEST].decode("ascii", "replace")
 
 
 def parse_directory(block: bytes) -> list[Entry]:
-    """Return the members that a directory names; positions are the offsets of such members.
+    """The members that a directory names; positions are the offsets of such members.
 
     Only names, sizes and CRCs are read: `directory` of the result must equal `block`.
 

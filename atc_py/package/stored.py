@@ -9,7 +9,7 @@ from atc_py.tensor.storage import stored_shape
 
 
 def stored_dims(tensor: OmTensor) -> Dims:
-    """Return the shape of the array that holds a tensor, padding included; None for open dims.
+    """The shape of the array that holds a tensor, padding included; None for open dims.
 
     Raises:
         ImpossibleStorageError: a tensor of this type cannot have this storage.
@@ -21,7 +21,7 @@ def stored_dims(tensor: OmTensor) -> Dims:
 
 
 def stored_nbytes(tensor: OmTensor) -> int:
-    """Return bytes that a tensor takes; 0 for a tensor with open dims, whose size is not known.
+    """Bytes that a tensor takes; 0 for a tensor with open dims, whose size is not known.
 
     Raises:
         ImpossibleStorageError: a tensor of this type cannot have this storage.

@@ -30,7 +30,7 @@ _HELP = "convert the ONNX model again; if that does not help, report it as a bug
 
 
 def storage_of(tensor: OmTensor) -> Storage | None:
-    """Return the storage of a tensor; None for row by row.
+    """The storage of a tensor; None for row by row.
 
     Raises:
         KeyError: it names no blocked format; `check_storage` reports that.
@@ -40,7 +40,6 @@ def storage_of(tensor: OmTensor) -> Storage | None:
 
 
 def _storage(found: OmStorage) -> Storage:
-    """Return the storage that a description names."""
     return Storage(_BLOCKED[found.format], found.groups, found.c0)
 
 
@@ -80,7 +79,7 @@ def _faults(model: OmModel) -> Iterator[tuple[str, str]]:
 
 
 def _why_impossible(tensor: OmTensor, storage: OmStorage) -> str | None:
-    """Return why a tensor cannot have its storage, or None."""
+    """The reason why a tensor cannot have its storage, or None."""
     if storage.format not in _BLOCKED:
         return f"a storage must be one of {', '.join(_BLOCKED)}; found {storage.format!r}"
     form, dims = _storage(storage), tuple(tensor.shape)
@@ -94,7 +93,7 @@ def _why_impossible(tensor: OmTensor, storage: OmStorage) -> str | None:
 
 
 def _fault(model: OmModel, node: OmNode) -> str | None:
-    """Return the fault in the storage of a node's operands, or None."""
+    """The fault in the storage of a node's operands, or None."""
     row = find_operator(node.op)
     if row is None or not node.inputs or node.inputs[0] < 0:
         return None
@@ -112,7 +111,7 @@ def _fault(model: OmModel, node: OmNode) -> str | None:
 
 
 def _is_same(source: OmTensor, result: OmTensor) -> bool:
-    """Return True if the result shows the memory of the source with its elements in order."""
+    """True if the result shows the memory of the source with its elements in order."""
     if source.dtype != result.dtype:
         return False
     if Format.NHWC.value in {source.format, result.format}:
@@ -136,12 +135,11 @@ def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> str | None:
 
 
 def _names(tensor: OmTensor) -> tuple[str, ...]:
-    """Return the names that TransData may use for a tensor's format."""
+    """The names that TransData may use for a tensor's format."""
     if tensor.storage is not None:
         return (tensor.storage.format,)
     return (tensor.format, _ROW_BY_ROW)
 
 
 def _storage_text(tensor: OmTensor) -> str:
-    """Return the storage of a tensor in words."""
     return tensor.format if tensor.storage is None else f"{tensor.format}@{storage_of(tensor)}"

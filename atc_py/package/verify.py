@@ -119,7 +119,7 @@ def _check_graph(
 
 
 def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel | OmIndex]:
-    """Return members and description after checking all bytes against their digests."""
+    """Members and description after checking all bytes against their digests."""
     sink = Sink()
     listed, digest = read_directory(data, file)
     check_names(listed, file, sink)
@@ -140,7 +140,7 @@ def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel | O
 def _disagreeing_weights(
     data: mmap, entries: Mapping[str, Entry], model: OmModel, file: str
 ) -> list[Diagnostic]:
-    """Return OM_CONTENT for each constant whose .npy contradicts its tensor's type."""
+    """OM_CONTENT for each constant whose .npy contradicts its tensor's type."""
     findings: list[Diagnostic] = []
     for tensor in model.tensors:
         if tensor.member is not None:
@@ -150,7 +150,7 @@ def _disagreeing_weights(
 
 
 def _disagreeing_weight(data: mmap, entry: Entry, tensor: OmTensor, file: str) -> Diagnostic | None:
-    """Return the finding about one constant; its header is compared, never evaluated."""
+    """The finding about one constant; its header is compared, never evaluated."""
     dtype, shape = DType(tensor.dtype), closed_shape(tuple(tensor.shape))
     header = npy_header(dtype, shape)
     size = len(header) + element_count(shape) * dtype.itemsize

@@ -42,7 +42,7 @@ class PassContext(msgspec.Struct, frozen=True, eq=False):
     only_atc_passes: bool = False
 
     def place(self, node: Node) -> Place:
-        """Return the place of a finding about `node`: its first source node."""
+        """The place of a finding about `node`: its first source node."""
         if not node.origins:
             return Place(self.file, op_type=node.op)
         origin = node.origins[0]

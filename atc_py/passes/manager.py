@@ -140,7 +140,7 @@ def check_names(disabled: Iterable[str]) -> None:
 
 
 def find_passes(names: Iterable[str]) -> list[type[Pass]]:
-    """Return the passes of the pipeline that have `names`, ours or ATC's.
+    """The passes of the pipeline that have `names`, ours or ATC's.
 
     Raises:
         AtcError: UNKNOWN_PASS.

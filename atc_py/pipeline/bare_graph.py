@@ -79,7 +79,7 @@ def _refuse_impossible(graph: Graph, file: str) -> None:
 
 
 def _names(graph: Graph) -> ModelNames:
-    """Return the names that controls of precision may use."""
+    """The names that controls of precision may use."""
     return ModelNames(
         nodes={node.name: tuple(each.name for each in node.outputs) for node in graph.nodes},
         types=frozenset(row.name for row in operators()),
@@ -89,7 +89,6 @@ def _names(graph: Graph) -> ModelNames:
 
 
 def _recorded(options: CompileOptions) -> dict[str, str]:
-    """Return the options that the offline model has."""
     found = {"precision_mode": options.precision_mode.value}
     if options.atc_cmdline:
         found[ATC_CMDLINE] = options.atc_cmdline
@@ -105,7 +104,6 @@ def _facts(
     sources: Sequence[str],
     context: PassContext,
 ) -> Facts:
-    """Count what compilation made of the graph."""
     return Facts(
         soc=context.soc.name,
         precision_mode=context.precision_mode.value,
@@ -122,5 +120,4 @@ def _facts(
 
 
 def _counts(names: Iterable[str]) -> dict[str, int]:
-    """Return name to count, by name."""
     return dict(sorted(Counter(names).items()))

@@ -46,7 +46,7 @@ def with_other_lists(
     options: CheckOptions,
     trial: TrialCompilation,
 ) -> ModelCheck:
-    """Return a check whose errors name the lists that take their nodes.
+    """A check whose errors name the lists that take their nodes.
 
     The other lists are asked as a conversion would ask them: by their rules, then by a trial. A model
     without an error, or with faults of its own, is returned as it is, as is one that any list may
@@ -93,7 +93,7 @@ def _verdict(
     trial: TrialCompilation,
     wanted: set[tuple[object, ...]],
 ) -> ModelCheck:
-    """Return the check by another list, and what else keeps the `wanted` nodes from compiling.
+    """The check by another list, and what else keeps the `wanted` nodes from compiling.
 
     The whole model is tried where no rule refuses it, else each of these nodes that no rule refuses.
     """
@@ -111,17 +111,15 @@ def _verdict(
 
 
 def _errors(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings that are errors."""
     return [each for each in findings if each.standing is Standing.ERROR]
 
 
 def _is_of_a_list(finding: Finding) -> bool:
-    """Return True for an error that a rule of the list, or its silence, is the reason of."""
+    """True for an error that a rule of the list, or its silence, is the reason of."""
     return finding.standing is Standing.ERROR and "/kernel/" not in finding.rule
 
 
 def _node_of(finding: Finding) -> tuple[object, ...]:
-    """Return what tells the node of a finding from others of the model."""
     place = finding.place
     return (finding.scope, place.node, place.node_name, place.op_type)
 
@@ -254,7 +252,7 @@ def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -
 def _controls(
     options: CheckOptions, file: OnnxFile, view: SourceModel
 ) -> tuple[Controls, Sequence[Diagnostic]]:
-    """Return the finer controls for one model, and the names in them that it does not have."""
+    """The finer controls for one model, and the names in them that it does not have."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     return find_controls(options.precision, options.precision_mode, names)
 
@@ -333,7 +331,7 @@ class _UnknownNames:
 
 
 def _other_options(options: CheckOptions) -> dict[str, str]:
-    """Return the options beside mode and SoC that were given, as the command line spells them."""
+    """The options beside mode and SoC that were given, as the command line spells them."""
     given = {
         "input_shape": format_input_shapes(options.input_shapes),
         "op_specs": "" if options.op_specs is None else str(options.op_specs),
@@ -343,7 +341,7 @@ def _other_options(options: CheckOptions) -> dict[str, str]:
 
 
 def _check_of_unread(path: Path, faults: tuple[Diagnostic, ...]) -> ModelCheck:
-    """Return the check of a file that has no usable graph."""
+    """The check of a file that has no usable graph."""
     return ModelCheck(str(path), "", {}, 0, 0, (), faults)
 
 

@@ -70,7 +70,7 @@ def checked_files(
 
 
 def _pays(seconds: float) -> bool:
-    """Return True if work of that length is worth processes that start for it."""
+    """True if work of that length is worth processes that start for it."""
     return seconds > _WORTH
 
 
@@ -109,11 +109,9 @@ def _checked_apart(
 
 
 def _checked(check: CheckOfFile, path: Path, options: CheckOptions, share: int) -> FileCheck:
-    """Check one file of several, in a process of the pool."""
     with limited_memory(share):
         return check(path, options, alone=False)
 
 
 def _leave_signals() -> None:
-    """Leave Ctrl-C to the process that waits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -59,7 +59,7 @@ def common_ground(
 
 
 def _soc(options: CompileOptions) -> Soc:
-    """Return the SoC that is compiled for, which must have what the precision mode needs."""
+    """The SoC that is compiled for, which must have what the precision mode needs."""
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
     if options.small_channel and soc.storage.c04_filters:
@@ -68,7 +68,6 @@ def _soc(options: CompileOptions) -> Soc:
 
 
 def _switches(options: CompileOptions) -> Switches:
-    """Return the passes that the user switched off, by name and in a fusion switch file."""
     check_names(options.disabled_passes)
     if options.fusion_switch_file is None:
         return Switches()
@@ -76,7 +75,7 @@ def _switches(options: CompileOptions) -> Switches:
 
 
 def _pictures(options: CompileOptions) -> PictureConfigs | None:
-    """Return the configurations of inputs that take pictures, None without any."""
+    """The configurations of inputs that take pictures, None without any."""
     if options.aipp is None:
         return None
     from atc_py.pipeline.preprocessing import read_preprocessing

@@ -73,7 +73,6 @@ def compile_model(
 def _read(
     model: Path, read: Callable[[Path], OnnxFile], options: CompileOptions, clock: StageClock
 ) -> OnnxFile:
-    """Read the model, with the ends that the user gives it."""
     with clock.stage("read"):
         return with_user_ends(read(model), options)
 

@@ -70,7 +70,7 @@ def contents_of(kernels: KernelSet, facts: Facts, options: CompileOptions) -> Pa
 
 
 def _recorded_options(facts: Facts, given: CompileOptions) -> dict[str, str]:
-    """Return the options that decide what the offline model computes, and atc's command line."""
+    """The options that decide what the offline model computes, and atc's command line."""
     options = {"precision_mode": facts.precision_mode}
     if given.atc_cmdline:
         options[ATC_CMDLINE] = given.atc_cmdline

@@ -98,7 +98,7 @@ def compile_options(
     soc: str,
     input_shape: str | Mapping[str, Sequence[int]],
 ) -> CompileOptions:
-    """Return the options that keywords of `function` say.
+    """The options that keywords of `function` say.
 
     Raises:
         TypeError: a key of `fix` is unknown.

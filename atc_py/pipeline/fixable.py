@@ -33,7 +33,7 @@ def with_fixes(
     shapes: Mapping[str, Shape],
     known: Judgment | None = None,
 ) -> ModelCheck:
-    """Return a check whose errors and deviations of CANN name the rules that remove them.
+    """A check whose errors and deviations of CANN name the rules that remove them.
 
     A model without a finding that a rule knows, or with faults of its own, is returned as it is.
 
@@ -79,7 +79,7 @@ def _with_advice(
     shapes: Mapping[str, Shape],
     values: Mapping[str, tuple[float, ...]],
 ) -> ModelCheck:
-    """Return a check whose errors name their remedies, with the command that applies them."""
+    """A check whose errors name their remedies, with the command that applies them."""
     findings = tuple(
         replace(each, fixed_by=best.remedy(each)) if each.standing is Standing.ERROR else each
         for each in check.findings
@@ -93,7 +93,6 @@ def _with_advice(
 
 
 def _start(known: Judgment | None) -> Start | None:
-    """Return a folded and checked file as what fixing starts from."""
     return None if known is None else Start.of(known.survey.folded, known.checked)
 
 
@@ -104,7 +103,7 @@ def _with_deviations(
     shapes: Mapping[str, Shape],
     known: Judgment | None,
 ) -> ModelCheck:
-    """Return a check whose deviations of CANN name the rules that remove them.
+    """A check whose deviations of CANN name the rules that remove them.
 
     Args:
         check: the check of the file.
@@ -134,7 +133,7 @@ def _with_deviations(
 def _remedies(
     file: OnnxFile, judge: Judge, shapes: Mapping[str, Shape], known: Judgment | None
 ) -> _Remedies | None:
-    """Return the rules that remove deviations of a file; None where they undo each other."""
+    """The rules that remove deviations of a file; None where they undo each other."""
     from atc_py.fix.by_kind import fixed_by_kind
     from atc_py.fix.engine import Fixer
 
@@ -174,7 +173,7 @@ class _Remedies(msgspec.Struct, frozen=True):
         return cls(left, {node: tuple(names) for node, names in rules.items()}, first)
 
     def remedy(self, finding: Finding) -> tuple[str, ...] | None:
-        """Return the rules that remove a deviation; None where it stays."""
+        """The rules that remove a deviation; None where it stays."""
         node, name = finding.place.node, finding.place.node_name or ""
         if self.first is not None and node is not None:
             node, name = self.first[node], ""
@@ -182,7 +181,7 @@ class _Remedies(msgspec.Struct, frozen=True):
 
 
 def _deviation_of(finding: Finding) -> str:
-    """Return the deviation that a finding is about, as rules name it; "" for the parser's opsets."""
+    """The deviation that a finding is about, as rules name it; "" for the parser's opsets."""
     operator, _, name = finding.rule.partition("/cann/")
     return f"{operator}/{name}" if name else ""
 
@@ -204,7 +203,7 @@ class _Outcome(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, found: Fixed, bind: Mapping[str, float] | None = None) -> _Outcome:
-        """Return the outcome of fixing; where rules undo each other, nothing is fixed."""
+        """The outcome of fixing; where rules undo each other, nothing is fixed."""
         rules: dict[_Node, dict[str, None]] = defaultdict(dict)
         holders: dict[int | None, dict[str, None]] = defaultdict(dict)
         for applied in found.applied if found.settled else ():
@@ -220,7 +219,7 @@ class _Outcome(msgspec.Struct, frozen=True):
         )
 
     def remedy(self, finding: Finding) -> tuple[str, ...]:
-        """Return the option and the rules that remove an error; empty where it stays."""
+        """The option and the rules that remove an error; empty where it stays."""
         node = finding.place.node, finding.place.node_name or ""
         if node in self.left:
             return ()

@@ -7,7 +7,7 @@ from atc_py.results.fixed_nodes import FixedNode
 
 
 def fixed_nodes(applied: Iterable[Applied]) -> tuple[FixedNode, ...]:
-    """Return each rewritten node of the file once, with its rules, in the order of the nodes."""
+    """Each rewritten node of the file once, with its rules, in the order of the nodes."""
     found: dict[tuple[int, str], FixedNode] = {}
     for each in applied:
         node, rule = each.node, each.rule.name

@@ -30,7 +30,7 @@ from atc_py.text import Text
 
 
 def with_open_inputs(file: OnnxFile, gears: Gears) -> OnnxFile:
-    """Return the file with open dims where the gears have them, as ATC replaces the shapes.
+    """The file with open dims where the gears have them, as ATC replaces the shapes.
 
     A dim that the file fixes may be open, too: the batch of 1, say, that a model was traced with.
     What the file states of results is dropped then.
@@ -69,7 +69,7 @@ def _agrees(declared: DeclaredInput, dims: Dims) -> bool:
 
 
 def _opened(declared: DeclaredInput, dims: Dims) -> DeclaredInput:
-    """Return an input whose dims are open where gears decide."""
+    """An input whose dims are open where gears decide."""
     if declared.dims is None or None not in dims:
         return declared
     opened = tuple(
@@ -80,12 +80,12 @@ def _opened(declared: DeclaredInput, dims: Dims) -> DeclaredInput:
 
 
 def _without_dims(known: ValueType) -> ValueType:
-    """Return the type of a result whose dims are those of another shape."""
+    """The type of a result whose dims are those of another shape."""
     return ValueType(known.element, None)
 
 
 def _unknown(name: str, known: dict[str, DeclaredInput]) -> Diagnostic:
-    """Return the finding about a name that no input has."""
+    """The finding about a name that no input has."""
     listed = ", ".join(f"{each.name!r} {each.label}" for each in known.values())
     return BAD_INPUT_SHAPE.diagnostic(
         Text("the model has no input {name}", name=repr(name)),
@@ -96,7 +96,7 @@ def _unknown(name: str, known: dict[str, DeclaredInput]) -> Diagnostic:
 
 
 def _missing(declared: DeclaredInput, gears: Gears) -> Diagnostic:
-    """Return the finding about an input that --input-shape leaves out."""
+    """The finding about an input that --input-shape leaves out."""
     listed = len(gears.shapes)
     reason = "with gears every input must be listed, scalars as `name:`"
     return BAD_INPUT_SHAPE.diagnostic(
@@ -113,7 +113,7 @@ def _missing(declared: DeclaredInput, gears: Gears) -> Diagnostic:
 
 
 def _disagreeing(declared: DeclaredInput, dims: Dims) -> Diagnostic:
-    """Return the finding about dims that the model has otherwise."""
+    """The finding about dims that the model has otherwise."""
     text = format_shape(dims)
     reason = f"the model has {declared.label}"
     return BAD_INPUT_SHAPE.diagnostic(
@@ -205,7 +205,7 @@ def _compiled_gear(
 
 
 def not_compiled(gears: Gears, gear: int) -> Diagnostic:
-    """Return the note on a gear that does not compile."""
+    """The note on a gear that does not compile."""
     return GEAR_NOT_COMPILED.diagnostic(
         Text(
             "gear {gear} of {option} ({input_shapes}) does not compile; nothing is written",
@@ -218,7 +218,6 @@ def not_compiled(gears: Gears, gear: int) -> Diagnostic:
 
 
 def _facts(gears: Gears, gear: int, description: OmModel) -> GearFacts:
-    """Return what a gear takes on the device."""
     return GearFacts(
         gears.gears[gear],
         {

@@ -20,7 +20,7 @@ from atc_py.target import find_soc
 
 
 def lowered_graph(model: Path, options: CompileOptions) -> Graph:
-    """Return the graph that passes would get.
+    """The graph that passes would get.
 
     Raises:
         AtcError: as `compile_model` does up to there.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def cann_nodes(written: Iterable[WrittenOut]) -> tuple[CannNode, ...]:
-    """Return each deviating node of the file once, with its deviations, in the order of the nodes."""
+    """Each deviating node of the file once, with its deviations, in the order of the nodes."""
     found: dict[tuple[int, str], CannNode] = {}
     for each in written:
         node, row = each.node, each.met.row
@@ -118,7 +118,7 @@ def _with_pictures(
 def _fixed(
     file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
 ) -> tuple[OnnxFile, CompileOptions, tuple[FixedNode, ...] | None]:
-    """Return the file in the form that rules give it; inputs that are bound have no dims."""
+    """The file in the form that rules give it; inputs that are bound have no dims."""
     rules, shapes = options.fix, options.input_shapes
     if rules is None:
         return file, options, None
@@ -134,7 +134,7 @@ def _fixed(
 def _with_semantics(
     file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
 ) -> tuple[OnnxFile, CannSemantics | None]:
-    """Return the file with the deviations of a generation of CANN written out, and a record.
+    """The file with the deviations of a generation of CANN written out, and a record.
 
     There is none where ONNX's semantics are chosen, and where no node deviates.
     """
@@ -180,7 +180,7 @@ def _check(view: SourceModel, judge: Judge) -> Checked:
 
 
 def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
-    """Return the user's wishes for single nodes, each of which the model must have."""
+    """The user's wishes for single nodes, each of which the model must have."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     return read_controls(options.precision, options.precision_mode, names)
 

@@ -19,7 +19,7 @@ _HEAD = 4096
 
 
 def is_onnx_file(path: Path) -> bool:
-    """Return True if the file is named as an ONNX model or begins as one.
+    """True if the file is named as an ONNX model or begins as one.
 
     Pipes and devices go by their names alone: opening one may block forever.
     """
@@ -34,7 +34,7 @@ def is_onnx_file(path: Path) -> bool:
 
 
 def onnx_facts(path: Path) -> OnnxFacts:
-    """Return the content of the ONNX file at `path`; it is not folded or checked.
+    """The content of the ONNX file at `path`; it is not folded or checked.
 
     Raises:
         AtcError: as `read_model`.
@@ -62,12 +62,12 @@ def onnx_facts(path: Path) -> OnnxFacts:
 
 
 def _port(declared: DeclaredInput) -> OnnxPort:
-    """Return an input or output."""
+    """An input or output."""
     return OnnxPort(declared.name, dtype_name(declared), declared.dims)
 
 
 def _external(file: OnnxFile, path: Path) -> tuple[ExternalFile, ...]:
-    """Return the files with weights; reading the model has found them all."""
+    """The files with weights; reading the model has found them all."""
     return tuple(
         ExternalFile(name, tensors, (path.parent / name).stat().st_size)
         for name, tensors in sorted(external_tensors(file).items())

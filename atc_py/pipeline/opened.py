@@ -60,7 +60,7 @@ def opened_model(
 
 
 def is_offline(path: Path) -> bool:
-    """Return True if the file begins as an archive, or is named as one and is not an ONNX model.
+    """True if the file begins as an archive, or is named as one and is not an ONNX model.
 
     The readers say what else is wrong with it. Pipes and devices are left to the readers, too:
     opening one may block forever.

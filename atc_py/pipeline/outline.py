@@ -9,7 +9,7 @@ from atc_py.source.outline import ModelOutline
 
 
 def outline_for(model: Path, compiled: CompiledModel) -> ModelOutline | None:
-    """Return the outline of a model, with the dims that its values have in the compiled one.
+    """The outline of a model, with the dims that its values have in the compiled one.
 
     There is none for an offline model.
 

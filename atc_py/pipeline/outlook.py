@@ -55,7 +55,7 @@ def _refuse(known: Judgment, judge: Judge, options: CompileOptions) -> None:
 
 
 def _confirmed(known: Judgment, judge: Judge, options: CompileOptions) -> ModelCheck:
-    """Return the check without the errors that a choice of dims refutes."""
+    """The check without the errors that a choice of dims refutes."""
     search = Search(known.file, judge, known)
     proposal = search.propose()
     advice = advice_of(known.file, proposal, options.input_shapes)
@@ -63,5 +63,5 @@ def _confirmed(known: Judgment, judge: Judge, options: CompileOptions) -> ModelC
 
 
 def _nothing_more(_judgment: Judgment) -> list[Finding]:
-    """Return no findings: nothing is compiled to try it."""
+    """No findings: nothing is compiled to try it."""
     return []

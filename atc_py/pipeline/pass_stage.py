@@ -67,7 +67,7 @@ def run_pipeline(
 def pass_context(
     check: ModelCheck, soc: Soc, options: CompileOptions, controls: Controls
 ) -> PassContext:
-    """Return the context of passes."""
+    """The context of passes."""
     return PassContext(
         soc,
         options.precision_mode,
@@ -80,7 +80,7 @@ def pass_context(
 
 
 def launch_count(graph: Graph) -> int:
-    """Return the number of kernel launches of a run; views launch nothing."""
+    """The number of kernel launches of a run; views launch nothing."""
     groups = launch_positions(graph.nodes).values()
     return sum(any(not is_view(graph.nodes[each].op) for each in at) for at in groups)
 

@@ -51,7 +51,7 @@ class PictureConfigs(msgspec.Struct, frozen=True):
 
 
 def read_preprocessing(path: Path, options: CompileOptions) -> PictureConfigs:
-    """Return the user's AIPP configurations.
+    """The user's AIPP configurations.
 
     Raises:
         AtcError: the file cannot be read or breaks a rule, or there are gears of dims.
@@ -145,7 +145,7 @@ def insert_preprocessing(
 
 
 def _insert(graph: Graph, value: Value, settings: AippSettings, layout: str) -> Node:
-    """Return the new node of one input, whose result goes where the input went."""
+    """The new node of one input, whose result goes where the input went."""
     network, uses = value.type, value.uses
     dims = network.shape
     if layout == Format.NHWC.value:

@@ -26,7 +26,7 @@ _DEFAULT = "sim"
 
 
 def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
-    """Return the factors refitted to a CSV file of kernels that were measured on one SoC.
+    """The factors refitted to a CSV file of kernels that were measured on one SoC.
 
     Raises:
         AtcError: the file has no meaning, or more than one SoC is named.
@@ -40,7 +40,7 @@ def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
 
 
 def fit_of(path: Path, socs: Sequence[str]) -> Fit:
-    """Return the factors that an earlier calibration kept, which must be of the same SoC.
+    """The factors that an earlier calibration kept, which must be of the same SoC.
 
     Raises:
         AtcError: the file has no meaning, or the factors are of another SoC.
@@ -110,7 +110,7 @@ def profile_model(
 def _model_on_soc(
     path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
 ) -> SocProfile:
-    """Return the model on one SoC; an offline model must be for it where the user `named` it."""
+    """The model on one SoC; an offline model must be for it where the user `named` it."""
     compiled: list[CompiledModel] | None = options["compiled"]
     options = {key: value for key, value in options.items() if key != "compiled"}
     with opened_model(path, soc=name, **options) as model:
@@ -127,7 +127,7 @@ def _model_on_soc(
 
 
 def _gear_costs(model: OfflineModel, fit: Fit | None) -> tuple[GearCost, ...]:
-    """Return the cost of every gear; nothing for a model of one shape."""
+    """The cost of every gear; nothing for a model of one shape."""
     if model.gears is None:
         return ()
     return tuple(
@@ -167,7 +167,7 @@ def _check(model: OfflineModel) -> None:
 
 
 def _of_another(path: Path, soc: str, wanted: str) -> AtcError:
-    """Return the refusal to profile an offline model for another SoC."""
+    """The refusal to profile an offline model for another SoC."""
     return BAD_OPTION.error(
         Text(
             "{path} is compiled for {soc}, found --soc {wanted}", path=path, soc=soc, wanted=wanted

@@ -106,7 +106,7 @@ class _Fixing:
         self.applied: tuple[Applied, ...] = ()
 
     def __call__(self) -> FixedGraph:
-        """Return the graph in its new form; that of ONNX runtimes keeps its opset.
+        """The graph in its new form; that of ONNX runtimes keeps its opset.
 
         Raises:
             AtcError: what fixing and restating raise.

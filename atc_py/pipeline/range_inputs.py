@@ -18,7 +18,7 @@ Given = Mapping[str, tuple[DimRange, ...]]
 
 
 def with_open_ranges(file: OnnxFile, ranges: Given) -> OnnxFile:
-    """Return the file with open dims where ranges have several numbers, as ATC opens them.
+    """The file with open dims where ranges have several numbers, as ATC opens them.
 
     Raises:
         AtcError: BAD_INPUT_SHAPE for a range of another rank, or without the dim that the file fixes.
@@ -67,7 +67,7 @@ def _disagreements(declared: DeclaredInput, dims: tuple[DimRange, ...]) -> Itera
 
 
 def _opened(declared: DeclaredInput, dims: tuple[DimRange, ...]) -> DeclaredInput:
-    """Return an input whose dims are open where a range has several numbers."""
+    """An input whose dims are open where a range has several numbers."""
     if not dims or declared.dims is None:
         return declared
     opened = tuple(
@@ -93,7 +93,6 @@ def gears_advised(ranges: Given) -> Iterator[None]:
 
 
 def _advice(ranges: Given) -> Diagnostic:
-    """Return the note that names gears for the open dims."""
     shapes = ";".join(
         f"{name}:{','.join('-1' if dim.is_open else str(dim.low) for dim in dims)}"
         for name, dims in ranges.items()

@@ -55,7 +55,7 @@ class _Draft(msgspec.Struct, frozen=True):
     values: Mapping[str, Value]
 
     def array(self, member: str) -> NDArray[Any]:
-        """Return the data of a small constant, and zeros that take no memory for a large one."""
+        """The data of a small constant, and zeros that take no memory for a large one."""
         value = self.values[member]
         if value.const is not None and value.type.nbytes <= _READ:
             return value.const.numpy()
@@ -63,7 +63,6 @@ class _Draft(msgspec.Struct, frozen=True):
 
 
 def _source_finding(found: Diagnostic, description: OmModel, model: str) -> Diagnostic:
-    """Return the device's finding on a target node, restated for its source node."""
     place = found.place
     if place is None or place.node is None:
         return BAD_NODE.diagnostic(found.message, place=Place(model), help=_HELP)

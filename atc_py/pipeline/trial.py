@@ -67,7 +67,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
     only_atc_passes: bool = False
 
     def findings(self, survey: Survey, checked: Checked) -> list[Finding]:
-        """Return an error for each reason why a model that breaks no rule would not compile.
+        """An error for each reason why a model that breaks no rule would not compile.
 
         They are those of the first stage of compilation that the model does not pass. Of nodes
         that are alike one is looked at, and all of them only where one of a kind is refused. A
@@ -102,7 +102,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
     def findings_of_nodes(
         self, survey: Survey, checked: Checked, positions: Iterable[int]
     ) -> list[Finding]:
-        """Return an error for each reason why one of some nodes would not compile by itself.
+        """An error for each reason why one of some nodes would not compile by itself.
 
         Of nodes that are alike one is looked at, and none whose types are not known.
 
@@ -125,14 +125,13 @@ class TrialCompilation(msgspec.Struct, frozen=True):
     def _compile_nodes(
         self, survey: Survey, checked: Checked, positions: Sequence[int]
     ) -> _Compiled:
-        """Return the nodes at `positions` compiled, up to the device's check."""
+        """The nodes at `positions` compiled, up to the device's check."""
         found = sample(survey.folded, positions)
         if found.faults:
             return _Compiled(found.faults)
         return self._compiled(found.source, checked)
 
     def _compiled(self, nodes: SourceModel, checked: Checked) -> _Compiled:
-        """Return nodes compiled, up to the device's check."""
         context = self._context(nodes)
         try:
             source = restated(nodes, checked.placements)
@@ -165,7 +164,6 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         return self.mode is not PrecisionMode.FORCE_FP16 or self.controls.concern_nodes
 
     def _context(self, view: SourceModel) -> PassContext:
-        """Return the context of passes."""
         return PassContext(
             self.soc,
             self.mode,
@@ -176,7 +174,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         )
 
     def _of_whole(self, survey: Survey, checked: Checked, *, rehearsed: bool) -> list[Finding]:
-        """Return the refusals of the whole model up to the choice of dtypes.
+        """The refusals of the whole model up to the choice of dtypes.
 
         It takes about as long as the check, so it is left out where it is not needed.
 
@@ -230,7 +228,7 @@ def _with_infinities(view: SourceModel, kinds: Sequence[int]) -> Iterator[int]:
 
 
 def _reads_infinities(node: SourceNode) -> bool:
-    """Return True if a node reads infinities from constants."""
+    """True if a node reads infinities from constants."""
     if node.op_type in _OF_CUBE:
         return False
     constants = (each.const for each in node.inputs if each is not None)
@@ -238,7 +236,6 @@ def _reads_infinities(node: SourceNode) -> bool:
 
 
 def _clipped(found: ClippedInfinities, place: Place) -> Finding:
-    """Return the finding on a constant whose infinities become finite."""
     return Finding(
         code=INFINITY_CLIPPED,
         standing=Standing.ACCURACY,
@@ -253,7 +250,6 @@ def _clipped(found: ClippedInfinities, place: Place) -> Finding:
 
 
 def _findings_of(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
-    """Return the compiler's refusals of source nodes as findings."""
     scopes = {(each.index, each.name, each.op_type): each.scope for each in view.all_nodes}
     found = []
     for each in refused:
@@ -276,7 +272,7 @@ def _findings_of(refused: Iterable[Diagnostic], view: SourceModel) -> list[Findi
 
 
 def _without_kernel(refusal: Refusal, mode: PrecisionMode) -> Finding:
-    """Return the finding at the source node; one may come from several target nodes."""
+    """The finding at the source node; one may come from several target nodes."""
     place = refusal.place
     wants = Text("")
     if refusal.rule == mode.value:

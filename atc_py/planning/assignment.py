@@ -49,7 +49,7 @@ class Assignment(msgspec.Struct, frozen=True):
         )
 
     def with_dtype(self, lines: Iterable[str], dtype: str) -> Assignment:
-        """Return the assignment with some lines in another dtype."""
+        """The assignment with some lines in another dtype."""
         moved = frozenset(lines)
         return Assignment(
             self.broad | moved if dtype == BROAD else self.broad - moved,
@@ -62,7 +62,7 @@ ALL_NARROW = Assignment()
 
 
 def custom_lines(model: OmModel, brain: Iterable[str]) -> dict[str, str]:
-    """Return lines of a --customize-dtypes file that put nodes of `model` into bfloat16.
+    """Lines of a --customize-dtypes file that put nodes of `model` into bfloat16.
 
     A line that stands for an operator, or for nodes with different operands, has none.
     """
@@ -76,7 +76,7 @@ def custom_lines(model: OmModel, brain: Iterable[str]) -> dict[str, str]:
 
 
 def _dtypes(model: OmModel, node: OmNode) -> str:
-    """Return the dtypes of a node's operands, with bfloat16 for floats."""
+    """The dtypes of a node's operands, with bfloat16 for floats."""
     sides: Mapping[str, list[str]] = {
         "InputDtype": [model.tensors[at].dtype for at in node.inputs if at >= 0],
         "OutputDtype": [model.tensors[at].dtype for at in node.outputs],

@@ -66,7 +66,7 @@ class Choices:
         return tuple(self.models)
 
     def _all_in(self, dtype: str, lines: list[str]) -> frozenset[str]:
-        """Return those of `lines` that have a kernel for a dtype; keep the model with all of them."""
+        """Those of `lines` that have a kernel for a dtype; keep the model with all of them."""
         for _ in range(_ROUNDS):
             if not lines:
                 break
@@ -89,19 +89,19 @@ class Choices:
         return frozenset()
 
     def _why_narrow(self, line: str) -> str:
-        """Return why a line stays narrow where it is kept."""
+        """The reason why a line stays narrow where it is kept."""
         able = has_float32_kernel(self.candidates[line].op, self._runs.found[ALL_NARROW].model.soc)
         return f"{BROAD}: {ITS_OWN_DTYPES if able else _NO_KERNEL}"
 
     def _fresh(self, model: OmModel) -> list[str]:
-        """Return lines of nodes that were fused with others until those were kept; take them."""
+        """Lines of nodes that were fused with others until those were kept; take them."""
         known = {*self.candidates, *(line for line, _ in self.excluded)}
         found = {line: each for line, each in find_candidates(model).items() if line not in known}
         self.candidates |= found
         return [*found]
 
     def _without_refused(self, lines: list[str], dtype: str, at: Collection[int]) -> list[str]:
-        """Return the lines whose nodes have a kernel; none where the refusal names no node."""
+        """The lines whose nodes have a kernel; none where the refusal names no node."""
         nodes = (node for node in self.models[NARROW].nodes if node.origins)
         refused = {line_of(node) for node in nodes if any(o.index in at for o in node.origins)}
         left = [line for line in lines if line not in refused]

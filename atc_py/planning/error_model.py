@@ -48,7 +48,7 @@ class ErrorModel:
         return len(self._exact.pieces) > 1
 
     def share(self, values: Collection[str], dtype: DType) -> float:
-        """Return the share of the allowed error with the makers of `values` in `dtype`.
+        """The share of the allowed error with the makers of `values` in `dtype`.
 
         Raises:
             AtcError: REFERENCE_FAILED.
@@ -72,7 +72,6 @@ class ErrorModel:
         return max(shares)
 
     def _exact_run(self, feeds: Feeds) -> dict[str, NDArray[Any]]:
-        """Return all values of a run."""
         held = self._exact.as_declared(feeds)
         for at, piece in enumerate(self._exact.pieces):
             held |= self._exact.run_piece(at, {name: held[name] for name in piece.reads})
@@ -81,7 +80,7 @@ class ErrorModel:
     def _with_rounded(
         self, exact: Feeds, places: Sequence[int], dtype: DType
     ) -> dict[str, NDArray[Any]]:
-        """Return the values that differ from those of an exact run with some pieces rounded."""
+        """The values that differ from those of an exact run with some pieces rounded."""
         changed: dict[str, NDArray[Any]] = {}
         rounded = self._rounded_model(dtype)
         for at in range(places[0], len(self._exact.pieces)):
@@ -96,14 +95,13 @@ class ErrorModel:
         return changed
 
     def _rounded_model(self, dtype: DType) -> ReferenceModel:
-        """Return the original with weights in a narrow dtype."""
         if dtype not in self._rounded:
             self._rounded[dtype] = self._exact.node_by_node(lambda array: _rounded(array, dtype))
         return self._rounded[dtype]
 
 
 def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[str]]:
-    """Return for each line the values that its nodes of the file make."""
+    """For each line the values that its nodes of the file make."""
     found: dict[str, list[str]] = {}
     for node in model.nodes:
         line = line_of(node)
@@ -119,7 +117,7 @@ def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[s
 
 
 def _rounded(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """Return floats as a narrow dtype holds them, in their own dtype; other arrays as they are."""
+    """Floats as a narrow dtype holds them, in their own dtype; other arrays as they are."""
     if array.dtype.kind != "f":
         return array
     with np.errstate(all="ignore"):

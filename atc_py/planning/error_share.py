@@ -10,7 +10,7 @@ _LEAST = 1e-30
 
 
 def error_share(cosine: float, snr: float, targets: Mapping[str, float]) -> float:
-    """Return the largest share of the figures; infinite for NaN.
+    """The largest share of the figures; infinite for NaN.
 
     Noise of one node hardly depends on that of another, so its energy, which is what both
     figures fall by, is the sum of what the nodes add.
@@ -25,7 +25,7 @@ def error_share(cosine: float, snr: float, targets: Mapping[str, float]) -> floa
 
 
 def share_of_comparison(done: LayerComparison, targets: Mapping[str, float]) -> float:
-    """Return the share of the worst output; it is 1 or less just where the target is reached."""
+    """The share of the worst output; it is 1 or less just where the target is reached."""
     if done.stopped or done.uncompared or (done.layers and not done.outputs):
         return math.inf
     worst = 0.0

@@ -47,7 +47,7 @@ class Int8Models:
         return replace(own, model=self._written[1])
 
     def reference(self) -> ReferenceModel:
-        """Return the original, with the nodes of the model that was written last.
+        """The original, with the nodes of the model that was written last.
 
         Raises:
             AtcError: BAD_MODEL.
@@ -67,7 +67,7 @@ class Int8Models:
         self._found.written(path, layers)
 
     def lines(self, own: Compilation, lines: Iterable[str]) -> frozenset[str]:
-        """Return those of `lines` that name a node of the models that are written."""
+        """Those of `lines` that name a node of the models that are written."""
         self.compilation(own, frozenset(self.layers))
         names = {node.name for node in self.reference().nodes}
         return frozenset(line for line in lines if line in names)
@@ -79,7 +79,7 @@ class Int8Models:
         mixed: OmModel,
         tell: Callable[[str], None],
     ) -> list[str]:
-        """Return the layers that int8 makes quicker, those of the least noise for their time first.
+        """The layers that int8 makes quicker, those of the least noise for their time first.
 
         Args:
             feeds: samples of single-layer trials.
@@ -102,6 +102,6 @@ class Int8Models:
 
 
 def _price(ratios: Mapping[str, float], name: str, saved: float) -> float:
-    """Return the noise of a layer for the time that it saves; of one that saves nothing, very much."""
+    """The noise of a layer for the time that it saves; of one that saves nothing, very much."""
     noise = 10 ** (-min(ratios.get(name, 0.0), 300.0) / 10)
     return noise / saved if saved > 0 else 1e30 * (1 + noise)

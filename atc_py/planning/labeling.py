@@ -15,7 +15,7 @@ def cheapest_labels(
     pairs: Mapping[tuple[str, str], float],
     labels: Sequence[str],
 ) -> dict[str, str]:
-    """Return a label for each node.
+    """A label for each node.
 
     Args:
         prices: by node, the price of each label that it can have.
@@ -40,7 +40,7 @@ def price_of(
     prices: Mapping[str, Mapping[str, float]],
     pairs: Mapping[tuple[str, str], float],
 ) -> float:
-    """Return the price of labels."""
+    """The price of labels."""
     own = sum(prices[node][label] for node, label in labels.items())
     apart = (price for (a, b), price in pairs.items() if labels[a] != labels[b])
     return own + sum(apart)
@@ -52,7 +52,7 @@ def _expanded(
     prices: Mapping[str, Mapping[str, float]],
     pairs: Mapping[tuple[str, str], float],
 ) -> dict[str, str]:
-    """Return the cheapest labels in which any nodes took `label` and all others kept their own.
+    """The cheapest labels in which any nodes took `label` and all others kept their own.
 
     A node on the side of the sink took it. The price of a pair is a sum of terms of one node and of
     an edge that only costs where the first one kept its own and the second one took the label;
@@ -95,7 +95,6 @@ class _Flow:
         self._room: dict[Hashable, dict[Hashable, float]] = {_SOURCE: {}, _SINK: {}}
 
     def add(self, start: Hashable, end: Hashable, room: float) -> None:
-        """Add room from one node to another."""
         if room <= 0:
             self._room.setdefault(start, {})
             self._room.setdefault(end, {})
@@ -105,7 +104,7 @@ class _Flow:
         self._room.setdefault(end, {}).setdefault(start, 0.0)
 
     def source_side(self) -> set[Hashable]:
-        """Return the nodes that the source still reaches when the flow is largest."""
+        """The nodes that the source still reaches when the flow is largest."""
         total = sum(self._room[_SOURCE].values()) or 1.0
         least = _TINY * min(total, 1.0)
         while True:
@@ -122,7 +121,7 @@ class _Flow:
                 self._room[b][a] = self._room[b].get(a, 0.0) + pushed
 
     def _reached(self, least: float) -> dict[Hashable, Hashable]:
-        """Return the nodes that the source reaches, each with the one before it."""
+        """The nodes that the source reaches, each with the one before it."""
         before: dict[Hashable, Hashable] = {_SOURCE: _SOURCE}
         waiting: deque[Hashable] = deque([_SOURCE])
         while waiting:

@@ -20,7 +20,7 @@ def moves_of(
     times: TimeModel,
     room: float,
 ) -> list[Assignment]:
-    """Return assignments that differ in one line, two, or a connected group; most time saved first.
+    """Assignments that differ in one line, two, or a connected group; most time saved first.
 
     Args:
         start: where to move from.
@@ -53,7 +53,7 @@ def _belong(
     start: Assignment,
     near: Mapping[str, Mapping[str, float]],
 ) -> bool:
-    """Return True for two lines that are neighbors, or an exchange of a wide one for another."""
+    """True for two lines that are neighbors, or an exchange of a wide one for another."""
     (first, to_first), (second, to_second) = *a.items(), *b.items()
     if first == second:
         return False
@@ -67,7 +67,7 @@ def _groups(
     labels: Mapping[str, Sequence[str]],
     near: Mapping[str, Mapping[str, float]],
 ) -> list[dict[str, str]]:
-    """Return moves of connected lines of one wide dtype to each dtype that all of them can have."""
+    """Moves of connected lines of one wide dtype to each dtype that all of them can have."""
     found = []
     seen: set[str] = set()
     for line in labels:
@@ -93,7 +93,6 @@ def _seconds_added(
     times: TimeModel,
     near: Mapping[str, Mapping[str, float]],
 ) -> float:
-    """Return the seconds that a move adds, by the model."""
     added = 0.0
     for line, label in move.items():
         own = start.dtype(line)
@@ -107,7 +106,7 @@ def _seconds_added(
 
 
 def _neighbors(times: TimeModel) -> dict[str, dict[str, float]]:
-    """Return for each line the lines beside it, with the seconds of casts between them."""
+    """For each line the lines beside it, with the seconds of casts between them."""
     found: dict[str, dict[str, float]] = {}
     for (a, b), price in times.casts.items():
         for one, other in ((a, b), (b, a)):
@@ -117,7 +116,6 @@ def _neighbors(times: TimeModel) -> dict[str, dict[str, float]]:
 
 
 def _moved(start: Assignment, move: Mapping[str, str]) -> Assignment:
-    """Return an assignment with some lines in other dtypes."""
     for line, label in move.items():
         start = start.with_dtype((line,), label)
     return start

@@ -61,7 +61,7 @@ def plan_record(
     searching: PlanSearch,
     counts: tuple[int, int],
 ) -> DtypePlan:
-    """Return the plan.
+    """The plan.
 
     Args:
         every: the trials that all samples judged.
@@ -102,7 +102,7 @@ def plan_record(
 
 
 def _curve(tried: Iterable[TriedAssignment]) -> tuple[PlanPoint, ...]:
-    """Return the points that no other one beats in both time and error, the quickest first."""
+    """The points that no other one beats in both time and error, the quickest first."""
     found: list[TriedAssignment] = []
     for each in sorted(tried, key=lambda each: (each.seconds, each.share, rank(each))):
         if not found or each.share < found[-1].share:
@@ -113,7 +113,7 @@ def _curve(tried: Iterable[TriedAssignment]) -> tuple[PlanPoint, ...]:
 def _nodes(
     chosen: TriedAssignment, choices: Choices, searching: PlanSearch
 ) -> tuple[PlannedNode, ...]:
-    """Return the lines with their dtypes, in order of execution, those of float16 last."""
+    """The lines with their dtypes, in order of execution, those of float16 last."""
     found = []
     for line, each in choices.candidates.items():
         times, share = searching.times, searching.shares.get(line, {}).get(NARROW)

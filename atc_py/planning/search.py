@@ -194,7 +194,7 @@ class PlanSearch:
                 low = middle + 1
 
     def _curve(self) -> list[Assignment]:
-        """Return assignments from quick to exact: for growing prices, and for forced lines.
+        """Assignments from quick to exact: for growing prices, and for forced lines.
 
         Prices give the convex hull of the curve. Points between come from lines of a large error that
         are kept out of float16, few or many, with the cheapest dtypes for all others.
@@ -213,7 +213,7 @@ class PlanSearch:
         return self._unbeaten(found)
 
     def _cheapest(self, price: float, forced: Collection[str]) -> Assignment:
-        """Return the cheapest assignment at a price of error, with `forced` lines not in float16."""
+        """The cheapest assignment at a price of error, with `forced` lines not in float16."""
         assert self.times is not None  # noqa: S101  (made before)
         seconds = self.times.seconds
         pairs = {
@@ -234,7 +234,7 @@ class PlanSearch:
         return _assigned(labels)
 
     def _unbeaten(self, found: Iterable[Assignment]) -> list[Assignment]:
-        """Return the assignments that no other one is expected to beat, the quickest first."""
+        """The assignments that no other one is expected to beat, the quickest first."""
         ordered = sorted(found, key=lambda each: (len(each.dtypes), sorted(each.dtypes.items())))
         expected = sorted((*self._expected(each), at, each) for at, each in enumerate(ordered))
         best: list[tuple[float, float, int, Assignment]] = []
@@ -244,7 +244,6 @@ class PlanSearch:
         return [each for *_, each in best]
 
     def _expected(self, assignment: Assignment) -> tuple[float, float]:
-        """Return the modeled seconds and share of the allowed error."""
         assert self.times is not None  # noqa: S101  (made before)
         times, lines = self.times, self._choices.labels
         seconds = sum(times.seconds[assignment.dtype(each)].get(each, 0.0) for each in lines)
@@ -257,7 +256,6 @@ class PlanSearch:
         return seconds + sum(apart), share
 
     def _first_seconds(self) -> float:
-        """Return the time of the model as the mode chooses its dtypes."""
         return self._runs.found[ALL_NARROW].seconds
 
     def _suggest(self) -> None:
@@ -316,7 +314,6 @@ class PlanSearch:
 
 
 def _assigned(labels: Mapping[str, str]) -> Assignment:
-    """Return the assignment of labels to lines."""
     found = ALL_NARROW
     for dtype in {*labels.values()} - {NARROW}:
         found = found.with_dtype((line for line in labels if labels[line] == dtype), dtype)

@@ -39,12 +39,12 @@ class TimeModel:
             self.casts[pair] = _NEVER
 
     def saved(self, line: str, dtype: str, other: str) -> float:
-        """Return the seconds that `dtype` saves on a line, compared with another one."""
+        """The seconds that `dtype` saves on a line, compared with another one."""
         return self.seconds[other].get(line, 0.0) - self.seconds[dtype].get(line, 0.0)
 
 
 def _fused_pairs(models: Mapping[str, OmModel], narrow: str) -> set[tuple[str, str]]:
-    """Return lines that are fused in the `narrow` model and alone in others, with their readers."""
+    """Lines that are fused in the `narrow` model and alone in others, with their readers."""
     known = {line_of(node) for node in models[narrow].nodes}
     found = set()
     for model in models.values():
@@ -58,12 +58,12 @@ def _fused_pairs(models: Mapping[str, OmModel], narrow: str) -> set[tuple[str, s
 
 
 def cast_count(model: OmModel) -> int:
-    """Return the Cast kernels of a compiled model."""
+    """The Cast kernels of a compiled model."""
     return sum(node.op == _CAST for node in model.nodes)
 
 
 def seconds_by_line(model: OmModel) -> dict[str, float]:
-    """Return the expected seconds of the kernels of each line; casts belong to none."""
+    """The expected seconds of the kernels of each line; casts belong to none."""
     soc = find_soc(model.soc)
     found: dict[str, float] = {}
     makers = {at: line_of(node) for node in model.nodes for at in node.outputs}
@@ -82,7 +82,6 @@ def seconds_by_line(model: OmModel) -> dict[str, float]:
 
 
 def _casts_between(model: OmModel) -> dict[tuple[str, str], float]:
-    """Return the seconds of casts on the tensors that pass from one line to another."""
     makers = {port.tensor: (PORTS, port.tensor) for port in model.inputs}
     found: dict[tuple[str, str], float] = {}
     seconds: dict[int, float] = {}
@@ -110,7 +109,7 @@ def _casts_between(model: OmModel) -> dict[tuple[str, str], float]:
 
 
 def _cast_seconds(model: OmModel, tensor: int) -> float:
-    """Return the seconds of a Cast of a tensor to float32, and of the change of blocks to rows."""
+    """The seconds of a Cast of a tensor to float32, and of the change of blocks to rows."""
     shape = tuple(1 if dim is None else dim for dim in model.tensors[tensor].shape)
     narrow, broad = Tensor(shape, DType.FLOAT16), Tensor(shape, DType.FLOAT32)
     seconds = _kernel_seconds(model, _CAST, narrow, broad)
@@ -120,7 +119,6 @@ def _cast_seconds(model: OmModel, tensor: int) -> float:
 
 
 def _kernel_seconds(model: OmModel, op: str, before: Tensor, after: Tensor) -> float:
-    """Return the seconds of a kernel with one operand and one result."""
     row = find_operator(op)
     if row is None:
         return 0.0

@@ -51,7 +51,7 @@ class TriedAssignment(msgspec.Struct, frozen=True, eq=False):
         return self.share <= 1
 
     def point(self) -> PlanPoint:
-        """Return the record of the trial."""
+        """The record of the trial."""
         outputs = {}
         for name, at in self.done.outputs.items():
             layer, ranking = self.done.layers[at], self.done.rankings.get(name)
@@ -167,7 +167,6 @@ class TrialRuns:
         self.ahead.make([self._lines(each) for each in some], faster_than)
 
     def _lines(self, assignment: Assignment) -> Lines:
-        """Return the lines of both option files."""
         keep, custom = self.option_lines(assignment)
         return tuple(keep), tuple(custom)
 
@@ -201,12 +200,12 @@ class TrialRuns:
         self._refused[assignment] = Refused(at)
 
     def refused_nodes(self, assignment: Assignment) -> frozenset[int]:
-        """Return the positions of nodes without a kernel for an assignment that did not compile."""
+        """The positions of nodes without a kernel for an assignment that did not compile."""
         found = self._refused.get(assignment)
         return frozenset() if found is None else found.nodes
 
     def option_lines(self, assignment: Assignment) -> tuple[list[str], list[str]]:
-        """Return the lines of a --keep-dtype and of a --customize-dtypes file."""
+        """The lines of a --keep-dtype and of a --customize-dtypes file."""
         customs = (self.custom[line] for line in sorted(assignment.brain) if line in self.custom)
         keep = [*self.own, *sorted(assignment.broad)]
         own = [line for line in self.own_custom if line.partition("::")[0] not in assignment.brain]
@@ -232,7 +231,6 @@ class TrialRuns:
         return tried
 
     def _write(self, assignment: Assignment, path: Path) -> None:
-        """Compile an assignment to a file."""
         compilation = self.compilation
         if assignment.int8 and self.int8 is not None:
             compilation = self.int8.compilation(compilation, assignment.int8)

@@ -42,7 +42,7 @@ def with_best_ranges(
     feeds: Sequence[Feeds],
     tell: Callable[[str], None],
 ) -> Calibrated:
-    """Return the calibration with the best range of each tensor.
+    """The calibration with the best range of each tensor.
 
     Args:
         found: the calibration with some range of each tensor.
@@ -85,7 +85,6 @@ def _trials(
     proposed: Mapping[str, _Proposed],
     errors: Mapping[str, Sequence[ErrorSums]],
 ) -> list[RangeTrial]:
-    """Return the error of each calibrator's range at the results of a tensor's readers."""
     sums: dict[str, list[float]] = {}
     for each in layers:
         own = [error.noise for error in errors[each.name]]
@@ -102,7 +101,7 @@ def _trials(
 def _at(
     tried: Mapping[str, Sequence[CalibratedLayer]], layer: CalibratedLayer, at: int
 ) -> CalibratedLayer:
-    """Return a layer with one of the ranges that were tried; with the last one if there are fewer."""
+    """A layer with one of the ranges that were tried; with the last one if there are fewer."""
     if layer.name not in tried:
         return layer
     return tried[layer.name][min(at, len(tried[layer.name]) - 1)]
@@ -121,7 +120,6 @@ class _Proposed(NamedTuple):
 
 
 def _proposed(histogram: Histogram, settings: RangeSettings) -> _Proposed:
-    """Return the ranges that calibrators choose."""
     found: dict[tuple[float, int], Range] = {}
     places: dict[str, int] = {}
     for name in _AMONG:

@@ -84,7 +84,7 @@ class Balance(msgspec.Struct, frozen=True, eq=False):
 def chosen_balance(
     constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics
 ) -> Balance | None:
-    """Return the factors with the least noise; None where they gain little."""
+    """The factors with the least noise; None where they gain little."""
     found = [
         balance_of_strength(constants, site, statistics, each, _LEAST_PEAK) for each in _STRENGTHS
     ]
@@ -99,7 +99,7 @@ def balance_of_strength(
     strength: float,
     least_peak: float = 0.0,
 ) -> Balance | None:
-    """Return the factors of a migration strength; None where the data are all 0.
+    """The factors of a migration strength; None where the data are all 0.
 
     Args:
         constants: the weights.
@@ -129,7 +129,7 @@ def balance_of_strength(
 
 
 def _centered(factors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return factors whose geometric mean is 1, so that the tensor keeps its order of magnitude."""
+    """Factors whose geometric mean is 1, so that the tensor keeps its order of magnitude."""
     exact = factors.astype(np.float64)
     return np.asarray(exact / np.exp(np.log(exact).mean()))
 
@@ -140,7 +140,7 @@ def _noise(
     statistics: ChannelStatistics,
     factors: NDArray[np.float64],
 ) -> float:
-    """Return the noise at the results of all readers, each relative to its signal."""
+    """The noise at the results of all readers, each relative to its signal."""
     low = min(float((statistics.low / factors).min()), 0.0)
     high = max(float((statistics.high / factors).max()), 0.0)
     step = (high - low) / 255
@@ -159,7 +159,7 @@ def _noise(
 def _weight_noise(
     layer: FloatLayer, scaled: NDArray[np.float64], squares: NDArray[np.float64]
 ) -> float:
-    """Return 12 times the noise that the steps of weights make.
+    """12 times the noise that the steps of weights make.
 
     Args:
         layer: the layer.

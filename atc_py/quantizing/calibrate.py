@@ -41,7 +41,7 @@ def with_corrected_biases(
     samples: Samples,
     on_stage: Callable[[str], None] | None = None,
 ) -> Calibrated:
-    """Return a calibrated model whose layers make no error in the mean of the first samples.
+    """A calibrated model whose layers make no error in the mean of the first samples.
 
     Biases are kept where the outputs err less with them.
 
@@ -84,20 +84,19 @@ def with_corrected_biases(
 
 
 def _step(verdict: KeptParts, names: Sequence[str], kept: Collection[str]) -> StepGain:
-    """Return what the corrections gained."""
     left_out = tuple(name for name in names if name not in kept)
     gains = verdict.gain, verdict.whole_gain
     return StepGain(CORRECT_BIAS, len(names), len(kept), *gains, left_out)
 
 
 def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers of a layer's channels in a shape that broadcasts over its result."""
+    """Numbers of a layer's channels in a shape that broadcasts over its result."""
     trailing = len(form.layer.shape) - 2 if form.layer.kind in {"Conv", "ConvTranspose"} else 0
     return addend.reshape(-1, *[1] * trailing)
 
 
 def _corrected(found: Calibrated, layer: CalibratedLayer, errors: ChannelErrors) -> CalibratedLayer:
-    """Return a layer whose bias makes up for its mean errors."""
+    """A layer whose bias makes up for its mean errors."""
     bias = corrected_bias(found.model.graph, layer.layer, errors)
     return replace(layer, bias=bias, bias_gain=errors.gain())
 
@@ -108,7 +107,7 @@ def calibrate(
     settings: QuantizeSettings,
     on_stage: Callable[[str], None] | None = None,
 ) -> Calibrated:
-    """Return the model with the numbers of its layers' int8 forms.
+    """The model with the numbers of its layers' int8 forms.
 
     Args:
         model: the file of the float model.
@@ -172,7 +171,7 @@ def _observed(
     settings: QuantizeSettings,
     on_stage: Callable[[str], None] | None,
 ) -> Observed:
-    """Return the values of the layers' data in all samples.
+    """The values of the layers' data in all samples.
 
     Raises:
         AtcError: what `observe` raises; BAD_HISTOGRAM for a file to resume that does not fit.

@@ -117,7 +117,7 @@ class Calibrated:
         self._qdq_model: FloatModel | None = None
 
     def with_layers(self, layers: Sequence[CalibratedLayer]) -> Calibrated:
-        """Return the same with other numbers; it is open as long as this one is."""
+        """The same with other numbers; it is open as long as this one is."""
         made = Calibrated(
             original=self.original,
             prepared=self.prepared,
@@ -189,7 +189,7 @@ class Calibrated:
         return self._qdq_model
 
     def forms(self) -> dict[str, Int8Layer]:
-        """Return the numbers of each layer of `qdq_model`, by its name."""
+        """The numbers of each layer of `qdq_model`, by its name."""
         own = {each.name: each for each in self.layers}
         found = self.qdq_model.found.layers
         return {each.name: _int8_layer(each, own[each.name]) for each in found if each.name in own}
@@ -211,6 +211,5 @@ class Calibrated:
 
 
 def _int8_layer(layer: FloatLayer, found: CalibratedLayer) -> Int8Layer:
-    """Return a layer of a graph with the numbers that were found for it."""
     data = TensorScale(found.activation.scale, found.activation.offset)
     return Int8Layer(layer, data, found.codes, found.weight_scale, found.bias)

@@ -48,7 +48,7 @@ class ChannelErrors:
         return np.where(np.isfinite(share), -mean * share, 0.0)
 
     def gain(self) -> float:
-        """Return by how much the squared errors fall with the correction, in dB."""
+        """By how much the squared errors fall with the correction, in dB."""
         before = float(np.sum(self._squares))
         addend, count = self.correction(), max(self._count, 1)
         mean = np.asarray(self._sum, np.float64) / count
@@ -66,7 +66,7 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
     seen: StepSamples | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> dict[str, ChannelErrors]:
-    """Return the errors of int8 forms, by key.
+    """The errors of int8 forms, by key.
 
     Args:
         model: the float model.
@@ -110,7 +110,7 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
 def corrected_bias(
     graph: WorkGraph, layer: FloatLayer, errors: ChannelErrors
 ) -> NDArray[np.float32]:
-    """Return the bias with which a layer has no mean errors; of a MatMul what is added after it."""
+    """The bias with which a layer has no mean errors; of a MatMul what is added after it."""
     beta = numeric_attributes(layer.node).get("beta", 1.0)
     own = layer_bias(graph, layer)
     bias = errors.correction() / float(beta if isinstance(beta, float) else 1.0)

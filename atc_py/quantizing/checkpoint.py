@@ -106,7 +106,7 @@ class Checkpoint:
 
 
 def digest_of(model: Path, names: Iterable[str]) -> str:
-    """Return the digest of a model's file and of names of tensors."""
+    """The digest of a model's file and of names of tensors."""
     found = hashlib.sha256()
     with model.open("rb") as file:
         while block := file.read(1 << 20):

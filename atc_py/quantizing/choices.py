@@ -91,7 +91,7 @@ class QuantizeChoice(TypedDict, total=False):
 
 
 def float_request(data: Sequence[Any], form: str, choice: QuantizeChoice) -> FloatRequest:
-    """Return the request that keywords say.
+    """The request that keywords say.
 
     Args:
         data: samples, as files or arrays.
@@ -119,7 +119,7 @@ def float_request(data: Sequence[Any], form: str, choice: QuantizeChoice) -> Flo
 
 
 def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
-    """Return the settings that keywords say.
+    """The settings that keywords say.
 
     Raises:
         AtcError: BAD_OPTION for a value outside its limits.
@@ -156,7 +156,7 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
 
 
 def _config(path: Path) -> AmctConfig:
-    """Return the configuration in a file.
+    """The configuration in a file.
 
     Raises:
         AtcError: BAD_QUANT_CONFIG or QUANT_FIELD_NOT_MODELED; FILE_NOT_FOUND and its like.

@@ -39,7 +39,7 @@ class Executor(Protocol):
     name: str
 
     def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        """Return the values that the engine was started for, by name.
+        """The values that the engine was started for, by name.
 
         Raises:
             AtcError: REFERENCE_FAILED, or what the device raises.
@@ -54,7 +54,7 @@ class Executor(Protocol):
 def start_executor(
     choice: str, model: Path, names: Sequence[str], inputs: Sequence[str], mark: str = ""
 ) -> Executor:
-    """Return an engine with a model on it.
+    """An engine with a model on it.
 
     Args:
         choice: one of EXECUTORS.
@@ -110,7 +110,6 @@ class _Onnxruntime:
                 raise _failure(model, error) from error
 
     def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        """Return the values asked for."""
         found = {name: np.asarray(feeds[name]) for name in self._fed}
         if self._session is None:
             return found
@@ -121,7 +120,6 @@ class _Onnxruntime:
         return {**found, **dict(zip(self._names, made, strict=True))}
 
     def close(self) -> None:
-        """Release the session."""
         self._session = None
 
 
@@ -137,7 +135,6 @@ class _Simulated:
         self._models: dict[tuple[Any, ...], Model] = {}
 
     def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        """Return the values asked for."""
         found = {name: np.asarray(feeds[name]) for name in self._fed}
         if not self._made:
             return found
@@ -146,13 +143,11 @@ class _Simulated:
         return {**found, **model.run(taken)}
 
     def close(self) -> None:
-        """Release the models."""
         for model in self._models.values():
             model.close()
         self._models.clear()
 
     def _model(self, shapes: Mapping[str, tuple[int, ...]]) -> Model:
-        """Return the model for inputs of these shapes."""
         from atc_py.running.model import Model
 
         key = tuple(sorted(shapes.items()))
@@ -177,7 +172,6 @@ class _Simulated:
 
 
 def _failure(model: Path, error: Exception) -> Exception:
-    """Return what onnxruntime raised as REFERENCE_FAILED."""
     with suppress(Exception):
         text = " ".join(str(error).split())[:300]
         return REFERENCE_FAILED.error(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def layer_facts(found: Calibrated) -> tuple[QuantizedLayerFacts, ...]:
-    """Return the numbers of each layer, producers first."""
+    """The numbers of each layer, producers first."""
     numbers = {each.name: each for each in found.layers}
     return tuple(
         _facts(found, numbers[each.name])
@@ -29,7 +29,7 @@ def layer_facts(found: Calibrated) -> tuple[QuantizedLayerFacts, ...]:
 
 
 def balanced_tensors(found: Calibrated) -> tuple[BalancedTensor, ...]:
-    """Return the tensors whose channels were balanced."""
+    """The tensors whose channels were balanced."""
     return tuple(
         BalancedTensor(each.site.tensor, each.gain, each.strength)
         for each in found.prepared.balances
@@ -71,7 +71,7 @@ def node_outcomes(
 
 
 def _facts(found: Calibrated, each: CalibratedLayer) -> QuantizedLayerFacts:
-    """Return the numbers of a layer on int8."""
+    """The numbers of a layer on int8."""
     weights = layer_weights(found.model.graph, each.layer)
     axis = None if each.weight_scale.size == 1 else each.layer.axis
     histogram = each.histogram
@@ -92,6 +92,5 @@ def _facts(found: Calibrated, each: CalibratedLayer) -> QuantizedLayerFacts:
 
 
 def _original_indices(found: Calibrated) -> Mapping[str, int]:
-    """Return positions of the original's nodes by their results."""
     nodes: Sequence[WorkNode] = found.original.file.nodes
     return {name: node.index for node in nodes for name in node.writes}

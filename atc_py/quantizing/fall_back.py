@@ -36,7 +36,7 @@ _CURVE = 6
 def cost_order(
     trials: TrialModel, tell: Callable[[str], None], tasks: TaskExecutor | None = None
 ) -> tuple[tuple[str, ...], dict[str, float]]:
-    """Return the layers, those that cost the most first, and the least ratio of outputs of each, in dB.
+    """The layers, those that cost the most first, and the least ratio of outputs of each, in dB.
 
     Args:
         trials: the model.
@@ -76,7 +76,7 @@ def fall_back(
     tell: Callable[[str], None],
     tasks: TaskExecutor | None = None,
 ) -> FallBack:
-    """Return the search; its last layers on int8 are all that are not among `floats`.
+    """The search; its last layers on int8 are all that are not among `floats`.
 
     Args:
         trials: the model.
@@ -137,11 +137,11 @@ class _Search:
             self._trials.make_ahead(self._tasks, map(self._on_int8, chosen))
 
     def _on_int8(self, floats: frozenset[str]) -> list[str]:
-        """Return the layers that are not in floats."""
+        """The layers that are not in floats."""
         return [name for name in self._order if name not in floats]
 
     def try_floats(self, floats: Iterable[str]) -> FallBackPoint:
-        """Return the model with layers in floats and all others on int8."""
+        """The model with layers in floats and all others on int8."""
         chosen = frozenset(floats)
         if chosen not in self.points:
             names = tuple(name for name in self._order if name in chosen)
@@ -162,7 +162,7 @@ class _Search:
         return self.points[chosen]
 
     def fewest_first(self) -> list[str]:
-        """Return the first layers of the order whose return to floats reaches the target."""
+        """The first layers of the order whose return to floats reaches the target."""
         low, high = 1, len(self._order)
         while low < high:
             middle = (low + high) // 2
@@ -174,7 +174,7 @@ class _Search:
         return list(self._order[:low])
 
     def thinned(self, floats: Sequence[str]) -> list[str]:
-        """Return `floats` without the layers that can be on int8, the cheapest of them first."""
+        """`floats` without the layers that can be on int8, the cheapest of them first."""
         left = list(floats)
         for at, name in enumerate(reversed(floats)):
             self.try_ahead(
@@ -186,14 +186,13 @@ class _Search:
         return left
 
     def draw_curve(self) -> None:
-        """Try numbers of layers in floats that double, for the curve."""
         counts = [1 << at for at in range(_CURVE) if 1 << at < len(self._order)]
         for at, count in enumerate(counts):
             self.try_ahead(self._order[:each] for each in counts[at:])
             self.try_floats(self._order[:count])
 
     def curve(self) -> tuple[FallBackPoint, ...]:
-        """Return all points, those with the most layers on int8 first."""
+        """All points, those with the most layers on int8 first."""
         return tuple(sorted(self.points.values(), key=lambda each: -each.int8))
 
 

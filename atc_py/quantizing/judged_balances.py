@@ -40,7 +40,7 @@ def judged_balances(
     settings: QuantizeSettings,
     skipped: Collection[str],
 ) -> tuple[list[Balance], tuple[StepGain, ...]]:
-    """Return the balances that are kept, and what each kind gained.
+    """The balances that are kept, and what each kind gained.
 
     Args:
         model: the float model before its channels are balanced, in a folder for temporary files.
@@ -84,7 +84,7 @@ def _comparable(
     settings: QuantizeSettings,
     skipped: Collection[str],
 ) -> tuple[list[Balance], list[SwitchedForm]]:
-    """Return the balances whose readers have an int8 form with and without it, and these forms.
+    """The balances whose readers have an int8 form with and without it, and these forms.
 
     Where a scale is beyond float32 without the balance, there is nothing to compare with.
     """
@@ -108,7 +108,7 @@ def _with_biases(
     samples: StepSamples,
     executor: str,
 ) -> list[SwitchedForm]:
-    """Return forms with corrected biases, as the model will have them: they lose less in the mean.
+    """Forms with corrected biases, as the model will have them: they lose less in the mean.
 
     Args:
         model: the float model.
@@ -149,7 +149,6 @@ def _with_biases(
 def _step(
     name: str, verdict: KeptParts, parts: Sequence[Balance], kept: Collection[str]
 ) -> StepGain:
-    """Return what one kind of balancing gained."""
     left_out = tuple(each.site.tensor for each in parts if each.site.tensor not in kept)
     return StepGain(
         name,
@@ -162,7 +161,6 @@ def _step(
 
 
 def _step_of(found: Balance) -> str:
-    """Return the kind of balancing that a tensor gets."""
     return SMOOTH if found.site.maker is None else EQUALIZE
 
 
@@ -174,7 +172,7 @@ def _switched(
     statistics: ChannelStatistics,
     settings: QuantizeSettings,
 ) -> SwitchedForm:
-    """Return a layer on int8 whose switch balances the channels of its data."""
+    """A layer on int8 whose switch balances the channels of its data."""
     factors = found.factors.astype(np.float64)
     weights = layer_weights(model.graph, layer)
     balanced = (weights * over_inputs(layer, factors)).astype(np.float32)
@@ -195,7 +193,7 @@ def _form(
     high: NDArray[np.float64],
     settings: QuantizeSettings,
 ) -> Int8Layer:
-    """Return the int8 form of a layer whose data's channels have these bounds."""
+    """The int8 form of a layer whose data's channels have these bounds."""
     place = layer.node.place.with_field(f"data {layer.data}")
     found = ValueRange(float(low.min()), float(high.max()))
     data = activation_scale(found, symmetric=settings.ranges.symmetric, place=place)

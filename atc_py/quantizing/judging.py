@@ -65,7 +65,7 @@ class KeptParts(msgspec.Struct, frozen=True):
 
 
 def judged_outputs(model: FloatModel) -> list[str]:
-    """Return the outputs by which a model is judged: those that nodes make."""
+    """The outputs by which a model is judged: those that nodes make."""
     inputs = {each.name for each in model.file.inputs}
     return [name for name in dict.fromkeys(model.graph.outputs) if name not in inputs]
 
@@ -125,7 +125,7 @@ class StepJudge:
         self.close()
 
     def _noise(self, on: Sequence[int]) -> float:
-        """Return noise to signal at the outputs with the parts `on`, summed up over outputs."""
+        """Noise to signal at the outputs with the parts `on`, summed up over outputs."""
         key = frozenset(on)
         if key not in self._known:
             switches = np.array([at in key for at in range(self._count)], np.bool_)
@@ -139,7 +139,7 @@ class StepJudge:
 
 
 def chosen_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float]) -> KeptParts:
-    """Return the parts to keep: all, unless there is less noise without them, or with the first.
+    """The parts to keep: all, unless there is less noise without them, or with the first.
 
     Args:
         parts: positions of parts, those that promise most first.
@@ -157,6 +157,6 @@ def chosen_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float
 
 
 def _gain(before: float, after: float) -> float | None:
-    """Return by how much noise falls, in dB; None where that is no number."""
+    """By how much noise falls, in dB; None where that is no number."""
     known = 0 < before < math.inf and 0 < after < math.inf
     return 10 * math.log10(before / after) if known else None

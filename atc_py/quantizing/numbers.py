@@ -35,7 +35,7 @@ class LayerNumbers:
         self._ranges: dict[tuple[object, ...], Range] = {}
 
     def of_layer(self, layer: FloatLayer) -> CalibratedLayer | None:
-        """Return a layer with its numbers; None where it has none and stays in floats.
+        """A layer with its numbers; None where it has none and stays in floats.
 
         Raises:
             AtcError: NO_VALUES, CONSTANT_TENSOR; what scales raise.
@@ -56,7 +56,7 @@ class LayerNumbers:
         return found
 
     def with_range(self, layer: FloatLayer, chosen: Range) -> CalibratedLayer:
-        """Return a layer whose data has that range.
+        """A layer whose data has that range.
 
         Raises:
             AtcError: what scales raise.
@@ -75,11 +75,10 @@ class LayerNumbers:
         return CalibratedLayer(layer, histogram, chosen, activation, scale, codes)
 
     def _choice(self, layer: FloatLayer) -> LayerChoice:
-        """Return how a layer is quantized."""
         return self._settings.choice_of(layer.name, layer.kind) or LayerChoice()
 
     def _range(self, layer: FloatLayer, histogram: Histogram) -> Range:
-        """Return the range of a layer's data, chosen once for all layers that choose alike."""
+        """The range of a layer's data, chosen once for all layers that choose alike."""
         choice = self._choice(layer)
         key = (layer.data, choice.calibrator, choice.settings)
         if key not in self._ranges:

@@ -43,7 +43,7 @@ class Observed(msgspec.Struct, frozen=True, eq=False):
 def ports_of_model(
     model: FloatModel, shapes: Mapping[str, Shape] | None = None
 ) -> tuple[Port, ...]:
-    """Return the inputs of a model; dims that it and `shapes` leave open are None.
+    """The inputs of a model; dims that it and `shapes` leave open are None.
 
     Raises:
         AtcError: BAD_SAMPLE for an input of a type that no sample can have; BAD_INPUT_SHAPE for
@@ -77,7 +77,7 @@ def observe(
     checkpoint: Checkpoint | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Observed:
-    """Return the values of the tensors called `names` in all samples.
+    """The values of the tensors called `names` in all samples.
 
     Args:
         model: the model.
@@ -162,7 +162,6 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
 
 
 def _progress(stage: str, position: int, count: int, done: int, seconds: float) -> str:
-    """Return the progress as text, with share and time left."""
     share = Text(
         "{stage}: sample {position} of {count}, {position_2} %",
         stage=stage,

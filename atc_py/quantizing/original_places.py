@@ -21,7 +21,7 @@ def original_places(original: FloatModel, folder: Path) -> Iterator[None]:
 
 
 def in_original(found: Diagnostic, original: FloatModel, folder: Path) -> Diagnostic:
-    """Return a finding about a file in `folder` as one about the original."""
+    """A finding about a file in `folder` as one about the original."""
     place = found.place
     if place is None or place.file is None or Path(place.file).parent != folder:
         return found
@@ -29,7 +29,7 @@ def in_original(found: Diagnostic, original: FloatModel, folder: Path) -> Diagno
 
 
 def _original_place(place: Place, original: FloatModel) -> Place:
-    """Return the place of the node of that name; without a position where there is none."""
+    """The place of the node of that name; without a position where there is none."""
     named = (
         node
         for node in original.file.nodes

@@ -65,7 +65,7 @@ class PictureSamples:
             yield str(paths[0]), {self._port.name: features.astype(self._port.dtype.numpy)}
 
     def _features(self, path: Path) -> NDArray[Any]:
-        """Return the features of a picture, [C, H, W].
+        """The features of a picture, [C, H, W].
 
         Raises:
             AtcError: BAD_PICTURE, NO_PILLOW, BAD_AIPP; faults of files.
@@ -83,7 +83,7 @@ class PictureSamples:
 
 
 def _picture_port(ports: Sequence[Port]) -> tuple[Port, tuple[int, ...]]:
-    """Return the input that takes pictures, and its shape; an open batch is 1.
+    """The input that takes pictures, and its shape; an open batch is 1.
 
     Raises:
         AtcError: BAD_OPTION where there is none, or its size is open.

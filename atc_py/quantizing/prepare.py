@@ -81,7 +81,7 @@ def prepare(
     skipped: Collection[str],
     on_stage: Callable[[str], None] | None = None,
 ) -> Prepared:
-    """Return a model that computes the same as `original`.
+    """A model that computes the same as `original`.
 
     Args:
         original: the float model.
@@ -122,7 +122,6 @@ def prepare(
 
 
 def _tell(on_stage: Callable[[str], None] | None, stage: str) -> None:
-    """Tell the progress."""
     if on_stage is not None:
         on_stage(stage)
 
@@ -130,7 +129,6 @@ def _tell(on_stage: Callable[[str], None] | None, stage: str) -> None:
 def _with_balances(
     model: FloatModel, folder: Path, folded: int, balances: Sequence[Balance]
 ) -> Prepared:
-    """Return the model with balances."""
     by_tensor = {each.site.tensor: each for each in balances}
     if not by_tensor:
         return Prepared(model, folded, ())
@@ -147,7 +145,7 @@ def _candidates(
     statistics: Mapping[str, ChannelStatistics],
     asked: Mapping[str, float],
 ) -> list[Balance]:
-    """Return the balances that gain by their estimate, and those of strengths that are asked for.
+    """The balances that gain by their estimate, and those of strengths that are asked for.
 
     Each is chosen after those before it were applied.
     """
@@ -172,7 +170,6 @@ def _candidates(
 def _strengths(
     model: FloatModel, settings: QuantizeSettings, skipped: Collection[str]
 ) -> dict[str, float]:
-    """Return the migration strengths that a configuration asks for, by layer."""
     if settings.config is None:
         return {}
     found = {}
@@ -211,7 +208,7 @@ def prepare_with_factors(
     settings: QuantizeSettings,
     factors: Mapping[str, NDArray[np.float32]],
 ) -> Prepared:
-    """Return a model that computes the same as `original`, its channels scaled as asked.
+    """A model that computes the same as `original`, its channels scaled as asked.
 
     Args:
         original: the float model.
@@ -231,7 +228,6 @@ def prepare_with_factors(
 def _with_folded_norms(
     original: FloatModel, folder: Path, settings: QuantizeSettings
 ) -> tuple[FloatModel, int]:
-    """Return the model with its normalizations folded, and how many these are."""
     folded = 0
 
     def fold(graph: WorkGraph) -> None:
@@ -251,7 +247,7 @@ def _balanced(
     folded: int,
     choose: Callable[[LayerConstants, BalanceSite], Balance | None],
 ) -> Prepared:
-    """Return the model with the channels of each site scaled as `choose` says."""
+    """The model with the channels of each site scaled as `choose` says."""
     balances: list[Balance] = []
     scaled: list[str] = []
 

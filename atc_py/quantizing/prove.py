@@ -49,7 +49,7 @@ _MOST = 8
 
 
 def estimated_speed(found: Calibrated, shapes: Shapes, soc: str) -> Speed:
-    """Return the times of the float model and of the model with all of its layers on int8.
+    """The times of the float model and of the model with all of its layers on int8.
 
     Raises:
         AtcError: what compiling raises.
@@ -59,7 +59,7 @@ def estimated_speed(found: Calibrated, shapes: Shapes, soc: str) -> Speed:
 
 
 def with_times(found: Calibrated, searched: FallBack, shapes: Shapes, soc: str) -> FallBack:
-    """Return a search whose curve has times, at its ends, at its result and at points between.
+    """A search whose curve has times, at its ends, at its result and at points between.
 
     Raises:
         AtcError: what compiling raises.
@@ -80,14 +80,14 @@ def with_times(found: Calibrated, searched: FallBack, shapes: Shapes, soc: str) 
 def _of_layers(
     found: Calibrated, layers: Collection[str] | None, shapes: Shapes, soc: str
 ) -> float:
-    """Return the time with layers on int8, None for all."""
+    """The time with layers on int8, None for all."""
     path = found.folder / "timed.onnx"
     found.written(path, layers)
     return _microseconds(path, shapes, soc)
 
 
 def _microseconds(model: Path, shapes: Shapes, soc: str) -> float:
-    """Return the expected time of a model, compiled in float16.
+    """The expected time of a model, compiled in float16.
 
     Raises:
         AtcError: what compiling raises.
@@ -136,7 +136,7 @@ def proved(
     settings: ProofSettings,
     on_stage: Callable[[str], None] | None = None,
 ) -> tuple[Calibrated, QuantizationProof]:
-    """Return the calibration with the layers that stay on int8, and what was measured.
+    """The calibration with the layers that stay on int8, and what was measured.
 
     Raises:
         AtcError: what samples and the executor raise.
@@ -186,7 +186,6 @@ def _processes(trials: TrialModel, samples: int, jobs: int | None) -> Iterator[T
 
 
 def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, float]) -> LayerCost:
-    """Return what a layer costs."""
     histogram = layer.histogram
     figures = error.figures()
     snr = None if histogram is None else _data_snr(histogram, layer.activation)
@@ -202,7 +201,7 @@ def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, f
 
 
 def _data_snr(histogram: Histogram, found: ActivationScale) -> float:
-    """Return the signal to noise of values as codes, in dB; values are even within a bin."""
+    """The signal to noise of values as codes, in dB; values are even within a bin."""
     pieces = pieces_of(histogram)
     noise = pieces.error(found.scale, -128 - found.offset, 127 - found.offset)
     cubes = pieces.ends**3 - pieces.starts**3
@@ -211,7 +210,7 @@ def _data_snr(histogram: Histogram, found: ActivationScale) -> float:
 
 
 def _range_gain(layer: CalibratedLayer, histogram: Histogram, snr: float) -> float | None:
-    """Return the gain over the range from the lowest to the highest value; None for no number."""
+    """The gain over the range from the lowest to the highest value; None for no number."""
     widest = ValueRange(histogram.low, histogram.high)
     symmetric = layer.activation.offset == 0 and histogram.low < 0
     plain = activation_scale(widest, symmetric=symmetric)
@@ -220,7 +219,7 @@ def _range_gain(layer: CalibratedLayer, histogram: Histogram, snr: float) -> flo
 
 
 def _clipped(histogram: Histogram, found: ActivationScale) -> float:
-    """Return the share of the values beyond the lowest and highest code, by half a step or more."""
+    """The share of the values beyond the lowest and highest code, by half a step or more."""
     pieces = pieces_of(histogram)
     slack = found.scale / 2 + histogram.width  # what is at the border of a bin may be in either
     low, high = found.low - slack, found.high + slack
@@ -231,7 +230,6 @@ def _clipped(histogram: Histogram, found: ActivationScale) -> float:
 
 
 def _shares(histogram: Histogram) -> ValueShares:
-    """Return a histogram in few bins."""
     first, counts = histogram.counts()
     centers = (first + np.arange(counts.size)) * histogram.width
     low, high = histogram.low, histogram.high

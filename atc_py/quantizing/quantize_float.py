@@ -57,7 +57,7 @@ _STEPS = {
 
 
 def notes_on_steps(steps: Iterable[StepGain]) -> list[Diagnostic]:
-    """Return a note for each step that made the outputs worse with all of its parts."""
+    """A note for each step that made the outputs worse with all of its parts."""
     found = []
     for each in steps:
         if each.whole_gain is None or each.kept == each.parts:
@@ -82,7 +82,7 @@ def notes_on_steps(steps: Iterable[StepGain]) -> list[Diagnostic]:
 
 
 def notes_on_bodies(graph: WorkGraph) -> Sequence[Diagnostic]:
-    """Return a note for each node whose own graphs have layers."""
+    """A note for each node whose own graphs have layers."""
     return [
         LAYERS_IN_BODIES.diagnostic(
             Text(
@@ -97,7 +97,7 @@ def notes_on_bodies(graph: WorkGraph) -> Sequence[Diagnostic]:
 
 
 def _listed(counts: dict[str, int]) -> str:
-    """Return `2 Conv, 1 MatMul`."""
+    """`2 Conv, 1 MatMul`."""
     return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
@@ -219,7 +219,7 @@ def _calibrated(
 
 
 def _unreached(model: Path, found: FallBack) -> AtcError:
-    """Return the refusal of a target that no layer on int8 lets the outputs reach."""
+    """The refusal of a target that no layer on int8 lets the outputs reach."""
     best = min((each for each in found.points if each.int8), key=lambda each: each.int8)
     ratios = (
         f"{name}: {each.snr:.1f} dB, cosine {each.cosine:.6f}"
@@ -241,7 +241,7 @@ def _unreached(model: Path, found: FallBack) -> AtcError:
 
 
 def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> dict[str, Path]:
-    """Return the path of each form that is to be written.
+    """The path of each form that is to be written.
 
     Of both forms, the name that the user gives is that of the deploy form.
 
@@ -263,7 +263,7 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
 
 
 def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
-    """Return the samples.
+    """The samples.
 
     Raises:
         AtcError: BAD_OPTION where there are none, or two kinds; what `open_samples` raises.
@@ -298,7 +298,7 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
 
 
 def _closed(ports: Sequence[Port]) -> list[Port]:
-    """Return inputs for random samples; batches that the model leaves open are of 1.
+    """Inputs for random samples; batches that the model leaves open are of 1.
 
     Raises:
         AtcError: BAD_SAMPLE for another dim that is open.
@@ -359,7 +359,7 @@ def _record(
     written: Rewritten,
     request: FloatRequest,
 ) -> Quantization:
-    """Return the record of one form, which is at the first of two paths and moves to the second."""
+    """The record of one form, which is at the first of two paths and moves to the second."""
     specs = specifications(None, request.operator_list)
     trial, path = paths
     return Quantization(

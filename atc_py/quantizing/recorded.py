@@ -49,7 +49,7 @@ def write_record(found: Calibrated, path: Path) -> None:
 
 
 def record_of(found: Calibrated) -> dict[str, LayerRecord]:
-    """Return the scales and offsets of a calibration by layer."""
+    """The scales and offsets of a calibration by layer."""
     factors = {
         layer.name: balance.factors
         for balance in found.prepared.balances
@@ -71,7 +71,7 @@ def record_of(found: Calibrated) -> dict[str, LayerRecord]:
 
 
 def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) -> Calibrated:
-    """Return a model with the numbers of a record; layers without an entry stay in floats.
+    """A model with the numbers of a record; layers without an entry stay in floats.
 
     Raises:
         AtcError: BAD_QUANT_RECORD or QUANT_FIELD_NOT_MODELED for what does not fit the model;
@@ -119,14 +119,12 @@ def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) 
 
 
 def _channels(layer: FloatLayer) -> RecordedLayer:
-    """Return the channels of a layer."""
     return RecordedLayer(layer.shape[layer.axis], input_channels(layer))
 
 
 def _calibrated(
     model: FloatModel, layer: FloatLayer, record: LayerRecord, settings: QuantizeSettings
 ) -> CalibratedLayer:
-    """Return a layer with the numbers of its entry."""
     activation = ActivationScale(float(np.float32(record.scale_d)), int(record.offset_d or 0))
     chosen = Range(activation.low, activation.high)
     if not record.scale_w:

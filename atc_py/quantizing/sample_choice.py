@@ -37,12 +37,12 @@ class ChosenSamples:
                 yield feeds
 
     def first(self) -> Feeds:
-        """Return the arrays of the first sample."""
+        """The arrays of the first sample."""
         return next(iter(self))
 
 
 def first_feeds(model: FloatModel, samples: Samples, most: int) -> list[Feeds]:
-    """Return the first samples, at most so many.
+    """The first samples, at most so many.
 
     Raises:
         AtcError: what samples raise.

@@ -23,7 +23,7 @@ _HINTS = 3
 
 
 def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, Text]:
-    """Return the layers that stay in floats by the options, each with the reason.
+    """The layers that stay in floats by the options, each with the reason.
 
     Raises:
         AtcError: NOT_IN_MODEL for a name to skip that no layer has; NO_FLOAT_LAYERS where no layer
@@ -45,7 +45,7 @@ def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, T
 
 
 def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, Text]:
-    """Return the layers that a configuration leaves in floats.
+    """The layers that a configuration leaves in floats.
 
     Raises:
         AtcError: NOT_IN_MODEL for a name in it that no node has.
@@ -70,7 +70,7 @@ def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, 
 
 
 def _named(text: str, model: FloatModel) -> list[str]:
-    """Return the layers that a name, or `OpType::T`, is for.
+    """The layers that a name, or `OpType::T`, is for.
 
     Nodes that could not be quantized anyway may be named, too.
 
@@ -98,7 +98,7 @@ def _named(text: str, model: FloatModel) -> list[str]:
 
 
 def _layers_before(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    """Return the most layers in a row before each layer."""
+    """The most layers in a row before each layer."""
     own = {each.node: each.name for each in layers}
     depth: dict[str, int] = {}
     found: dict[str, int] = {}
@@ -112,7 +112,7 @@ def _layers_before(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, 
 
 
 def _layers_after(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    """Return the most layers in a row after each layer."""
+    """The most layers in a row after each layer."""
     own = {each.node: each.name for each in layers}
     depth: dict[str, int] = {}
     found: dict[str, int] = {}
@@ -127,7 +127,7 @@ def _layers_after(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, i
 
 
 def _no_layers(model: FloatModel) -> Exception:
-    """Return the refusal of a model of which nothing would be on int8."""
+    """The refusal of a model of which nothing would be on int8."""
     reasons: Mapping[str, int] = _counted(model)
     found = COMMA.join(
         Text("{n} x {reason}", n=count, reason=reason) for reason, count in reasons.items()

@@ -69,7 +69,7 @@ class RunningModel:
             )
 
     def outputs(self, feeds: Feeds, on: Collection[str]) -> dict[str, NDArray[Any]]:
-        """Return the outputs with the layers `on` on int8.
+        """The outputs with the layers `on` on int8.
 
         Raises:
             AtcError: what the engine raises.
@@ -78,7 +78,7 @@ class RunningModel:
         return self._engine.run({**feeds, SWITCHES: switches})
 
     def errors(self, on: Collection[str], samples: Iterable[TrialSample]) -> dict[str, ErrorSums]:
-        """Return the errors of the outputs of floats with the layers `on` on int8.
+        """The errors of the outputs of floats with the layers `on` on int8.
 
         Raises:
             AtcError: what the engine raises.
@@ -102,7 +102,7 @@ _RUNNING: dict[SwitchedModel, RunningModel] = {}
 
 
 def run_trial(trial: SwitchedTrial) -> dict[str, ErrorSums]:
-    """Return the errors of a trial; the model stays on its engine.
+    """The errors of a trial; the model stays on its engine.
 
     Raises:
         AtcError: what the engine raises.

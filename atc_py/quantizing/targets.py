@@ -18,7 +18,7 @@ _HINT = "write cosine=0.99, snr=20 or top1=0.99"
 
 
 def read_target(given: Iterable[str]) -> dict[str, float]:
-    """Return least values by figure, from `figure=number` texts.
+    """Least values by figure, from `figure=number` texts.
 
     Raises:
         AtcError: BAD_OPTION for another figure, one that comes twice, and a number that the figure
@@ -45,7 +45,7 @@ def read_target(given: Iterable[str]) -> dict[str, float]:
 
 
 def checked_target(target: Mapping[str, float]) -> dict[str, float]:
-    """Return a target whose figures exist and can have their least values.
+    """A target whose figures exist and can have their least values.
 
     Raises:
         AtcError: BAD_OPTION.
@@ -76,7 +76,7 @@ def checked_target(target: Mapping[str, float]) -> dict[str, float]:
 
 
 def reaches_target(outputs: Mapping[str, ErrorFigures], target: Mapping[str, float]) -> bool:
-    """Return True if every output has the least figures; one without rows has no top1 to miss."""
+    """True if every output has the least figures; one without rows has no top1 to miss."""
     return all(
         value is None or value >= least
         for each in outputs.values()

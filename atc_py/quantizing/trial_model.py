@@ -66,7 +66,7 @@ class TrialModel:
         self.seconds /= max(len(stored), 1)
 
     def errors(self, on: Collection[str], count: int | None = None) -> dict[str, ErrorSums]:
-        """Return the errors of the outputs with the layers `on` on int8, on the first `count` samples.
+        """The errors of the outputs with the layers `on` on int8, on the first `count` samples.
 
         Raises:
             AtcError: what the executor raises.
@@ -105,7 +105,7 @@ class TrialModel:
             done(number)
 
     def figures(self, on: Collection[str]) -> dict[str, ErrorFigures]:
-        """Return the figures of `errors` on all samples."""
+        """The figures of `errors` on all samples."""
         return {name: each.figures() for name, each in self.errors(on).items()}
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ def form_errors(
     samples: Iterable[Feeds],
     executor: str,
 ) -> dict[str, tuple[ErrorSums, ...]]:
-    """Return the error that each int8 form of a layer makes at its result, for data as in floats.
+    """The error that each int8 form of a layer makes at its result, for data as in floats.
 
     Raises:
         AtcError: what the executor raises.

@@ -34,7 +34,6 @@ def stored_sample(feeds: Feeds, wanted: Feeds, start: Path) -> TrialSample:
 
 
 def _stored(arrays: Feeds, start: Path, kind: str) -> dict[str, StoredArray]:
-    """Write arrays to files."""
     return {
         name: stored_array(array, start.with_name(f"{start.name}-{kind}{at}.bin"))
         for at, (name, array) in enumerate(arrays.items())

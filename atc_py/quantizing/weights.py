@@ -16,7 +16,7 @@ _LARGEST_PRODUCT = 128 * 128
 
 
 def layer_weights(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32]:
-    """Return the weights of a layer."""
+    """The weights of a layer."""
     const = graph.consts[layer.weight]
     found = np.array(const.numpy(), np.float32)
     const.release()
@@ -24,7 +24,7 @@ def layer_weights(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32]:
 
 
 def layer_bias(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32] | None:
-    """Return the constant bias of a layer, one number per output channel; None where it has none.
+    """The constant bias of a layer, one number per output channel; None where it has none.
 
     An addend of Gemm that differs from row to row is no bias.
     """
@@ -50,7 +50,7 @@ def weight_numbers(
     *,
     per_channel: bool = True,
 ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Return scales, one per index of the layer's axis, and codes of its weights.
+    """Scales, one per index of the layer's axis, and codes of its weights.
 
     Without `per_channel` there is one scale, without axes. Scales are raised where sums with the bias would leave int32.
 
@@ -75,7 +75,7 @@ def weight_numbers(
 def _least_scales(
     weights: NDArray[np.float32], axis: int, scales: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return scales of which none is 1 because a channel's weights are too small for one.
+    """Scales of which none is 1 because a channel's weights are too small for one.
 
     With the least scale they keep some codes, with 1 they would all be 0.
     """
@@ -88,5 +88,5 @@ def _least_scales(
 def weight_codes(
     weights: NDArray[np.float32], layer: FloatLayer, scales: NDArray[np.float32]
 ) -> NDArray[np.int8]:
-    """Return the codes of a layer's weights."""
+    """The codes of a layer's weights."""
     return quantized_weights(weights, scales, None if scales.size == 1 else layer.axis)

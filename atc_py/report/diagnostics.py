@@ -20,7 +20,7 @@ _NAMED = {"input", "output", "device", "tensor"}
 
 
 def diagnostic_text(diagnostic: Diagnostic) -> str:
-    """Return the finding as text for people: headline, place, rule, hint.
+    """The finding as text for people: headline, place, rule, hint.
 
     A finding without a help of its own shows what its code's page says.
 
@@ -39,23 +39,23 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
 
 
 def help_text(text: str) -> str:
-    """Return a hint with the word that stands before it."""
+    """A hint with the word that stands before it."""
     return (_HELP + COLON).in_language(language()) + text
 
 
 def level_text(severity: Severity) -> str:
-    """Return the word for a severity in the language of the commands."""
+    """The word for a severity in the language of the commands."""
     return _LEVELS[severity].in_language(language())
 
 
 def _field_text(field: str) -> str:
-    """Return a field: `input X` is a word and a name."""
+    """A field: `input X` is a word and a name."""
     word, _, name = field.partition(" ")
     return spoken(Text(f"{word} {{at}}", at=name) if word in _NAMED else field)
 
 
 def place_text(place: Place) -> str:
-    """Return a place in the language of the commands."""
+    """A place in the language of the commands."""
     if language() == LANGUAGES[0]:
         return str(place)
     field = None if place.field is None else _field_text(place.field)

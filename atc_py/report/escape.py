@@ -5,7 +5,7 @@ _MOST = 2000
 
 
 def visible(text: str) -> str:
-    """Return `text` with every character that is not printable as an escape.
+    """`text` with every character that is not printable as an escape.
 
     These are line breaks, terminal commands, marks that turn the reading direction, and bytes of
     file names that are not UTF-8.
@@ -16,7 +16,7 @@ def visible(text: str) -> str:
 
 
 def clipped(text: str, most: int = _MOST) -> str:
-    """Return `text` made visible, its middle left out beyond `most` characters."""
+    """`text` made visible, its middle left out beyond `most` characters."""
     half = most // 2
     if len(text) <= most:
         return visible(text)

@@ -11,7 +11,7 @@ from atc_py.results.profile import Profile
 
 
 def result_html(result: object) -> str:
-    """Return a check report, a comparison, a plan or a profile as HTML that stands alone.
+    """A check report, a comparison, a plan or a profile as HTML that stands alone.
 
     Raises:
         TypeError: it is something else.
@@ -37,7 +37,7 @@ def result_html(result: object) -> str:
 
 
 def _html(blocks: Iterable[str | Table]) -> str:
-    """Return lines as preformatted text and tables as tables, in order."""
+    """Lines as preformatted text and tables as tables, in order."""
     parts: list[str] = []
     lines: list[str] = []
     for block in blocks:
@@ -57,7 +57,7 @@ def _text(lines: list[str]) -> Iterator[str]:
 
 
 def _table(table: Table) -> str:
-    """Return a table; names of models are text there, whatever they contain."""
+    """A table; names of models are text there, whatever they contain."""
     headings = table.headings()
     align = ["right" if right else "left" for _, right in headings]
     head = "".join(
@@ -71,7 +71,6 @@ def _table(table: Table) -> str:
 
 
 def _cells(row: tuple[str, ...], align: list[str]) -> str:
-    """Return the cells of a row."""
     return "".join(
         f'<td style="text-align: {side}">{html.escape(cell)}</td>'
         for cell, side in zip(row, align, strict=True)

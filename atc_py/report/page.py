@@ -69,14 +69,14 @@ def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **con
 
 
 def embedded_json(text: str) -> Markup:
-    """Return JSON that no text in it can end the element around it, or begin another."""
+    """JSON that no text in it can end the element around it, or begin another."""
     for sign in "<\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704  (no `<` is left)
 
 
 def page_script(paths: Iterable[Path]) -> str:
-    """Return files of a page's script as one script with names of its own.
+    """Files of a page's script as one script with names of its own.
 
     Raises:
         AtcError: BAD_TEMPLATE where one is missing.
@@ -85,7 +85,7 @@ def page_script(paths: Iterable[Path]) -> str:
 
 
 def script_part(path: Path) -> str:
-    """Return the text of a part of a page's script.
+    """The text of a part of a page's script.
 
     Raises:
         AtcError: BAD_TEMPLATE where it is missing.
@@ -100,17 +100,17 @@ def script_part(path: Path) -> str:
 
 
 def _shown_names(value: object) -> object:
-    """Return names from files, unable to turn the reading direction or to hide what they are."""
+    """Names from files, unable to turn the reading direction or to hide what they are."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _source(path: Path) -> Markup:
-    """Return style or script unchanged; both are the project's own files."""
+    """Style or script unchanged; both are the project's own files."""
     return Markup(path.read_text(encoding="utf-8"))  # noqa: S704  (no text of a model is in it)
 
 
 def _policy(style: str, *scripts: str) -> str:
-    """Return the content security policy: nothing is loaded, inline style and script are allowed."""
+    """The content security policy: nothing is loaded, inline style and script are allowed."""
     parts = (
         "default-src 'none'",
         f"style-src '{_digest(style)}'",
@@ -122,6 +122,5 @@ def _policy(style: str, *scripts: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return the digest that identifies a text in a policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -13,7 +13,7 @@ _KIB = 1024
 
 
 def cube_dtypes(soc: Soc) -> list[str]:
-    """Return the dtypes that the SoC's cube multiplies, those of data of a convolution."""
+    """The dtypes that the SoC's cube multiplies, those of data of a convolution."""
     (row,) = (each for each in operators() if each.name == _CONVOLUTION)
     found = dict.fromkeys(column.inputs[0] for column in row.columns_on(soc))
     names = [each.value for each in found if each is not DType.FLOAT32 or soc.cube_float32]
@@ -21,7 +21,7 @@ def cube_dtypes(soc: Soc) -> list[str]:
 
 
 def soc_table(socs: Sequence[Soc]) -> Table:
-    """Return one row per SoC; what is not published is a dash."""
+    """One row per SoC; what is not published is a dash."""
     head = (
         "SoC", "family", "AI Cores>", "vector cores>", "AI CPUs>", "MHz>", "L2, MiB>", "memory>",
         "cube multiplies",
@@ -44,7 +44,7 @@ def soc_table(socs: Sequence[Soc]) -> Table:
 
 
 def socs_json(socs: Sequence[Soc]) -> list[dict[str, object]]:
-    """Return the same as JSON values; what is not published is null."""
+    """The same as JSON values; what is not published is null."""
     return [
         {
             "name": soc.name,

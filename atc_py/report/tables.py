@@ -35,16 +35,16 @@ class Table(Result, frozen=True):
     said: tuple[int, ...] = ()
 
     def headings(self) -> tuple[tuple[str, bool], ...]:
-        """Return (heading, whether the column is aligned to the right) for each column."""
+        """(heading, whether the column is aligned to the right) for each column."""
         return tuple((column.rstrip(">"), column.endswith(">")) for column in self.columns)
 
     def visible(self) -> Table:
-        """Return the table made safe to show: names from files cannot command the terminal."""
+        """The table made safe to show: names from files cannot command the terminal."""
         rows = tuple(tuple(clipped(cell, _MOST) for cell in row) for row in self.rows)
         return Table(clipped(self.title), self.columns, rows, self.said)
 
     def spoken(self) -> Table:
-        """Return the table in the language of the commands.
+        """The table in the language of the commands.
 
         A single word is said in that language in the first column of a table without headings
         alone; elsewhere it may be a name.
@@ -65,7 +65,7 @@ class Table(Result, frozen=True):
 
 
 def plain_lines(table: Table) -> list[str]:
-    """Return the table in plain text, for files, pipes and logs."""
+    """The table in plain text, for files, pipes and logs."""
     table = table.spoken().visible()
     headings = table.headings()
     named = any(name for name, _ in headings)
@@ -82,12 +82,11 @@ def plain_lines(table: Table) -> list[str]:
 
 
 def _spoken_cell(text: str, *, is_label: bool) -> str:
-    """Return a cell in the language of the commands."""
     return spoken(text) if is_label or " " in text else text
 
 
 def narrowed(table: Table, width: int, between: int) -> Table:
-    """Return a table whose texts are shortened in the middle until it is `width` columns wide.
+    """A table whose texts are shortened in the middle until it is `width` columns wide.
 
     Columns that are aligned to the right have numbers, and stay. No text becomes shorter than
     _LEAST characters.
@@ -119,7 +118,7 @@ def narrowed(table: Table, width: int, between: int) -> Table:
 
 
 def _shortened(text: str, most: int) -> str:
-    """Return a text of at most that many terminal columns, its middle left out."""
+    """A text of at most that many terminal columns, its middle left out."""
     if columns(text) <= most:
         return text
     kept = most - len(_LEFT_OUT)
@@ -132,12 +131,12 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _padding(cell: str, width: int) -> str:
-    """Return the blanks that bring a cell to that many terminal columns."""
+    """The blanks that bring a cell to that many terminal columns."""
     return " " * (width - columns(cell))
 
 
 def format_bytes(count: int) -> str:
-    """Return `97.5 MiB`: a size with the unit that keeps it readable."""
+    """`97.5 MiB`: a size with the unit that keeps it readable."""
     size, unit = float(count), 0
     while size >= _STEP and unit < len(_UNITS) - 1:
         size, unit = size / _STEP, unit + 1
@@ -145,10 +144,10 @@ def format_bytes(count: int) -> str:
 
 
 def share_text(count: object, total: object) -> str:
-    """Return `3 of 12`."""
+    """`3 of 12`."""
     return Text("{count} of {total}", count=count, total=total).in_language(language())
 
 
 def format_seconds(seconds: float) -> str:
-    """Return `1.23 s` or `4.5 ms`."""
+    """`1.23 s` or `4.5 ms`."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"

@@ -17,12 +17,12 @@ _OPENING = "（“《「"
 
 
 def columns(text: str) -> int:
-    """Return columns that `text` takes."""
+    """Columns that `text` takes."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def cut(text: str, width: int = WIDTH) -> str:
-    """Return `text` in at most `width` columns; a cut end becomes dots."""
+    """`text` in at most `width` columns; a cut end becomes dots."""
     if columns(text) <= width:
         return text
     while columns(text) > width - 3:
@@ -31,7 +31,7 @@ def cut(text: str, width: int = WIDTH) -> str:
 
 
 def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
-    """Return lines of at most `width` columns, unless a single word is longer.
+    """Lines of at most `width` columns, unless a single word is longer.
 
     Args:
         text: running text; its spaces and line breaks are where lines may end.
@@ -55,7 +55,7 @@ def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the pieces of which lines are made; an opening bracket keeps what it opens."""
+    """The pieces of which lines are made; an opening bracket keeps what it opens."""
     pieces: list[str] = []
     for piece in re.findall(_PIECE, text):
         if pieces and pieces[-1][-1] in _OPENING and not piece.isspace():

@@ -62,7 +62,7 @@ class CannSemantics(Result, frozen=True):
     nodes: tuple[CannNode, ...]
 
     def as_json(self) -> dict[str, object]:
-        """Return the entry of a report."""
+        """The entry of a report."""
         return {_KEY: msgspec.to_builtins(self, enc_hook=plain_text)}
 
 
@@ -70,7 +70,7 @@ ready_for_threads(CannSemantics)
 
 
 def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | None:
-    """Return the record in an offline model's report; None where all nodes compute what ONNX says.
+    """The record in an offline model's report; None where all nodes compute what ONNX says.
 
     Args:
         report: of the offline model, decoded.

@@ -49,12 +49,12 @@ class FloatGrid:
         return FLOAT16_CAP * self.unit / 2.0**-11
 
     def half_spacing(self, magnitude: float) -> float:
-        """Return half the distance between neighbors in the binade of `magnitude`."""
+        """Half the distance between neighbors in the binade of `magnitude`."""
         exponent = max(math.frexp(magnitude)[1], self.least_exponent)
         return math.ldexp(self.unit / 2, exponent)
 
     def has_all(self, values: npt.NDArray[np.float64]) -> bool:
-        """Return True if all finite values are numbers of the type: of another run, say."""
+        """True if all finite values are numbers of the type: of another run, say."""
         import numpy as np
 
         finite = values[np.isfinite(values)]
@@ -113,7 +113,7 @@ class Comparison:
         return self.range_error <= self.tolerance
 
     def as_json(self) -> dict[str, object]:
-        """Return the figures as JSON values; an infinite error is null."""
+        """The figures as JSON values; an infinite error is null."""
         return {
             "output": self.name,
             "max_error": self.max_error if math.isfinite(self.max_error) else None,
@@ -151,7 +151,7 @@ def compare(name: str, found: Array, expected: Array, tolerance: float) -> Compa
 
 
 def default_tolerance(description: OmModel) -> float:
-    """Return the share of an output's range that the model's arithmetic explains.
+    """The share of an output's range that the model's arithmetic explains.
 
     In float32 only the order of additions differs: FLOAT32_TOLERANCE. With 16-bit values every
     kernel that computes rounds its results by at most u relative, 2^-11 in float16 and 2^-8 in
@@ -170,7 +170,7 @@ def default_tolerance(description: OmModel) -> float:
 
 
 def explained_share(description: OmModel, name: str, expected: Array) -> float:
-    """Return the share of the range of output `name` that the device's arithmetic explains.
+    """The share of the range of output `name` that the device's arithmetic explains.
 
     It is (default_tolerance * scale + last) / range. The scale of the values is their range, or,
     for fewer than FEWEST_FOR_A_RANGE values, their largest magnitude where that is larger.
@@ -196,7 +196,7 @@ def explained_share(description: OmModel, name: str, expected: Array) -> float:
 
 
 def _roundings(description: OmModel) -> tuple[float, FloatGrid | None]:
-    """Return the largest sum of squared roundings on a path to an output, and the coarsest grid.
+    """The largest sum of squared roundings on a path to an output, and the coarsest grid.
 
     Of the chain it is the sum of the squares of the units.
     """
@@ -219,14 +219,13 @@ def _roundings(description: OmModel) -> tuple[float, FloatGrid | None]:
 def _largest_terms(
     found: Iterable[tuple[float, FloatGrid | None]],
 ) -> tuple[float, FloatGrid | None]:
-    """Return the largest sum and the coarsest grid, each for itself."""
     pairs = list(found)
     coarsest = max((grid for _, grid in pairs if grid), key=_unit_of, default=None)
     return max((total for total, _ in pairs), default=0.0), coarsest
 
 
 def _held_in(description: OmModel, name: str) -> FloatGrid | None:
-    """Return the grid of the last computing kernel before an output, or None."""
+    """The grid of the last computing kernel before an output, or None."""
     kinds = (GRIDS.get(tensor.dtype) for tensor in description.tensors)
     held = {at: grid for at, grid in enumerate(kinds) if grid is not None}
     for node in description.nodes:
@@ -243,12 +242,11 @@ def _held_in(description: OmModel, name: str) -> FloatGrid | None:
 
 
 def _unit_of(grid: FloatGrid) -> float:
-    """Return the unit of a grid, by which grids are compared."""
     return grid.unit
 
 
 def _numbers(name: str, array: Array) -> npt.NDArray[np.float64]:
-    """Return `array` in the precision of the comparison; refuse complex numbers."""
+    """`array` in the precision of the comparison; refuse complex numbers."""
     import numpy as np
 
     try:
@@ -266,7 +264,7 @@ def _numbers(name: str, array: Array) -> npt.NDArray[np.float64]:
 
 
 def _max_error(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float:
-    """Return the largest absolute difference; equal infinities and paired NaN differ by 0."""
+    """The largest absolute difference; equal infinities and paired NaN differ by 0."""
     import numpy as np
 
     if not ours.size:
@@ -278,7 +276,7 @@ def _max_error(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -
 
 
 def _range(theirs: npt.NDArray[np.float64]) -> float:
-    """Return span of the finite expected values; of a constant, its magnitude.
+    """Span of the finite expected values; of a constant, its magnitude.
 
     It is held within float64.
     """
@@ -292,7 +290,7 @@ def _range(theirs: npt.NDArray[np.float64]) -> float:
 
 
 def _cosine(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float:
-    """Return the cosine of the angle between both, over what is finite in both; 1 for zeros.
+    """The cosine of the angle between both, over what is finite in both; 1 for zeros.
 
     Where nothing is, it is 1 for equal values, and 0 for others.
     """
@@ -308,7 +306,7 @@ def _cosine(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> f
 
 
 def _unit_vector(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return `vector` with length 1, scaled by its largest element first so squares stay finite."""
+    """`vector` with length 1, scaled by its largest element first so squares stay finite."""
     import numpy as np
 
     largest = np.abs(vector).max(initial=0.0)
@@ -320,7 +318,7 @@ def _unit_vector(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _same_argmax(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> bool:
-    """Return True if argmax along the last axis agrees wherever the expected data have a best."""
+    """True if argmax along the last axis agrees wherever the expected data have a best."""
     if not ours.size or not ours.ndim:
         return True
     best = best_places(theirs)

@@ -73,7 +73,7 @@ class Facts(Result, frozen=True):
     semantics: CannSemantics | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Return the facts as JSON values; this is the offline model's own report."""
+        """The facts as JSON values; this is the offline model's own report."""
         convention = self.bias_convention
         return {
             "soc": self.soc,
@@ -112,7 +112,7 @@ class GearFacts(Result, frozen=True):
     memory: MemoryFacts | None
 
     def as_json(self) -> dict[str, object]:
-        """Return the figures as JSON values."""
+        """The figures as JSON values."""
         return {
             "gear": list(self.values),
             "inputs": {name: list(shape) for name, shape in self.shapes.items()},
@@ -151,7 +151,7 @@ class Conversion(Result, frozen=True):
     gears: tuple[GearFacts, ...] = ()
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values; seconds are floats."""
+        """Everything, as JSON values; seconds are floats."""
         return {
             "model": str(self.model),
             "output": str(self.output),
@@ -170,7 +170,6 @@ class Conversion(Result, frozen=True):
 
 
 def _findings_json(check: ModelCheck) -> dict[str, int]:
-    """Count findings of each level."""
     return {standing.value: count for standing, count in check.counts.items()}
 
 

@@ -34,7 +34,7 @@ class Export:
     bytes: int
 
     def as_json(self) -> dict[str, object]:
-        """Return the record as JSON values."""
+        """The record as JSON values."""
         return {
             "model": str(self.model),
             "output": str(self.output),

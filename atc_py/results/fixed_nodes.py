@@ -19,7 +19,7 @@ class FixedNode(Result, frozen=True):
     rules: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "node": self.node,
             "name": self.name,

@@ -24,7 +24,7 @@ class Difference:
     elements: int
 
     def as_json(self) -> dict[str, object]:
-        """Return the figures as JSON values."""
+        """The figures as JSON values."""
         return {"error": self.error, "differing": self.differing, "elements": self.elements}
 
 
@@ -43,7 +43,7 @@ class ProofData:
     why: Text = field(default=Text(""))
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "runs": self.runs,
             "drawn": self.drawn,
@@ -66,7 +66,7 @@ class NewNodePlace:
     operator: str
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {"position": self.position, "name": self.name, "operator": self.operator}
 
 
@@ -104,7 +104,7 @@ class Rewrite:
     microseconds: float | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "node": self.node,
             "name": self.name,
@@ -134,7 +134,7 @@ class TargetError:
     error: float
 
     def as_json(self) -> dict[str, object]:
-        """Return the figures as JSON values."""
+        """The figures as JSON values."""
         return {"cosine": self.cosine, "error": self.error}
 
 
@@ -159,7 +159,7 @@ class TargetProof:
     why: Text = field(default=Text(""))
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "soc": self.soc,
             "precision_mode": self.precision_mode,
@@ -189,7 +189,7 @@ class Left:
     code: str = ""
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "node": self.node,
             "operator": self.operator,
@@ -249,7 +249,7 @@ class Fixing:
         return not self.left and not (self.target is not None and self.target.failed)
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "model": str(self.model),
             "output": None if self.output is None else str(self.output),

@@ -52,7 +52,7 @@ class QuantizedLayerFacts(msgspec.Struct, frozen=True):
     bias_gain: float | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Return the layer as JSON values."""
+        """The layer as JSON values."""
         found = {name: getattr(self, name) for name in self.__struct_fields__}
         reason = None if self.reason is None else self.reason.as_json()
         scales = None if self.weight_scales is None else list(self.weight_scales)
@@ -73,7 +73,7 @@ class BalancedTensor(msgspec.Struct, frozen=True):
     strength: float
 
     def as_json(self) -> dict[str, object]:
-        """Return it as JSON values."""
+        """It as JSON values."""
         return {"tensor": self.tensor, "gain": self.gain, "strength": self.strength}
 
 
@@ -113,7 +113,7 @@ class FloatQuantization(msgspec.Struct, frozen=True):
     proof: QuantizationProof | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "model": str(self.model),
             "written": [each.as_json() for each in self.written],

@@ -71,7 +71,7 @@ class FusionEffect(Result, frozen=True):
 
 
 def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
-    """Return all passes in the sections of ATC's fusion_result.json, with nearest misses."""
+    """All passes in the sections of ATC's fusion_result.json, with nearest misses."""
     sections: dict[bool, dict[str, object]] = {False: {}, True: {}}
     for effect in effects:
         sections[effect.is_ub][effect.name] = _effect_json(effect)
@@ -79,7 +79,6 @@ def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
 
 
 def _effect_json(effect: FusionEffect) -> dict[str, object]:
-    """Return one pass."""
     record, miss = effect.record, effect.record.nearest
     found: dict[str, object] = {
         "atc_names": list(effect.atc_names),

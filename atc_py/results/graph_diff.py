@@ -19,7 +19,7 @@ class ChangeKind(Enum):
 
     @property
     def words(self) -> Text:
-        """Return the reason in words."""
+        """The reason in words."""
         return _KINDS[self]
 
 
@@ -50,7 +50,7 @@ class DiffValue:
     data: str = ""
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "name": self.name,
             "dtype": self.dtype or None,
@@ -78,7 +78,7 @@ class DiffNode:
     attributes: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "operator": self.operator,
             "name": self.name,
@@ -117,7 +117,7 @@ class NodeChange:
         return (self.kind, self.rules, self.before.operator, after)
 
     def as_json(self) -> dict[str, object]:
-        """Return everything but the nodes around, as JSON values."""
+        """Everything but the nodes around, as JSON values."""
         return {
             "kind": self.kind.value,
             "node": self.node,

@@ -97,7 +97,7 @@ class Figures:
         return self.nan + self.inf
 
     def error_of(self, distance: float) -> float:
-        """Return one figure to judge by: infinite for lost values, else `distance`.
+        """One figure to judge by: infinite for lost values, else `distance`.
 
         Where nothing is finite on both sides, it is 0 for equal values and infinite for others.
         """
@@ -113,7 +113,7 @@ class Figures:
 
     @property
     def judged(self) -> Judged:
-        """Return the figures to judge by: those beyond the floor where the error is within it."""
+        """The figures to judge by: those beyond the floor where the error is within it."""
         plain = (self.beyond if self.within_floor else None) or self
         return Judged(plain.cosine, plain.distance, plain.snr)
 
@@ -198,7 +198,7 @@ class Layer:
 
     @property
     def judged(self) -> Judged:
-        """Return the figures to judge by: those beyond the floor where the error is within it."""
+        """The figures to judge by: those beyond the floor where the error is within it."""
         return self.figures.judged
 
     @property
@@ -213,7 +213,7 @@ class Layer:
 
     @property
     def moved_steps(self) -> int:
-        """Return the most steps of its grid that a value is off by; 0 where it has none."""
+        """The most steps of its grid that a value is off by; 0 where it has none."""
         if self.grid is None or not self.grid.step:
             return round(self.figures.max_absolute) if self.holds_codes else 0
         steps = self.figures.max_absolute / (1.0 if self.grid.codes else self.grid.step)
@@ -229,16 +229,16 @@ class Layer:
 
     @property
     def error(self) -> float:
-        """Return one figure to trace errors by: infinite for lost values."""
+        """One figure to trace errors by: infinite for lost values."""
         return self._error(self.figures.distance)
 
     @property
     def judged_error(self) -> float:
-        """Return one figure to order layers by: as `error`, less what is within the floor."""
+        """One figure to order layers by: as `error`, less what is within the floor."""
         return self._error(self.judged.distance)
 
     def _error(self, distance: float) -> float:
-        """Return the figure, with `distance` as that of real numbers."""
+        """The figure, with `distance` as that of real numbers."""
         figures = self.figures
         return figures.error_of(
             distance if self.is_float or self.holds_codes else figures.differing
@@ -290,7 +290,6 @@ class Layer:
         return tuple(found)
 
     def _moved_values(self) -> tuple[str, ...]:
-        """Describe how far quantized values moved."""
         steps = self.moved_steps
         if self.holds_codes:
             text = plural(
@@ -311,7 +310,6 @@ class Layer:
         return (text,)
 
     def _integer_faults(self) -> tuple[str, ...]:
-        """Return the faults of integers."""
         share = self.figures.differing
         return (
             (Text("{share} of the values differ", share=f"{share:.3%}"),)
@@ -321,5 +319,5 @@ class Layer:
 
 
 def number_json(value: float) -> float | None:
-    """Return `value`, or None for a number that JSON cannot name."""
+    """`value`, or None for a number that JSON cannot name."""
     return value if math.isfinite(value) else None

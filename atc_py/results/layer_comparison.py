@@ -177,7 +177,6 @@ class LayerComparison:
     spreads: Mapping[int, SampleSpread] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        """Return the report as notebooks show it."""
         return notebook_html(self)
 
     @property
@@ -198,11 +197,11 @@ class LayerComparison:
         return next((layer for layer in self.layers if layer.faults), None)
 
     def worst(self) -> list[Layer]:
-        """Return all layers, those of the largest error first."""
+        """All layers, those of the largest error first."""
         return sorted(self.layers, key=lambda layer: (-layer.judged_error, layer.index))
 
     def root_of(self, layer: Layer) -> Layer | None:
-        """Return the layer that introduced the error of `layer`."""
+        """The layer that introduced the error of `layer`."""
         return None if layer.root is None else self.layers[layer.root]
 
 
@@ -253,12 +252,12 @@ class TargetMiss:
 
 
 def least_text(value: float) -> str:
-    """Return a target in the fewest digits that identify it."""
+    """A target in the fewest digits that identify it."""
     return repr(float(value)).removesuffix(".0")
 
 
 def missed_figures(layer: Layer, targets: Mapping[str, float]) -> dict[str, float]:
-    """Return the figures of an output that are below their targets, by name.
+    """The figures of an output that are below their targets, by name.
 
     Values that are NaN or infinite, though the original's are finite, miss every target.
     """
@@ -271,7 +270,7 @@ def missed_figures(layer: Layer, targets: Mapping[str, float]) -> dict[str, floa
 
 
 def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[TargetMiss]:
-    """Return the missed targets, output by output; none without targets."""
+    """The missed targets, output by output; none without targets."""
     if not targets:
         return []
     found = [TargetMiss(name, "", None, None, reason=why) for name, why in done.uncompared.items()]
@@ -287,7 +286,7 @@ def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Targe
 
 
 def passes(done: LayerComparison) -> bool | None:
-    """Return True if the outputs meet the comparison's own targets; None where it has none."""
+    """True if the outputs meet the comparison's own targets; None where it has none."""
     if not done.targets:
         return None
     return not done.stopped and not misses_of(done, done.targets)

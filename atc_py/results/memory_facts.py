@@ -19,7 +19,7 @@ class ArenaTensor(Result, frozen=True):
     nbytes: int
 
     def as_json(self) -> dict[str, object]:
-        """Return the tensor as JSON values."""
+        """The tensor as JSON values."""
         return {
             "name": self.name,
             "type": self.type,
@@ -76,7 +76,7 @@ class MemoryFacts(Result, frozen=True):
         return self.arena / self.lower_bound if self.lower_bound else 1.0
 
     def as_json(self) -> dict[str, object]:
-        """Return the figures as JSON values."""
+        """The figures as JSON values."""
         return {
             "weights": self.weights,
             "inputs": self.inputs,
@@ -101,7 +101,7 @@ class MemoryFacts(Result, frozen=True):
 
 
 def memory_facts(model: OmModel) -> MemoryFacts | None:
-    """Return the figures of a model's memory plan; None where it has none."""
+    """The figures of a model's memory plan; None where it has none."""
     memory = model.memory
     if memory is None:
         return None
@@ -131,12 +131,11 @@ def memory_facts(model: OmModel) -> MemoryFacts | None:
 
 
 def _nbytes(tensors: Iterable[OmTensor]) -> int:
-    """Return bytes of the tensors as stored; those with open dims count as 0."""
+    """Bytes of the tensors as stored; those with open dims count as 0."""
     return sum(stored_nbytes(tensor) for tensor in tensors)
 
 
 def _arena_tensor(model: OmModel, memory: OmMemory, position: int, nbytes: int) -> ArenaTensor:
-    """Return one of the tensors of the widest moment."""
     tensor, place = model.tensors[position], memory.places[position]
     storage = storage_of(tensor)
     type_ = f"{tensor.dtype} {format_shape(tensor.shape)}" + (f" in {storage}" if storage else "")

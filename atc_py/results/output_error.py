@@ -24,7 +24,7 @@ class ErrorFigures(Result, frozen=True):
     top1: float | None = None
 
     def as_json(self) -> dict[str, float | None]:
-        """Return the figures; an infinite ratio is null."""
+        """The figures; an infinite ratio is null."""
         return {
             "cosine": self.cosine,
             "snr": self.snr if math.isfinite(self.snr) else None,
@@ -61,7 +61,7 @@ class ErrorSums:
         return self._noise / self._signal if self._signal else math.inf
 
     def figures(self) -> ErrorFigures:
-        """Return the figures of all samples so far."""
+        """The figures of all samples so far."""
         snr = math.inf if not self.noise else -10 * math.log10(self.noise or 1.0)
         if math.isinf(self.noise):
             snr = -math.inf
@@ -69,7 +69,7 @@ class ErrorSums:
         return ErrorFigures(self._cosine(), snr, top1)
 
     def _cosine(self) -> float:
-        """Return the cosine; 0 for values that are not finite."""
+        """The cosine; 0 for values that are not finite."""
         if not math.isfinite(self._noise + self._power):
             return 0.0
         if not self._noise:

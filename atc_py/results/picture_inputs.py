@@ -52,7 +52,7 @@ class PictureInput:
         return self.settings.is_dynamic
 
     def network(self, soc_family: str) -> NetworkInput:
-        """Return the network's input as settings of a run are checked by it."""
+        """The network's input as settings of a run are checked by it."""
         return NetworkInput(
             name=self.name,
             shape=self.features,
@@ -61,7 +61,7 @@ class PictureInput:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return input, output and settings, by the names of the configuration file.
+        """Input, output and settings, by the names of the configuration file.
 
         Dynamic AIPP has no settings but the most bytes of its pictures.
         """
@@ -87,7 +87,7 @@ class PictureInput:
 
 
 def picture_inputs(description: OmModel) -> tuple[PictureInput, ...]:
-    """Return the inputs that Aipp nodes of a model read, in the order of inputs."""
+    """The inputs that Aipp nodes of a model read, in the order of inputs."""
     ports = {port.tensor: at for at, port in enumerate(description.inputs)}
     found = [
         _picture_input(description, node, ports)
@@ -98,7 +98,6 @@ def picture_inputs(description: OmModel) -> tuple[PictureInput, ...]:
 
 
 def _picture_input(description: OmModel, node: OmNode, ports: dict[int, int]) -> PictureInput:
-    """Return the input of one node."""
     at = ports[node.inputs[0]]
     source, features = (description.tensors[each] for each in (node.inputs[0], node.outputs[0]))
     params = ports.get(node.inputs[1]) if len(node.inputs) > 1 else None
@@ -116,7 +115,7 @@ def _picture_input(description: OmModel, node: OmNode, ports: dict[int, int]) ->
 
 
 def _settings(node: OmNode) -> AippSettings:
-    """Return the settings of a node.
+    """The settings of a node.
 
     Raises:
         AtcError: OM_CONTENT for an attribute that is not of its type.
@@ -139,7 +138,7 @@ def _settings(node: OmNode) -> AippSettings:
 
 
 def _is_like(value: object, default: object) -> bool:
-    """Return True if a value is of the type of another, and as long if that is a list."""
+    """True if a value is of the type of another, and as long if that is a list."""
     if isinstance(default, tuple):
         kind = float if isinstance(default[0], float) else int
         return (
@@ -153,5 +152,5 @@ def _is_like(value: object, default: object) -> bool:
 
 
 def _is_number(value: object, kind: type) -> bool:
-    """Return True if a value is a number that `kind` holds; a whole one is a float, too."""
+    """True if a value is a number that `kind` holds; a whole one is a float, too."""
     return not isinstance(value, bool) and isinstance(value, (int, kind))

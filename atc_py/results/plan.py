@@ -136,7 +136,6 @@ class DtypePlan:
     warnings: tuple[Diagnostic, ...] = field(default=())
 
     def _repr_html_(self) -> str:
-        """Return the report as notebooks show it."""
         return notebook_html(self)
 
     @property

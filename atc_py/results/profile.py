@@ -71,7 +71,6 @@ class Profile:
     calibration: Calibration | None = None
 
     def _repr_html_(self) -> str:
-        """Return the report as notebooks show it."""
         return notebook_html(self)
 
     @property

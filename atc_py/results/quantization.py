@@ -59,7 +59,7 @@ class Quantization:
         return sum(node.channels is not None and node.channels <= limit for node in self.nodes)
 
     def as_json(self) -> dict[str, object]:
-        """Return everything, as JSON values."""
+        """Everything, as JSON values."""
         return {
             "model": str(self.model),
             "output": str(self.output),
@@ -88,7 +88,6 @@ class Quantization:
 
 
 def _node_json(node: QuantizedNode) -> dict[str, object]:
-    """Return a node as JSON values."""
     return {
         "node": node.index,
         "name": node.name,

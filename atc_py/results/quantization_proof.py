@@ -20,7 +20,7 @@ class ValueShares(Result, frozen=True):
     shares: tuple[float, ...]
 
     def as_json(self) -> dict[str, object]:
-        """Return the bins as JSON values."""
+        """The bins as JSON values."""
         return {"low": self.low, "high": self.high, "shares": list(self.shares)}
 
 
@@ -49,7 +49,7 @@ class LayerCost(Result, frozen=True):
     values: ValueShares | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Return the costs as JSON values."""
+        """The costs as JSON values."""
         return {
             "name": self.name,
             "data_snr": self.data_snr,
@@ -79,7 +79,7 @@ class FallBackPoint(Result, frozen=True):
     microseconds: float | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Return the point as JSON values."""
+        """The point as JSON values."""
         return {
             "int8": self.int8,
             "floats": list(self.floats),
@@ -111,7 +111,7 @@ class FallBack(Result, frozen=True):
     trials: int
 
     def as_json(self) -> dict[str, object]:
-        """Return the search as JSON values."""
+        """The search as JSON values."""
         return {
             "target": dict(self.target),
             "reached": self.reached,
@@ -137,7 +137,7 @@ class Speed(Result, frozen=True):
     int8: float
 
     def as_json(self) -> dict[str, object]:
-        """Return the times as JSON values."""
+        """The times as JSON values."""
         return {"soc": self.soc, "float16_us": self.float16, "int8_us": self.int8}
 
 
@@ -162,7 +162,7 @@ class QuantizationProof(Result, frozen=True):
     speed: Speed | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Return everything as JSON values."""
+        """Everything as JSON values."""
         device = self.device
         return {
             "samples": self.samples,

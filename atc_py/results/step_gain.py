@@ -24,7 +24,7 @@ class StepGain(Result, frozen=True):
     left_out: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, object]:
-        """Return the step as JSON values."""
+        """The step as JSON values."""
         return {
             "name": self.name,
             "parts": self.parts,
@@ -50,5 +50,5 @@ class RangeTrial(Result, frozen=True):
     errors: dict[str, float]
 
     def as_json(self) -> dict[str, object]:
-        """Return the trial as JSON values."""
+        """The trial as JSON values."""
         return {"tensor": self.tensor, "chosen": self.chosen, "errors": dict(self.errors)}

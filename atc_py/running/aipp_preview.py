@@ -89,7 +89,7 @@ def preview(config_file: Path, picture_file: Path, options: PreviewOptions) -> A
 
 
 def _chosen(path: Path, rank: int | None) -> AippConfig:
-    """Return the configuration of a file that is meant: the only one, or that of an input."""
+    """The configuration of a file that is meant: the only one, or that of an input."""
     configs = read_picture_configs(path)
     found = [each for each in configs if rank in {None, each.integer("related_input_rank")}]
     if len(found) == 1:
@@ -112,7 +112,6 @@ def _chosen(path: Path, rank: int | None) -> AippConfig:
 
 
 def _network(config: AippConfig, options: PreviewOptions, picture: tuple[int, int]) -> NetworkInput:
-    """Return the input of the network that a configuration makes of a picture."""
     size = options.size or tuple(
         _side(config, side, own) for side, own in zip("hw", picture, strict=True)
     )
@@ -127,7 +126,7 @@ def _network(config: AippConfig, options: PreviewOptions, picture: tuple[int, in
 
 
 def _side(config: AippConfig, side: str, picture: int) -> int:
-    """Return height, "h", or width, "w", of what a configuration makes of a picture."""
+    """Height, "h", or width, "w", of what a configuration makes of a picture."""
     found = config.integer(f"src_image_size_{side}") or picture
     if config.switch("crop"):
         found = config.integer(f"crop_size_{side}") or found
@@ -192,7 +191,7 @@ class _OneNode:
 
 
 def _step(name: str, tensor: NDArray[Any]) -> AippStep:
-    """Return the ranges of the channels of [C, H, W]."""
+    """The ranges of the channels of [C, H, W]."""
     channels = tuple(
         ChannelRange(
             float(channel.min()), float(channel.max()), float(channel.mean(dtype=np.float64))

@@ -31,7 +31,7 @@ _REASON = 200
 
 
 def read_npy(path: Path, most: int | None = None) -> Array:
-    """Return the array of an .npy file.
+    """The array of an .npy file.
 
     Args:
         path: the file.
@@ -51,7 +51,7 @@ def read_npy(path: Path, most: int | None = None) -> Array:
 
 
 def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
-    """Return all arrays of an .npz file, by name.
+    """All arrays of an .npz file, by name.
 
     Args:
         path: the file.
@@ -79,12 +79,12 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
 
 
 def is_raw_pair(dtype: np.dtype[Any]) -> bool:
-    """Return True if elements are two raw bytes, which is how numpy stores bfloat16."""
+    """True if elements are two raw bytes, which is how numpy stores bfloat16."""
     return dtype.kind == "V" and dtype.names is None and dtype.str[1:] == "V2"
 
 
 def broken_file(path: Path, reason: str) -> AtcError:
-    """Return the diagnostic for a data file whose content contradicts its name."""
+    """The diagnostic for a data file whose content contradicts its name."""
     text = reason if len(reason) <= _REASON else f"{reason[:_REASON]}..."
     return BAD_DATA_FILE.error(
         Text("{path} cannot be read: {text}", path=path, text=text), place=Place(str(path))
@@ -121,7 +121,7 @@ def _check_header(file: IO[bytes], width: int) -> None:
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether the first axis varies fastest, and dtype, of an .npy file.
+    """Shape, whether the first axis varies fastest, and dtype, of an .npy file.
 
     Raises:
         ValueError: the header is not one of an array that a tensor can have.
@@ -137,7 +137,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _array(file: IO[bytes], size: int, most: int | None) -> Array:
-    """Return the array in a file of `size` bytes; the header's claim is checked first."""
+    """The array in a file of `size` bytes; the header's claim is checked first."""
     shape, _, dtype = read_header(file)
     wanted, left = math.prod(shape) * dtype.itemsize, size - file.tell()
     if min(shape, default=0) < 0 or wanted > left:

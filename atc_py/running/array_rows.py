@@ -41,7 +41,7 @@ class ArrayRows:
         self.shape = shape
 
     def read(self, count: int) -> NDArray[Any]:
-        """Return the next rows.
+        """The next rows.
 
         Raises:
             AtcError: BAD_DATA_FILE where the file ends before them.
@@ -62,7 +62,7 @@ class ArrayRows:
 
 
 def array_headers(path: Path) -> list[ArrayHeader]:
-    """Return the types of the arrays in an .npy or .npz file.
+    """The types of the arrays in an .npy or .npz file.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_DATA_FILE.
@@ -106,7 +106,7 @@ def open_rows(path: Path) -> Iterator[dict[str, ArrayRows]]:
 
 
 def _stored_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return a header of an array whose elements numpy can name.
+    """A header of an array whose elements numpy can name.
 
     Raises:
         ValueError: it is damaged, or has elements without a type.

@@ -15,7 +15,7 @@ Array = npt.NDArray[np.generic]
 
 
 def cast_feeds(feeds: Mapping[str, Array], ports: Iterable[Port]) -> dict[str, Array]:
-    """Return `feeds` with the dtypes of their ports; floats are rounded to narrower floats.
+    """`feeds` with the dtypes of their ports; floats are rounded to narrower floats.
 
     Raises:
         AtcError: BAD_RUN_INPUT for values that the dtype cannot hold: integers out of range, and
@@ -29,7 +29,7 @@ def cast_feeds(feeds: Mapping[str, Array], ports: Iterable[Port]) -> dict[str, A
 
 
 def _cast(name: str, array: Array, dtype: DType) -> Array:
-    """Return one array with `dtype`."""
+    """One array with `dtype`."""
     if array.dtype == dtype.numpy:
         return array
     with np.errstate(all="ignore"):

@@ -99,7 +99,7 @@ def execute(model: Model, options: RunOptions) -> Run:
 def _model_and_feeds(
     model: Model, options: RunOptions, sink: Sink
 ) -> tuple[Model, dict[str, Array], tuple[int, ...] | None]:
-    """Return the model, or that of the gear, what is fed to it, and the numbers of the gear."""
+    """The model, or that of the gear, what is fed to it, and the numbers of the gear."""
     gears = model.gears
     if gears is None or model.shape_data is None:
         if options.gear is not None:
@@ -115,7 +115,7 @@ def _model_and_feeds(
 def _given(
     model: Model, ports: Sequence[Port], options: RunOptions, sink: Sink
 ) -> dict[str, Array]:
-    """Return the data that the user gives; pictures and settings of AIPP as their inputs take them.
+    """The data that the user gives; pictures and settings of AIPP as their inputs take them.
 
     A model with gears is asked for those of its largest.
     """
@@ -128,7 +128,7 @@ def _given(
 
 
 def _with_settings(model: Model, options: RunOptions, feeds: dict[str, Array]) -> dict[str, Array]:
-    """Return feeds with the settings of dynamic AIPP: with random data, those of whole pictures.
+    """Feeds with the settings of dynamic AIPP: with random data, those of whole pictures.
 
     Raises:
         AtcError: BAD_AIPP for pictures that do not fit; MISSING_RUN_INPUT where there are none.
@@ -144,7 +144,7 @@ def _with_settings(model: Model, options: RunOptions, feeds: dict[str, Array]) -
 
 
 def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:
-    """Return the largest error that passes: the user's, or else the one that the model's arithmetic explains."""
+    """The largest error that passes: the user's, or else the one that the model's arithmetic explains."""
     given = options.tolerance
     if given is None:
         return partial(explained_share, model.description)
@@ -157,7 +157,7 @@ def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], floa
 
 
 def mismatches(done: Run) -> tuple[Diagnostic, ...]:
-    """Return OUTPUT_MISMATCH for each output that differs from the expected one."""
+    """OUTPUT_MISMATCH for each output that differs from the expected one."""
     return tuple(_mismatch(row) for row in done.comparisons if not row.passed)
 
 
@@ -182,7 +182,6 @@ def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Ite
 
 
 def _mismatch(row: Comparison) -> Diagnostic:
-    """Return the finding for one output."""
     place = Place(field=Text("output {at}", at=row.name))
     if row.other_shapes is not None:
         found, expected = map(format_shape, row.other_shapes)
@@ -226,7 +225,6 @@ def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
 
 
 def _save_archive(outputs: Mapping[str, Array], path: Path) -> None:
-    """Write all outputs to one .npz file, under their names."""
     with atomic_write(path, durable=False) as file, zipfile.ZipFile(file, "w") as archive:
         for name, array in outputs.items():
             # A member made from its name alone has a fixed date: equal outputs make equal files.

@@ -49,7 +49,7 @@ _INTEGER_SPAN = 16
 def read_feeds(
     given: Iterable[str], ports: Sequence[Port], sink: Sink | None = None
 ) -> dict[str, Array]:
-    """Return arrays from `name=file` texts; `file` alone serves one port, an .npz, or a folder.
+    """Arrays from `name=file` texts; `file` alone serves one port, an .npz, or a folder.
 
     Args:
         given: the texts.
@@ -114,7 +114,7 @@ def count_odd_values(array: Array) -> int:
 
 
 def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
-    """Return random arrays for all ports; the same seed gives the same arrays everywhere.
+    """Random arrays for all ports; the same seed gives the same arrays everywhere.
 
     Floats are standard normal, integers uniform in [0, 16), bools fair coins.
 
@@ -149,14 +149,14 @@ def require_feeds(ports: Iterable[Port]) -> None:
 
 
 def _random_shape(port: Port) -> Shape:
-    """Return the shape of random data: the largest dims of ranges, the smallest without a limit."""
+    """The shape of random data: the largest dims of ranges, the smallest without a limit."""
     if port.ranges:
         return tuple(dim.low if dim.high is None else dim.high for dim in port.ranges)
     return closed_shape(port.shape)
 
 
 def random_array(dtype: DType, shape: Sequence[int], seed: Sequence[int]) -> Array:
-    """Return one random array, as `random_feeds` describes."""
+    """One random array, as `random_feeds` describes."""
     generator = np.random.default_rng(list(seed))
     array: Array = np.empty(tuple(shape), dtype.numpy)
     flat, high = array.reshape(-1), 2 if dtype is DType.BOOL else _INTEGER_SPAN
@@ -170,7 +170,7 @@ def random_array(dtype: DType, shape: Sequence[int], seed: Sequence[int]) -> Arr
 
 
 def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
-    """Return (port name or None, path) of `name=path` or `path`; port names may contain `=`."""
+    """(port name or None, path) of `name=path` or `path`; port names may contain `=`."""
     for port in ports:
         if text.startswith(f"{port.name}="):
             return port.name, text[len(port.name) + 1 :]
@@ -181,7 +181,7 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
 
 
 def _read_path(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) -> dict[str, Array]:
-    """Return the arrays in the file `path`, or in the files of that folder, by port name."""
+    """The arrays in the file `path`, or in the files of that folder, by port name."""
     if name is not None or not os.path.isdir(path):  # noqa: PTH112  (a Path raises for long names)
         return _read_arrays(path, name, ports, sink)
     found: dict[str, Array] = {}
@@ -193,7 +193,7 @@ def _read_path(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) 
 def _read_arrays(
     path: Path, name: str | None, ports: Sequence[Port], sink: Sink
 ) -> dict[str, Array]:
-    """Return the arrays in `path`, by port name."""
+    """The arrays in `path`, by port name."""
     if path.suffix == ".npz":
         arrays = read_npz(path, _most_bytes(ports))
         if name is None:
@@ -216,7 +216,7 @@ def _read_arrays(
 
 
 def _most_bytes(ports: Iterable[Port]) -> int | None:
-    """Return the bytes beyond which an array is refused unread; below, both shapes are reported.
+    """The bytes beyond which an array is refused unread; below, both shapes are reported.
 
     None where a port has open dims.
     """
@@ -230,7 +230,7 @@ def _most_bytes(ports: Iterable[Port]) -> int | None:
 
 
 def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
-    """Return the port called `name`, or the only one."""
+    """The port called `name`, or the only one."""
     if name is not None:
         return next(port for port in ports if port.name == name)
     ports = [port for port in ports if not port.hidden]
@@ -312,7 +312,7 @@ def _joined_names(names: Iterable[str]) -> str:
 
 
 def _with_stated_dtype(array: Array, port: Port, path: Path) -> Array:
-    """Return `array` with the port's dtype if its file could not name it: numpy has no bfloat16."""
+    """`array` with the port's dtype if its file could not name it: numpy has no bfloat16."""
     if not is_raw_pair(array.dtype):
         return array
     if port.dtype is not DType.BFLOAT16:
@@ -328,7 +328,7 @@ def _with_stated_dtype(array: Array, port: Port, path: Path) -> Array:
 
 
 def _load_raw(path: Path, port: Port) -> Array:
-    """Return a raw file of little-endian elements, as long as the port's type says.
+    """A raw file of little-endian elements, as long as the port's type says.
 
     Of pictures whose settings come with the run it may be shorter, and has one axis then.
     """
@@ -373,7 +373,7 @@ def _load_raw(path: Path, port: Port) -> Array:
 
 
 def _shape_by_size(path: Path, port: Port) -> Dims:
-    """Return the shape of the one gear of a port that takes as many bytes as a raw file has."""
+    """The shape of the one gear of a port that takes as many bytes as a raw file has."""
     sizes = {
         shape: element_count(closed_shape(shape)) * port.dtype.itemsize
         for shape in port.gears
@@ -405,7 +405,7 @@ def _shape_by_size(path: Path, port: Port) -> Dims:
 
 
 def _unknown_name(name: str, ports: Sequence[Port], path: str) -> AtcError:
-    """Return the diagnostic for data under a name that the model does not have."""
+    """The diagnostic for data under a name that the model does not have."""
     known = ", ".join(port.name for port in ports)
     return BAD_RUN_INPUT.error(
         Text('{path} is for "{name}", which the model does not have', path=path, name=name),

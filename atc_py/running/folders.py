@@ -13,12 +13,12 @@ _SUFFIXES = (".npy", ".pb", ".bin")
 
 
 def file_stem(name: str) -> str:
-    """Return the name of the file, without suffix, that holds the tensor called `name`."""
+    """The name of the file, without suffix, that holds the tensor called `name`."""
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".")
 
 
 def files_of_folder(folder: Path, names: Sequence[str]) -> list[tuple[str, Path]]:
-    """Return the data files of a folder with the name that each is for.
+    """The data files of a folder with the name that each is for.
 
     A file is named after its tensor, as `run --output` names those that it writes. Files of other
     suffixes are left alone.
@@ -64,7 +64,7 @@ def files_of_folder(folder: Path, names: Sequence[str]) -> list[tuple[str, Path]
 
 
 def _some(names: Iterable[str], most: int = 5) -> str:
-    """Return a few names, and how many more there are."""
+    """A few names, and how many more there are."""
     names = list(names)
     rest = Text(" and {left} more", left=len(names) - most) if len(names) > most else ""
     return f"{', '.join(names[:most])}{rest}"

@@ -20,7 +20,7 @@ _NUMBERS = ("int32", "uint32", "int64", "uint64")
 def gear_of_feeds(
     gears: Gears, feeds: Mapping[str, Array], chosen: int | None = None
 ) -> tuple[int, dict[str, Array]]:
-    """Return the position of a run's gear, and what is fed without the numbers that choose it.
+    """The position of a run's gear, and what is fed without the numbers that choose it.
 
     Args:
         gears: those of the model.
@@ -66,7 +66,6 @@ def gear_of_feeds(
 
 
 def _gear_of_data(gears: Gears, data: Array) -> int:
-    """Return the position of the gear whose numbers are fed."""
     count = len(gears.gears[0])
     dtype = getattr(getattr(data, "dtype", None), "name", type(data).__name__)
     if dtype not in _NUMBERS or data.shape != (count,):

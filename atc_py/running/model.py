@@ -194,7 +194,7 @@ class Model:
                 )
 
     def at_gear(self, gear: int) -> Model:
-        """Return the model of one gear, on the same kind of device; it closes with this one.
+        """The model of one gear, on the same kind of device; it closes with this one.
 
         Raises:
             ValueError: there is no such gear.
@@ -206,11 +206,11 @@ class Model:
             return self._loaded[gear]
 
     def separate(self) -> Model:
-        """Return the model on a device of its own, which its caller closes; it needs this file."""
+        """The model on a device of its own, which its caller closes; it needs this file."""
         return Model(self._package.path, *self._choice, self._package)
 
     def separate_gear(self, gear: int) -> Model:
-        """Return the model of one gear, which its caller closes; it needs this one's file."""
+        """The model of one gear, which its caller closes; it needs this one's file."""
         package = self._package.at_gear(gear)
         return Model(package.path, *self._choice, package)
 
@@ -246,7 +246,7 @@ class Model:
         return None if ask is None else ask(self._handle)
 
     def profile(self) -> Sequence[NodeProfile]:
-        """Return the time of each node in the last run."""
+        """The time of each node in the last run."""
         if self.gears is not None:
             return () if self._last is None else self._last.profile()
         return self._backend.profile(self._handle)
@@ -274,7 +274,7 @@ class Model:
 
 
 def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
-    """Return the ports with the types of their tensors."""
+    """The ports with the types of their tensors."""
     tensors, dynamic = description.tensors, _pictures_with_settings(description)
     return tuple(
         Port(
@@ -288,18 +288,16 @@ def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
 
 
 def _pictures_with_settings(description: OmModel) -> frozenset[int]:
-    """Return the tensors of pictures whose settings come with a run."""
     nodes = (node for node in description.nodes if node.op == "Aipp" and len(node.inputs) > 1)
     return frozenset(node.inputs[0] for node in nodes)
 
 
 def _shape_data(gears: Gears) -> Port:
-    """Return the input that chooses a gear by its numbers."""
     return Port(SHAPE_DATA, DType.INT32, (len(gears.gears[0]),), hidden=True)
 
 
 def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-    """Return inputs and outputs of a model with gears, with None for dims that gears decide."""
+    """Inputs and outputs of a model with gears, with None for dims that gears decide."""
     models = [package.at_gear(gear).description for gear in range(len(gears.gears))]
     inputs = zip(*(ports_of(each, each.inputs) for each in models), strict=True)
     outputs = zip(*(ports_of(each, each.outputs) for each in models), strict=True)
@@ -307,7 +305,6 @@ def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...]
 
 
 def _joined(ports: tuple[Port, ...]) -> Port:
-    """Return a port of all gears, given that of each."""
     dims = tuple(
         found[0] if len(set(found)) == 1 else None
         for found in zip(*(port.shape for port in ports), strict=True)

@@ -31,7 +31,7 @@ def picture_feeds(
     settings: Path | None,
     sink: Sink,
 ) -> dict[str, Array]:
-    """Return arrays from `name=file` texts, of which some are pictures, and from a file of settings.
+    """Arrays from `name=file` texts, of which some are pictures, and from a file of settings.
 
     Args:
         description: of the model.
@@ -98,18 +98,18 @@ def read_pictures(
 
 
 def is_picture_file(path: Path) -> bool:
-    """Return True if a file's suffix is that of pictures."""
+    """True if a file's suffix is that of pictures."""
     return path.suffix.lower() in _PICTURES
 
 
 def _is_picture(description: OmModel, text: str) -> bool:
-    """Return True if a text names picture files for an input that takes pictures."""
+    """True if a text names picture files for an input that takes pictures."""
     name, paths = _split(text, {each.name: each for each in picture_inputs(description)})
     return name is not None and is_picture_file(Path(paths[0]))
 
 
 def _split(text: str, inputs: Mapping[str, PictureInput]) -> tuple[str | None, list[str]]:
-    """Return the input and the files of a text; None where it is not certain."""
+    """The input and the files of a text; None where it is not certain."""
     for name in inputs:
         if text.startswith(f"{name}="):
             return name, text[len(name) + 1 :].split(",")
@@ -120,7 +120,7 @@ def _split(text: str, inputs: Mapping[str, PictureInput]) -> tuple[str | None, l
 def joined_input(
     found: PictureInput, paths: Sequence[Path], settings: Mapping[str, Array]
 ) -> Array:
-    """Return the input that picture files fill.
+    """The input that picture files fill.
 
     Args:
         found: the input.

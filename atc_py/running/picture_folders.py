@@ -99,7 +99,6 @@ class PictureFolders:
             yield str(row[0][1]), self._feeds(row)
 
     def _column(self, name: str | None, folder: Path, *, fitting: bool) -> Sequence[Sequence[Path]]:
-        """Return the entries of a folder for each sample."""
         found = entries(folder)
         target = self._input(name)
         size = 1 if target is None else target.features[0]
@@ -110,14 +109,14 @@ class PictureFolders:
         return batches(found, size, folder)
 
     def _input(self, name: str | None) -> PictureInput | None:
-        """Return the input for pictures of that name; without a name, the only one."""
+        """The input for pictures of that name; without a name, the only one."""
         if name is not None:
             return self._inputs.get(name)
         (first, *others) = self._inputs.values() or (None,)
         return None if others else first
 
     def _is_picture(self, target: PictureInput | None, path: Path) -> bool:
-        """Return True if a file holds a picture for an input."""
+        """True if a file holds a picture for an input."""
         if target is None or path.is_dir():
             return False
         if path.suffix.lower() != ".npy":
@@ -128,7 +127,7 @@ class PictureFolders:
         return found.dtype == "uint8" and is_picture and found.shape != target.shape
 
     def _is_fitting(self, row: Sequence[NamedFile]) -> bool:
-        """Return True if all files of a sample have the sizes that the model takes; note it."""
+        """True if all files of a sample have the sizes that the model takes; note it."""
         found = all(
             self._has_size(name, path)
             for own, entry in row
@@ -138,7 +137,7 @@ class PictureFolders:
         return found
 
     def _has_size(self, name: str | None, path: Path) -> bool:
-        """Return True if a picture has the size of its input, or an array its shape."""
+        """True if a picture has the size of its input, or an array its shape."""
         target = self._input(name)
         if target is not None and self._is_picture(target, path):
             return read_picture(path).shape[:2] == self._size(target)
@@ -149,7 +148,7 @@ class PictureFolders:
         return all(array.shape == shapes[each] for each, array in read.items())
 
     def _has_bytes(self, name: str | None, path: Path) -> bool:
-        """Return True if a raw file is as long as its input, or shorter where that may be."""
+        """True if a raw file is as long as its input, or shorter where that may be."""
         open_ports = [port for port in self._ports if not port.hidden]
         found = [port for port in self._ports if port.name == name] or open_ports
         if len(found) != 1:
@@ -159,7 +158,6 @@ class PictureFolders:
         return 0 < size <= wanted if found[0].partial else size == wanted
 
     def _size(self, target: PictureInput) -> tuple[int, int]:
-        """Return the height and width of the pictures that an input takes."""
         settings = target.settings
         buffer = self._settings.get(target.parameters or "")
         if buffer is not None:
@@ -167,7 +165,6 @@ class PictureFolders:
         return settings.src_image_size_h, settings.src_image_size_w
 
     def _feeds(self, row: Sequence[NamedFile]) -> dict[str, NDArray[Any]]:
-        """Return the data of one sample."""
         texts: list[str] = []
         pictures: dict[str, list[Path]] = {}
         for own, entry in row:
@@ -209,5 +206,5 @@ def _joined(target: PictureInput, paths: Sequence[Path], settings: Feeds) -> NDA
 
 
 def _text(name: str | None, path: Path) -> str:
-    """Return a file as `run` takes it."""
+    """A file as `run` takes it."""
     return str(path) if name is None else f"{name}={path}"

@@ -30,7 +30,7 @@ SETTINGS_HELP = (
 
 
 def filled(description: OmModel, feeds: Mapping[str, Array]) -> dict[str, Array]:
-    """Return feeds in which pictures for dynamic AIPP fill their inputs, with zeros after them.
+    """Feeds in which pictures for dynamic AIPP fill their inputs, with zeros after them.
 
     Raises:
         AtcError: BAD_RUN_INPUT for fewer bytes than the pictures of the run's settings have.
@@ -78,7 +78,7 @@ def _check_size(found: PictureInput, array: Array, feeds: Mapping[str, Array]) -
 
 
 def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
-    """Return the parameter buffers that a file of settings gives, by the input that takes them.
+    """The parameter buffers that a file of settings gives, by the input that takes them.
 
     Raises:
         AtcError: BAD_AIPP where the file or its settings are wrong, or the model has no dynamic
@@ -104,7 +104,7 @@ def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
 
 
 def whole_picture_settings(description: OmModel) -> dict[str, Array]:
-    """Return parameter buffers for RGB or gray pictures of the network's size, as they are.
+    """Parameter buffers for RGB or gray pictures of the network's size, as they are.
 
     Raises:
         AtcError: BAD_AIPP where such pictures have more bytes than the input.
@@ -159,10 +159,8 @@ def require_settings(description: OmModel, feeds: Mapping[str, Array]) -> None:
 
 
 def _dynamic_inputs(description: OmModel) -> list[PictureInput]:
-    """Return the inputs whose settings come with the data."""
     return [each for each in picture_inputs(description) if each.parameters is not None]
 
 
 def _buffer(pictures: Sequence[AippSettings]) -> Array:
-    """Return a parameter buffer as an array."""
     return np.frombuffer(parameter_bytes(pictures), np.uint8)

@@ -49,7 +49,7 @@ class FileSamples:
         ]
 
     def chosen(self, positions: Sequence[int]) -> FileSamples:
-        """Return those at some positions."""
+        """Those at some positions."""
         return FileSamples(self._named, self._ports, self._sink, positions)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
@@ -82,7 +82,7 @@ def require_same_count(
 def files_of_sample(
     name: str | None, path: Path, ports: Sequence[Port]
 ) -> list[tuple[str | None, Path]]:
-    """Return the files of a sample, each with its input; None where the name does not say it.
+    """The files of a sample, each with its input; None where the name does not say it.
 
     Args:
         name: the input that the user named, or None.
@@ -106,7 +106,7 @@ def files_of_sample(
 
 
 def batches(paths: Sequence[Path], size: int, folder: Path) -> list[Sequence[Path]]:
-    """Return pictures in groups of as many as the model takes at a time, in their order.
+    """Pictures in groups of as many as the model takes at a time, in their order.
 
     Raises:
         AtcError: NO_SAMPLES for part of a group.
@@ -144,5 +144,5 @@ def entries(path: Path) -> list[Path]:
 
 
 def _is_aside(name: str) -> bool:
-    """Return True for hidden files, and for the results in ONNX's folders of test data."""
+    """True for hidden files, and for the results in ONNX's folders of test data."""
     return name.startswith(".") or (name.startswith("output_") and name.endswith(".pb"))

@@ -36,7 +36,6 @@ class _Stack(msgspec.Struct, frozen=True):
     count: int
 
     def next(self, arrays: Mapping[str, ArrayRows]) -> NDArray[Any]:
-        """Return the next sample."""
         found = arrays[self.member].read(self.rows)
         return found[0, ...] if self.has_own_axis else found  # an array also without axes
 
@@ -88,7 +87,7 @@ class RowSamples:
 def _with_ports(
     path: Path, found: Sequence[ArrayHeader], name: str | None, ports: Sequence[Port]
 ) -> list[tuple[ArrayHeader, Port]]:
-    """Return arrays of a file with the inputs that they are for.
+    """Arrays of a file with the inputs that they are for.
 
     An array is for the input of its name; one alone is for the input that the user names, or for the
     only one that takes data without a name.
@@ -133,7 +132,7 @@ def _with_ports(
 
 
 def _stack(path: Path, found: ArrayHeader, port: Port) -> _Stack:
-    """Return an array as samples of an input.
+    """An array as samples of an input.
 
     The first axis of the array is that of samples, or that of batches where the input has one: then
     it is cut into as many rows as the input takes, 1 where that is open.
@@ -173,5 +172,5 @@ def _stack(path: Path, found: ArrayHeader, port: Port) -> _Stack:
 
 
 def _alike(own: Sequence[int], dims: Sequence[int | None]) -> bool:
-    """Return True if dims of an array are those of an input, as far as these are known."""
+    """True if dims of an array are those of an input, as far as these are known."""
     return all(wanted in {None, dim} for dim, wanted in zip(own, dims, strict=True))

@@ -71,7 +71,7 @@ class ArraySamples:
             )
 
     def chosen(self, positions: Sequence[int]) -> ArraySamples:
-        """Return those at some positions; they keep their labels."""
+        """Those at some positions; they keep their labels."""
         return ArraySamples(self._given, positions)
 
 
@@ -97,7 +97,7 @@ def open_samples(
     sink: Sink,
     option: str = "--data",
 ) -> Samples:
-    """Return the samples in files.
+    """The samples in files.
 
     Args:
         given: `PATH` or `NAME=PATH` texts: a folder with one file, or one folder, for each sample,
@@ -114,14 +114,14 @@ def open_samples(
 
 
 def has_rows(named: Sequence[tuple[str | None, Path]]) -> bool:
-    """Return True if files have the samples along the first axis of their arrays."""
+    """True if files have the samples along the first axis of their arrays."""
     return all(path.is_file() and path.suffix in {".npy", ".npz"} for _, path in named)
 
 
 def named_paths(
     given: Sequence[str | os.PathLike[str]], ports: Sequence[Port], option: str
 ) -> list[tuple[str | None, Path]]:
-    """Return (input or None, path) of each `PATH` or `NAME=PATH` text.
+    """(input or None, path) of each `PATH` or `NAME=PATH` text.
 
     Raises:
         AtcError: NO_SAMPLES for a path that does not exist; BAD_OPTION for a name that is not an
@@ -171,12 +171,12 @@ def checked(
 
 
 def evenly(count: int, most: int) -> range:
-    """Return the positions of at most so many samples, at even distances."""
+    """The positions of at most so many samples, at even distances."""
     return range(0, count, max(-(-count // max(most, 1)), 1))
 
 
 def _native(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in the byte order of the machine; a .npy file may have the other one."""
+    """An array in the byte order of the machine; a .npy file may have the other one."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -222,7 +222,6 @@ def _check(label: str, port: Port, array: NDArray[Any]) -> None:
 
 
 def _bad_shape(label: str, port: Port, array: NDArray[Any]) -> AtcError:
-    """Return the refusal of an array of another shape."""
     return BAD_SAMPLE.error(
         Text(
             "{path} has the shape {shape} for {port}, which takes {shape_2}",
@@ -237,7 +236,7 @@ def _bad_shape(label: str, port: Port, array: NDArray[Any]) -> AtcError:
 
 
 def _split(text: str, ports: Sequence[Port], option: str) -> tuple[str | None, Path]:
-    """Return (input or None, path) of `PATH` or `NAME=PATH`.
+    """(input or None, path) of `PATH` or `NAME=PATH`.
 
     Raises:
         AtcError: BAD_OPTION for a name that is not an input's.

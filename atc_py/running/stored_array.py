@@ -27,11 +27,11 @@ class StoredArray:
     shape: tuple[int, ...]
 
     def read(self) -> NDArray[Any]:
-        """Return the array."""
+        """The array."""
         return np.fromfile(self.path, self.dtype).reshape(self.shape)
 
     def mapped(self) -> NDArray[Any]:
-        """Return the array as a mapping of the file, which must have elements."""
+        """The array as a mapping of the file, which must have elements."""
         flat = np.memmap(self.path, self.dtype, "r", shape=self.shape or (1,))
         return flat.reshape(self.shape)
 

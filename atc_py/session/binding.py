@@ -100,7 +100,7 @@ class SessionBinding:
         """Do nothing: the host's memory is always ready."""
 
     def get_outputs(self) -> list[Any]:
-        """Return the outputs of the last run as OrtValues."""
+        """The outputs of the last run as OrtValues."""
         targets = list(self._targets.values())
         if len(targets) != len(self._results):
             return [value_of(each) for each in self._results]
@@ -110,7 +110,7 @@ class SessionBinding:
         ]
 
     def copy_outputs_to_cpu(self) -> list[Array]:
-        """Return the outputs of the last run as arrays."""
+        """The outputs of the last run as arrays."""
         return [each.copy() for each in self._results]
 
     def clear_binding_inputs(self) -> None:
@@ -178,7 +178,6 @@ def _put(name: str, target: Any, made: Array) -> None:
 
 
 def _memory(name: str, element_type: Any, shape: Sequence[int], address: int) -> Array:
-    """Return memory of the host as an array."""
     dtype = _dtype(name, element_type)
     dims = tuple(int(dim) for dim in shape)
     count = int(np.prod(dims, dtype=np.int64))
@@ -193,7 +192,7 @@ def _memory(name: str, element_type: Any, shape: Sequence[int], address: int) ->
 
 
 def _dtype(name: str, element_type: Any) -> np.dtype[Any]:
-    """Return an element type given as numpy's or as its number in ONNX."""
+    """An element type given as numpy's or as its number in ONNX."""
     try:
         if isinstance(element_type, int):
             return DType(_ONNX[element_type]).numpy
@@ -205,7 +204,7 @@ def _dtype(name: str, element_type: Any) -> np.dtype[Any]:
 
 
 def _unusable(name: str, what: str) -> AtcError:
-    """Return the refusal of memory that is no array."""
+    """The refusal of memory that is no array."""
     found = BAD_RUN_INPUT.diagnostic(
         Text("{name} is bound to memory that is no tensor: {what}", name=repr(name), what=what),
         place=Place(field=name),

@@ -127,7 +127,7 @@ class CompiledModels:
         weakref.finalize(self, _close_all, self._models)
 
     def run(self, key: Key, feeds: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the outputs of the model for those shapes; it is compiled if it is not there.
+        """The outputs of the model for those shapes; it is compiled if it is not there.
 
         Raises:
             AtcError: what compilation and run raise; DEVICE_FAILED where the session is closed.
@@ -140,7 +140,7 @@ class CompiledModels:
             self._given_back(kept, perf_counter() - started)
 
     def prepare(self, key: Key) -> Model:
-        """Return the model for those shapes, compiled if it is not there.
+        """The model for those shapes, compiled if it is not there.
 
         Raises:
             AtcError: as `run` does.
@@ -176,11 +176,9 @@ class CompiledModels:
             kept.users, kept.forked = 0, True
 
     def _make_locks(self) -> None:
-        """Make the locks of the store and of compilations."""
         self._lock, self._building = RLock(), RLock()
 
     def _taken(self, key: Key) -> _Kept:
-        """Return the model for those shapes with one more user."""
         kept = self._found(key)
         if kept is None:
             with self._building:
@@ -201,7 +199,7 @@ class CompiledModels:
             raise
 
     def _found(self, key: Key) -> _Kept | None:
-        """Return the model that is there for those shapes with one more user."""
+        """The model that is there for those shapes with one more user."""
         with self._lock:
             if self._is_closed:
                 raise DEVICE_FAILED.error("the session is closed", help="make another session")
@@ -238,7 +236,7 @@ class CompiledModels:
         return kept
 
     def _is_over(self) -> bool:
-        """Return True if too many models are kept, or too large ones."""
+        """True if too many models are kept, or too large ones."""
         total = sum(each.nbytes for each in self._models.values())
         return len(self._models) > self._keep or total > self._keep_memory
 
@@ -262,7 +260,6 @@ class CompiledModels:
                 _close(kept)
 
     def _named(self, key: Key) -> dict[str, Shape]:
-        """Return shapes by name."""
         return dict(zip(self._names, key, strict=True))
 
 
@@ -279,7 +276,6 @@ def _close(kept: _Kept) -> None:
 
 
 def _close_all(models: OrderedDict[Key, _Kept]) -> None:
-    """Release the models of a store that is gone."""
     for kept in models.values():
         _close(kept)
 
@@ -289,7 +285,6 @@ _STORES: weakref.WeakSet[CompiledModels] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    """Take over all stores in a process that was forked."""
     for store in list(_STORES):
         store.after_fork()
 

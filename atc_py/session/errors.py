@@ -36,7 +36,7 @@ class SessionWarning(UserWarning):
 
 
 def session_error(kind: str, *diagnostics: Diagnostic) -> AtcError:
-    """Return an AtcError that is an error of the class `kind`, too.
+    """An AtcError that is an error of the class `kind`, too.
 
     Args:
         kind: name of a built-in class, or of one of onnxruntime's; a program that catches one of
@@ -49,7 +49,7 @@ def session_error(kind: str, *diagnostics: Diagnostic) -> AtcError:
 
 
 def load_error(error: AtcError) -> AtcError:
-    """Return an error of reading or compiling as one that onnxruntime's constructor may raise.
+    """An error of reading or compiling as one that onnxruntime's constructor may raise.
 
     It has the attributes of `error`, such as the findings of the check.
     """
@@ -63,14 +63,14 @@ def load_error(error: AtcError) -> AtcError:
 
 
 def session_warning(message: str, hint: str | None = None) -> SessionWarning:
-    """Return the warning that something has no effect."""
+    """The warning that something has no effect."""
     code = SESSION_OPTION_WITHOUT_EFFECT
     return SessionWarning(f"{code.id}: {message}" + (f"; {hint}" if hint else ""))
 
 
 @lru_cache(maxsize=64)
 def _joined(base: type[Exception], kind: str) -> type[AtcError]:
-    """Return a class that is an AtcError and `base`; its errors can be pickled."""
+    """A class that is an AtcError and `base`; its errors can be pickled."""
 
     def reduced(self: AtcError) -> tuple[Any, Iterable[Any]]:
         return session_error, (kind, *self.diagnostics)

@@ -49,7 +49,7 @@ class _Wanted:
         self.text = f"{declared.type}{shown}"
 
     def fits(self, shape: Shape) -> bool:
-        """Return True if arrays of that shape may be fed."""
+        """True if arrays of that shape may be fed."""
         if self.fixed is not None:
             return shape == self.fixed
         if self.rank is None:
@@ -77,7 +77,7 @@ class Feeder:
         self.open_names = tuple(each.name for each in self._wanted if each.fixed is None)
 
     def read(self, given: Mapping[str, Any]) -> tuple[Key, dict[str, Array]]:
-        """Return the shapes of the inputs with open dims, and all arrays by name.
+        """The shapes of the inputs with open dims, and all arrays by name.
 
         Raises:
             AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, all findings at once; a ValueError or
@@ -103,7 +103,6 @@ class Feeder:
         return key, self._without_bound(found) if self._bound else found
 
     def _converted(self, given: Mapping[str, Any]) -> dict[str, Array]:
-        """Return the arrays of data that need to be looked at closely."""
         missing = [each for each in self._wanted if each.name not in given]
         if missing:
             named = ", ".join(f"{each.name!r} ({each.text})" for each in missing)
@@ -143,7 +142,7 @@ class Feeder:
             )
 
     def _without_bound(self, found: dict[str, Array]) -> dict[str, Array]:
-        """Return the arrays without those of bound inputs, which must have the bound values."""
+        """The arrays without those of bound inputs, which must have the bound values."""
         for name, value in self._bound.items():
             array = found.get(name)
             if array is not None and not np.all(array == value):
@@ -164,13 +163,13 @@ class Feeder:
 
 
 def dtype_of(type_: str) -> np.dtype[Any] | None:
-    """Return the element type of arrays of such a type; None where sessions have no such arrays."""
+    """The element type of arrays of such a type; None where sessions have no such arrays."""
     dtype = _DTYPES.get(type_)
     return None if dtype is None else dtype.numpy
 
 
 def _as_array(data: Any, wanted: _Wanted) -> Array | None:
-    """Return data as an array; None for what onnxruntime does not take either."""
+    """Data as an array; None for what onnxruntime does not take either."""
     if is_value(data):
         data = data.numpy()
     if isinstance(data, list):
@@ -185,7 +184,7 @@ def _as_array(data: Any, wanted: _Wanted) -> Array | None:
 
 
 def _fault_of(array: Array | None, data: Any, wanted: _Wanted) -> Diagnostic | None:
-    """Return why an array cannot be fed to an input, or None."""
+    """The reason why an array cannot be fed to an input, or None."""
     found = type(data).__name__
     hint = "feed a numpy array, a list or an OrtValue"
     if array is not None:
@@ -203,7 +202,6 @@ def _fault_of(array: Array | None, data: Any, wanted: _Wanted) -> Diagnostic | N
 
 
 def _type_of(array: Array) -> str:
-    """Return the type of an array as onnxruntime writes it."""
     try:
         return type_text(DType.from_numpy(array.dtype))
     except UnknownDTypeError:
@@ -211,5 +209,4 @@ def _type_of(array: Array) -> str:
 
 
 def _place(name: str) -> Place:
-    """Return the place of an input."""
     return Place(field=Text("input {at}", at=name))

@@ -62,7 +62,7 @@ _REFUSED = {
 
 @lru_cache(maxsize=8)
 def recorded_options(base: type) -> type:
-    """Return a class of session options that records what `base` does not tell.
+    """A class of session options that records what `base` does not tell.
 
     Args:
         base: onnxruntime's SessionOptions.
@@ -128,12 +128,12 @@ def _warnings(options: Any) -> Iterator[SessionWarning]:
 
 
 def weights_folder(options: Any) -> str | None:
-    """Return the folder of the weights beside a model that comes as bytes, if options name one."""
+    """The folder of the weights beside a model that comes as bytes, if options name one."""
     return _entry(options, _WEIGHTS_FOLDER) or None
 
 
 def chosen_dims(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, DeclaredDims]:
-    """Return the dims of the inputs with open dims that the options override, by input."""
+    """The dims of the inputs with open dims that the options override, by input."""
     if options is None or all(None not in _open(each.dims) for each in inputs):
         return {}
     if hasattr(options, _RECORDED) or not _is_native(options):
@@ -147,7 +147,7 @@ def chosen_dims(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, Decl
 def _overridden(
     value: DeclaredValue, calls: list[tuple[str, tuple[Any, ...]]]
 ) -> DeclaredDims | None:
-    """Return the dims of an input after the recorded overrides."""
+    """The dims of an input after the recorded overrides."""
     names = {str(given[0]): int(given[1]) for name, given in calls if name == _BY_NAME}
     kinds = {str(given[0]): int(given[1]) for name, given in calls if name == _BY_DENOTATION}
     if value.dims is None:
@@ -160,7 +160,7 @@ def _overridden(
 
 
 def _probed(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, DeclaredDims | None]:
-    """Return the dims that a session of onnxruntime's gives inputs of these names and types.
+    """The dims that a session of onnxruntime's gives inputs of these names and types.
 
     Raises:
         AtcError: SESSION_UNSUPPORTED where it makes no session with the options.
@@ -202,19 +202,18 @@ def _writing_nothing(options: Any) -> Iterator[None]:
 
 
 def _is_native(options: Any) -> bool:
-    """Return True for an object that onnxruntime itself takes."""
+    """True for an object that onnxruntime itself takes."""
     known = getattr(sys.modules.get(_BINDINGS), "SessionOptions", None)
     return known is not None and isinstance(options, known)
 
 
 def _calls(options: Any) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return the calls that options recorded."""
     found: list[tuple[str, tuple[Any, ...]]] = getattr(options, _RECORDED, [])
     return found
 
 
 def _entry(options: Any, key: str) -> str:
-    """Return an entry of the configuration; "" where it is not set."""
+    """An entry of the configuration; "" where it is not set."""
     read = getattr(options, "get_session_config_entry", None)
     if read is None:
         return ""
@@ -225,5 +224,5 @@ def _entry(options: Any, key: str) -> str:
 
 
 def _open(dims: DeclaredDims | None) -> tuple[int | None, ...]:
-    """Return dims with None for each open one."""
+    """Dims with None for each open one."""
     return tuple(dim if isinstance(dim, int) else None for dim in dims or ())

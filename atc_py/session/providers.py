@@ -33,7 +33,6 @@ def check_providers(providers: Any, options: Any = None) -> None:
 
 
 def _names(providers: Any, options: Any) -> Iterator[str]:
-    """Yield the names of providers."""
     if providers is None:
         return
     if isinstance(providers, str) or not isinstance(providers, Sequence):
@@ -62,7 +61,6 @@ def _names(providers: Any, options: Any) -> Iterator[str]:
 
 
 def _is_pair(each: Any) -> bool:
-    """Return True for a name with options."""
     return (
         isinstance(each, tuple)
         and [*map(type, each)][:1] == [str]
@@ -72,5 +70,4 @@ def _is_pair(each: Any) -> bool:
 
 
 def _bad(message: str) -> AtcError:
-    """Return the refusal of providers."""
     return session_error("ValueError", BAD_OPTION.diagnostic(message))

@@ -55,7 +55,7 @@ class SessionKeywords(ConvertChoice, total=False):
 
 
 def own_options(given: SessionKeywords) -> ConvertChoice:
-    """Return the options of `convert`.
+    """The options of `convert`.
 
     Raises:
         TypeError: a keyword is unknown.
@@ -115,7 +115,7 @@ class SessionChoice:
         return memory_limit() // _SHARE if size is None else parse_size(size)
 
     def source(self) -> SessionSource:
-        """Return the model.
+        """The model.
 
         Raises:
             AtcError: UNKNOWN_DEVICE, options that have no meaning, what reading the model finds.
@@ -261,7 +261,7 @@ class InferenceSession(SessionSurface):
         input_feed: Mapping[str, Any],
         run_options: Any = None,
     ) -> list[Any]:
-        """Return outputs in the order of their names.
+        """Outputs in the order of their names.
 
         Args:
             output_names: the outputs; all of them for None or an empty list.
@@ -320,7 +320,7 @@ class InferenceSession(SessionSurface):
         self._open(state[0], lambda _inputs: state[1])
 
     def _wanted(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the names of outputs, each of which the model must have."""
+        """The names of outputs, each of which the model must have."""
         if isinstance(names, str):
             message = Text("output_names must be a list of names, found {names}", names=repr(names))
             raise session_error("TypeError", BAD_OPTION.diagnostic(message))
@@ -335,7 +335,7 @@ class InferenceSession(SessionSurface):
 
 
 def _as_declared(array: Array, dtype: np.dtype[Any] | None) -> Array:
-    """Return an output in the type that the model declares; options may have given it another."""
+    """An output in the type that the model declares; options may have given it another."""
     return array if dtype is None or array.dtype == dtype else array.astype(dtype)
 
 

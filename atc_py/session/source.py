@@ -62,7 +62,7 @@ class SessionSource(Protocol):
         ...
 
     def build(self, shapes: Mapping[str, Shape]) -> Built:
-        """Return the model for shapes of the inputs whose dims are open.
+        """The model for shapes of the inputs whose dims are open.
 
         Raises:
             AtcError: with all findings.
@@ -204,7 +204,7 @@ class OfflineSource:
         return {}
 
     def build(self, shapes: Mapping[str, Shape]) -> Built:
-        """Return the model, or that of the gear with these shapes; nothing is compiled."""
+        """The model, or that of the gear with these shapes; nothing is compiled."""
         from atc_py.results.memory_facts import memory_facts
 
         gears = self.model.gears
@@ -217,7 +217,7 @@ class OfflineSource:
         return Built(model, 0 if facts is None else facts.total)
 
     def outlook(self) -> Mapping[str, KnownType]:
-        """Return the types of outputs."""
+        """The types of outputs."""
         return types_of(self.model)
 
 
@@ -227,7 +227,7 @@ def source_of(
     device: str,
     weights_folder: str | None = None,
 ) -> SessionSource:
-    """Return a model as a source.
+    """A model as a source.
 
     Args:
         model: path of an .onnx or .om file, or the bytes of one.
@@ -255,26 +255,26 @@ def source_of(
 
 
 def _onnx_source(file: OnnxFile, options: CompileOptions, device: str, *paths: Path) -> OnnxSource:
-    """Return a file that was read from `paths` and from those of its weights."""
+    """A file that was read from `paths` and from those of its weights."""
     stamps = {path: _stamp(path) for path in (*paths, *file.tensors.weight_files)}
     known = {path: stamp for path, stamp in stamps.items() if stamp is not None}
     return OnnxSource(file, options, device, known)
 
 
 def types_of(model: Model) -> dict[str, KnownType]:
-    """Return the types of a model's outputs."""
+    """The types of a model's outputs."""
     return {each.name: KnownType(each.dtype, each.shape) for each in model.outputs}
 
 
 def with_known_types(
     interface: ModelInterface, known: Mapping[str, KnownType]
 ) -> tuple[DeclaredValue, ...]:
-    """Return the outputs, completed with what the compiler knows of them."""
+    """The outputs, completed with what the compiler knows of them."""
     return tuple(_completed(each, known.get(each.name)) for each in interface.outputs)
 
 
 def _completed(stated: DeclaredValue, known: KnownType | None) -> DeclaredValue:
-    """Return an output with what is known where the file does not state it."""
+    """An output with what is known where the file does not state it."""
     if known is None:
         return stated
     type_ = stated.type
@@ -284,7 +284,6 @@ def _completed(stated: DeclaredValue, known: KnownType | None) -> DeclaredValue:
 
 
 def _joined_dims(stated: DeclaredDims | None, known: Dims | None) -> DeclaredDims | None:
-    """Return declared dims with the numbers that are known in place of names."""
     if stated is None:
         return known
     if known is None or len(stated) != len(known):
@@ -294,7 +293,7 @@ def _joined_dims(stated: DeclaredDims | None, known: Dims | None) -> DeclaredDim
 
 
 def _stored_model(data: bytes, device: str) -> Model:
-    """Return the offline model that has these bytes; it stays mapped when its file is gone."""
+    """The offline model that has these bytes; it stays mapped when its file is gone."""
     with work_folder() as folder:
         path = folder / "model.om"
         path.write_bytes(data)
@@ -302,7 +301,6 @@ def _stored_model(data: bytes, device: str) -> Model:
 
 
 def _package_metadata(description: OmModel) -> FileMetadata:
-    """Return what a package says of itself, by the names that models have."""
     entries = {"soc": description.soc, **description.options}
     return FileMetadata(
         producer_name=description.producer,
@@ -327,7 +325,7 @@ def _refuse_ort_format(head: bytes, name: str) -> None:
 
 
 def _head(path: Path) -> bytes:
-    """Return the first bytes of a regular file; readers say what is wrong with another."""
+    """The first bytes of a regular file; readers say what is wrong with another."""
     try:
         if not path.is_file():
             return b""
@@ -338,7 +336,7 @@ def _head(path: Path) -> bytes:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return size and time of a file; None where the system does not tell."""
+    """Size and time of a file; None where the system does not tell."""
     try:
         facts = path.stat()
     except (OSError, ValueError):

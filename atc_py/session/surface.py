@@ -32,7 +32,7 @@ class SessionSurface:
         input_feed: Mapping[str, Any],
         run_options: Any = None,
     ) -> list[Any]:
-        """Return outputs in the order of their names."""
+        """Outputs in the order of their names."""
         raise NotImplementedError
 
     def run_async(
@@ -67,7 +67,7 @@ class SessionSurface:
         ]
 
     def io_binding(self) -> SessionBinding:
-        """Return an object that inputs and outputs can be bound to."""
+        """An object that inputs and outputs can be bound to."""
         return SessionBinding(
             [each.name for each in self._inputs], [each.name for each in self._outputs]
         )
@@ -85,31 +85,31 @@ class SessionSurface:
         iobinding.take(self.run(iobinding.wanted, iobinding.feeds, run_options))
 
     def get_inputs(self) -> list[NodeArg]:
-        """Return the inputs."""
+        """The inputs."""
         return self._inputs
 
     def get_outputs(self) -> list[NodeArg]:
-        """Return the outputs."""
+        """The outputs."""
         return self._outputs
 
     def get_overridable_initializers(self) -> list[NodeArg]:
-        """Return the inputs that have a default; sessions keep the default."""
+        """The inputs that have a default; sessions keep the default."""
         return self._overridable
 
     def get_modelmeta(self) -> ModelMetadata:
-        """Return the model's own metadata."""
+        """The model's own metadata."""
         return self._metadata
 
     def get_session_options(self) -> Any:
-        """Return the session options that the constructor was given."""
+        """The session options that the constructor was given."""
         return self._sess_options
 
     def get_providers(self) -> list[str]:
-        """Return the names of the execution providers."""
+        """The names of the execution providers."""
         return list(PROVIDERS)
 
     def get_provider_options(self) -> dict[str, dict[str, str]]:
-        """Return no options for each provider."""
+        """No options for each provider."""
         return {name: {} for name in PROVIDERS}
 
     def set_providers(self, providers: Any = None, provider_options: Any = None) -> None:
@@ -127,7 +127,7 @@ class SessionSurface:
         return ""
 
     def get_profiling_start_time_ns(self) -> int:
-        """Return 0: no profile is written."""
+        """0: no profile is written."""
         return 0
 
     def set_ep_dynamic_options(self, options: Mapping[str, str]) -> None:
@@ -137,7 +137,7 @@ class SessionSurface:
         """Do nothing: no graph is captured."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function that refuses, for members that onnxruntime has and sessions do not."""
+        """A function that refuses, for members that onnxruntime has and sessions do not."""
         if name not in _REFUSALS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return partial(_refuse_member, name)

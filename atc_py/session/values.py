@@ -52,7 +52,7 @@ class NodeArg:
 
     @classmethod
     def of(cls, declared: DeclaredValue) -> NodeArg:
-        """Return a declared value; an unknown rank looks like that of a scalar, as in onnxruntime."""
+        """A declared value; an unknown rank looks like that of a scalar, as in onnxruntime."""
         return cls(declared.name, declared.type, list(declared.dims or ()))
 
     def __str__(self) -> str:
@@ -81,50 +81,50 @@ class SessionValue:
         self._array = array
 
     def numpy(self) -> Array:
-        """Return the array."""
+        """The array."""
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self._array, dtype=dtype, copy=bool(copy))
 
     def shape(self) -> list[int]:
-        """Return the dims."""
+        """The dims."""
         return list(self._array.shape)
 
     def data_type(self) -> str:
-        """Return the type, such as `tensor(float)`."""
+        """The type, such as `tensor(float)`."""
         return type_text(DType.from_numpy(self._array.dtype))
 
     def element_type(self) -> int:
-        """Return the number of the element type in ONNX."""
+        """The number of the element type in ONNX."""
         return ONNX_NUMBERS[DType.from_numpy(self._array.dtype).value]
 
     def device_name(self) -> str:
-        """Return `cpu`: outputs are in the memory of the host."""
+        """`cpu`: outputs are in the memory of the host."""
         return "cpu"
 
     def tensor_size_in_bytes(self) -> int:
-        """Return the bytes of the data."""
+        """The bytes of the data."""
         return self._array.nbytes
 
     def data_ptr(self) -> int:
-        """Return the address of the first element."""
+        """The address of the first element."""
         return self._array.ctypes.data
 
     def has_value(self) -> bool:
-        """Return True: only optional types can be empty."""
+        """True: only optional types can be empty."""
         return True
 
     def is_tensor(self) -> bool:
-        """Return True: there are no other values."""
+        """True: there are no other values."""
         return True
 
     def is_sparse_tensor(self) -> bool:
-        """Return False."""
+        """False."""
         return False
 
     def is_tensor_sequence(self) -> bool:
-        """Return False."""
+        """False."""
         return False
 
     def update_inplace(self, data: Array) -> None:
@@ -133,7 +133,7 @@ class SessionValue:
 
 
 def value_of(array: Array) -> Any:
-    """Return an array as onnxruntime's own OrtValue where the program has imported onnxruntime.
+    """An array as onnxruntime's own OrtValue where the program has imported onnxruntime.
 
     Then it may pass the value on to sessions of onnxruntime's.
     """
@@ -145,10 +145,10 @@ def value_of(array: Array) -> Any:
 
 
 def is_value(data: object) -> bool:
-    """Return True for an OrtValue, of onnxruntime's or of a session's."""
+    """True for an OrtValue, of onnxruntime's or of a session's."""
     return callable(getattr(data, "is_tensor", None)) and callable(getattr(data, "numpy", None))
 
 
 def type_text(dtype: DType) -> str:
-    """Return the type of tensors as onnxruntime writes it."""
+    """The type of tensors as onnxruntime writes it."""
     return f"tensor({_SHORT.get(dtype, dtype.value)})"

@@ -72,7 +72,7 @@ Inputs: TypeAlias = "Sequence[Given | None]"
 
 
 def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return dtype and dims of each output of a node of one of CUSTOM_RESULTS.
+    """Dtype and dims of each output of a node of one of CUSTOM_RESULTS.
 
     Raises:
         ContradictionError: there is no result for such inputs and attributes.
@@ -81,7 +81,6 @@ def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tupl
 
 
 def _adaptive_avg_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return images pooled to the dims asked for."""
     x, dims = _input(inputs, 0), _pooled_dims(inputs, attributes)
     if 0 in x.dims[2:]:
         raise ContradictionError(f"needs images with pixels, found {x}", "input x")
@@ -89,13 +88,12 @@ def _adaptive_avg_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, 
 
 
 def _adaptive_max_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return images pooled to the dims asked for, and positions."""
     dims = _pooled_dims(inputs, attributes)
     return (_input(inputs, 0).dtype, dims), (DType.INT32, dims)
 
 
 def _pooled_dims(inputs: Inputs, attributes: Attributes) -> Dims:
-    """Return the dims of images whose height and width become output_size."""
+    """The dims of images whose height and width become output_size."""
     x = _input(inputs, 0)
     size = attributes.get("output_size", ())
     numbers = isinstance(size, tuple) and all(isinstance(each, int) for each in size)
@@ -107,13 +105,12 @@ def _pooled_dims(inputs: Inputs, attributes: Attributes) -> Dims:
 
 
 def _addcmul(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
-    """Return all four inputs, broadcast."""
     given = [_input(inputs, position) for position in range(4)]
     return ((given[0].dtype, _broadcast(*(each.dims for each in given))),)
 
 
 def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return products of the matrices of the last two axes, each turned where its flag says so."""
+    """Products of the matrices of the last two axes, each turned where its flag says so."""
     flags = [_integer(attributes, name, 0) != 0 for name in ("adj_x1", "adj_x2")]
     given = [_input(inputs, position) for position in range(2)]
     if min(each.rank for each in given) < _MATRIX:
@@ -130,7 +127,6 @@ def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
 
 
 def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
-    """Return one position for each pixel of the requested dims, with a number for each dim."""
     theta, sizes = _input(inputs, 0), _input(inputs, 1)
     dims = _grid_dims(theta, sizes)
     rank = len(dims)
@@ -147,7 +143,7 @@ def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
 
 
 def _grid_dims(theta: Given, sizes: Given) -> Dims:
-    """Return the dims of a grid; open ones where they are computed."""
+    """The dims of a grid; open ones where they are computed."""
     given = sizes.numbers
     if given is None:
         count = sizes.dims[0] if sizes.rank == 1 else None
@@ -167,7 +163,7 @@ _SIZES = "input output_size"
 
 
 def _batch_multi_class_nms(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return boxes, scores and classes of as many as may be found, and how many were, by image."""
+    """Boxes, scores and classes of as many as may be found, and how many were, by image."""
     boxes, scores = _input(inputs, 0), _input(inputs, 1)
     window = inputs[2] if len(inputs) > 2 else None  # noqa: PLR2004  (the third input)
     if _integer(attributes, "change_coordinate_frame", 0) and window is None:
@@ -199,7 +195,7 @@ def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
 
 
 def _deformable_conv(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return images of as many channels as filters, of the height and width of the offsets."""
+    """Images of as many channels as filters, of the height and width of the offsets."""
     x, filter_, offsets = (_input(inputs, position) for position in range(3))
     if any(each.rank != _IMAGE for each in (x, filter_, offsets)):
         raise ContradictionError(f"needs tensors of four axes, found {x}, {filter_}, {offsets}")
@@ -247,7 +243,7 @@ class DeformableWindow(msgspec.Struct, frozen=True):
 
 
 def deformable_window(attributes: Attributes) -> DeformableWindow:
-    """Return the window that the attributes describe; steps of N and C do not count."""
+    """The window that the attributes describe; steps of N and C do not count."""
     first = 1 if attributes.get("data_format", "NHWC") == "NHWC" else 2
     lists = {"strides": None, "dilations": (1, 1, 1, 1), "pads": None}
     found = {name: attributes.get(name, default) for name, default in lists.items()}
@@ -272,7 +268,7 @@ _PARTS = "attribute deformable_groups"
 
 
 def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return a row for each bag: a row of indices, or the indices between two offsets."""
+    """A row for each bag: a row of indices, or the indices between two offsets."""
     weight, indices = _input(inputs, 0), _input(inputs, 1)
     offsets, factors = ([*inputs[2:], None, None])[:2]
     if indices.rank != (_MATRIX if offsets is None else 1):
@@ -297,7 +293,7 @@ def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
 
 
 def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
-    """Return a row for each pair of rows of a sequence; open where only the run knows the lengths."""
+    """A row for each pair of rows of a sequence; open where only the run knows the lengths."""
     x1, x2, *lengths = (_input(inputs, position) for position in range(4))
     if x1.rank != _MATRIX or x2.rank != _MATRIX or not _may_be_equal(x1.dims[1:], x2.dims[1:]):
         raise ContradictionError(f"needs matrices of as many columns, found {x1} and {x2}")
@@ -314,7 +310,7 @@ def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...
 
 
 def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return a row for each beam and a column for each frame of all sequences."""
+    """A row for each beam and a column for each frame of all sequences."""
     alpha, _, offset, data = (_input(inputs, position) for position in range(4))
     if _integer(attributes, "ksize", 0) < 1:
         raise ContradictionError("needs a positive ksize", "ksize")
@@ -346,7 +342,7 @@ def _check_lengths(name: str, rows: int | None, lengths: Sequence[int]) -> None:
 
 
 def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return for each region the features of one map, of the height and width asked for."""
+    """For each region the features of one map, of the height and width asked for."""
     *maps, rois = (_input(inputs, position) for position in range(len(inputs)))
     scales = attributes.get("spatial_scale", ROI_SCALES)
     if not isinstance(scales, tuple) or len(scales) != len(maps):
@@ -391,7 +387,6 @@ CUSTOM_RESULTS: Mapping[str, Callable[[Inputs, Attributes], tuple[Result, ...]]]
 
 
 def _input(inputs: Inputs, position: int) -> Given:
-    """Return a required input."""
     given = inputs[position] if position < len(inputs) else None
     if given is None:
         raise ContradictionError(
@@ -402,7 +397,6 @@ def _input(inputs: Inputs, position: int) -> Given:
 
 
 def _integer(attributes: Attributes, name: str, default: int) -> int:
-    """Return an integer attribute."""
     value = attributes.get(name, default)
     if not isinstance(value, int):
         found = type(value).__name__
@@ -411,7 +405,7 @@ def _integer(attributes: Attributes, name: str, default: int) -> int:
 
 
 def _broadcast(*shapes: Dims) -> Dims:
-    """Return the shape that `shapes` broadcast to, as far as it is known."""
+    """The shape that `shapes` broadcast to, as far as it is known."""
     try:
         return broadcast_dims(*shapes)
     except ValueError as error:
@@ -419,7 +413,7 @@ def _broadcast(*shapes: Dims) -> Dims:
 
 
 def _may_be_equal(left: Dims, right: Dims) -> bool:
-    """Return True if two shapes are the same as far as both are known."""
+    """True if two shapes are the same as far as both are known."""
     return len(left) == len(right) and all(
         None in pair or pair[0] == pair[1] for pair in zip(left, right, strict=True)
     )

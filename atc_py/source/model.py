@@ -69,16 +69,16 @@ class BiasConvention(Result, frozen=True):
 
     @property
     def text(self) -> Text:
-        """Return `unfolded (stated in the file's metadata)` and the like."""
+        """`unfolded (stated in the file's metadata)` and the like."""
         return verbatim(self.form.value) + Text(" (") + _REASONS[self.source] + Text(")")
 
     def as_json(self) -> dict[str, str]:
-        """Return the two names."""
+        """The two names."""
         return {"convention": self.form.value, "source": self.source.value}
 
 
 def form_of(convention: BiasConvention | None) -> QuantBias:
-    """Return the convention of a graph; unfolded where no layer was int8 in the file."""
+    """The convention of a graph; unfolded where no layer was int8 in the file."""
     return QuantBias.UNFOLDED if convention is None else convention.form
 
 
@@ -134,7 +134,7 @@ _BY_NAME = {dtype.value: dtype for dtype in DType}
 
 
 def scope_name(branch: str, name: str, index: int, outer: str) -> str:
-    """Return the name of a subgraph: its attribute, its node by name or position, the outer one."""
+    """The name of a subgraph: its attribute, its node by name or position, the outer one."""
     label = f'"{name}"' if name else f"node {index}"
     return f"{branch} of {label}" + (outer and f", {outer}")
 

@@ -66,7 +66,7 @@ class OperatorSchema(msgspec.Struct, frozen=True):
     body: tuple[str, ...] = ()
 
     def input_at(self, position: int) -> FormalParameter | None:
-        """Return the input that stands for one of a node; None where there is none."""
+        """The input that stands for one of a node; None where there is none."""
         if position < len(self.inputs):
             return self.inputs[position]
         last = self.inputs[-1] if self.inputs else None
@@ -81,7 +81,7 @@ class SchemaHistory(Protocol):
         """The newest opset that is known."""
 
     def at(self, op_type: str, opset: int) -> OperatorSchema | None:
-        """Return the definition in force at an opset of ONNX's own domain, or None."""
+        """The definition in force at an opset of ONNX's own domain, or None."""
 
     def versions(self, op_type: str) -> tuple[OperatorSchema, ...]:
-        """Return every version, oldest first; empty for an operator that ONNX does not have."""
+        """Every version, oldest first; empty for an operator that ONNX does not have."""

@@ -37,13 +37,13 @@ class Change:
     details: Mapping[str, object] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """Return the change as JSON values, in both languages."""
+        """The change as JSON values, in both languages."""
         named = {"kind": self.kind, "name": self.name}
         return {**named, **self.details, "text": self.words.as_json()}
 
 
 def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]:
-    """Return the changes in `after`; operands first, then dtypes, then attributes."""
+    """The changes in `after`; operands first, then dtypes, then attributes."""
     inputs = _Matched(_INPUT, "input", before.inputs, after.inputs)
     outputs = _Matched(_OUTPUT, "output", before.outputs, after.outputs)
     found = [*_operator_end(before, after)]
@@ -58,7 +58,7 @@ def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]
 
 
 def _elements_text(elements: Iterable[str], limit: int | None = None) -> Text:
-    """Return element types in atc-py's order, ONNX's others after; counted if too many."""
+    """Element types in atc-py's order, ONNX's others after; counted if too many."""
     names = sorted(elements, key=lambda name: (_ORDER.get(name, len(_ORDER)), name))
     if limit is not None and len(names) > limit:
         return Text("{count} dtypes", count=len(names))
@@ -109,13 +109,11 @@ class _Matched:
                 yield from self._operand_changes(was, row)
 
     def _added(self, row: FormalParameter) -> Change:
-        """Return a new operand."""
         words = _added(self._noun, row.name) + _facts(row)
         details = {"optional": row.optional, "dtypes": sorted(row.elements)}
         return Change(f"{self._kind}-added", row.name, words, details)
 
     def _operand_changes(self, was: FormalParameter, row: FormalParameter) -> Iterator[Change]:
-        """Yield an operand that both versions have."""
         name = row.name
         if was.name != name:
             words = self._noun + Text("{was} renamed to {name}", was=was.name, name=name)
@@ -138,31 +136,30 @@ class _Matched:
 
 
 def _operand_removed(noun: Text, name: str) -> Text:
-    """Return `input X removed`."""
+    """`input X removed`."""
     return Text("{noun}{name} removed", noun=noun, name=name)
 
 
 def _added(noun: Text, name: str) -> Text:
-    """Return `input X added`."""
+    """`input X added`."""
     return Text("{noun}{name} added", noun=noun, name=name)
 
 
 def _facts(row: FormalParameter) -> Text:
-    """Return ` (optional; int64)`."""
+    """` (optional; int64)`."""
     standing = _standing(row)
     mark = standing + SEMICOLON if standing else standing
     return Text(" (") + mark + _elements_text(row.elements, _MOST_ELEMENTS) + Text(")")
 
 
 def _standing(row: FormalParameter) -> Text:
-    """Return `optional` or `variadic`; nothing for an ordinary operand."""
+    """`optional` or `variadic`; nothing for an ordinary operand."""
     if row.variadic:
         return Text("variadic")
     return Text("optional") if row.optional else Text("")
 
 
 def _operator_end(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
-    """Yield the deprecation of the operator."""
     if after.deprecated and not before.deprecated:
         words = Text("the operator is deprecated and ends here")
         yield Change("deprecated", after.op, words)
@@ -255,7 +252,7 @@ def _attributes(before: OperatorSchema, after: OperatorSchema) -> Iterator[Chang
 
 
 def _default(row: AttributeSchema) -> Text:
-    """Return `, default 1`; nothing where there is none."""
+    """`, default 1`; nothing where there is none."""
     if row.default is None:
         return Text("")
     text = _value_text(row.default)
@@ -263,7 +260,6 @@ def _default(row: AttributeSchema) -> Text:
 
 
 def _attribute_changed(was: AttributeSchema, row: AttributeSchema) -> Iterator[Change]:
-    """Yield an attribute that both versions have."""
     name = row.name
     if was.type != row.type:
         words = Text("{name} is {type}, was {type_2}", name=name, type=row.type, type_2=was.type)
@@ -281,12 +277,11 @@ def _attribute_changed(was: AttributeSchema, row: AttributeSchema) -> Iterator[C
 
 
 def _value(value: object) -> Text:
-    """Return a default as text."""
     return Text("none") if value is None else verbatim(_value_text(value))
 
 
 def _value_text(value: object) -> str:
-    """Return a value as text; floats with the digits that float32 has."""
+    """A value as text; floats with the digits that float32 has."""
     if isinstance(value, tuple):
         return f"[{', '.join(_value_text(item) for item in value)}]"
     if isinstance(value, float):

@@ -20,7 +20,7 @@ _PYTHON: dict[AttributeType, tuple[type, ...]] = {
 
 
 def find_problems(spec: OpSpec) -> Iterator[Problem]:
-    """Return the problems of a `spec` whose types are right."""
+    """The problems of a `spec` whose types are right."""
     yield from _opsets(spec)
     yield from _operands(spec)
     yield from _attributes(spec)
@@ -87,7 +87,6 @@ def _variadic(path: DataPath, row: OperandSpec, rows: Sequence[OperandSpec]) -> 
 
 
 def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
-    """Yield problems of one operand by itself."""
     yield from _layouts(path, row)
     listed = row.dtypes if isinstance(row.dtypes, tuple) else ()
     for name, carrier in row.carried.items():
@@ -147,7 +146,6 @@ def _letters(path: DataPath, layout: str) -> Iterator[Problem]:
 
 
 def _attributes(spec: OpSpec) -> Iterator[Problem]:
-    """Yield problems with names of attributes, their values and bounds."""
     yield from _repeated_names(("attributes",), [row.name for row in spec.attributes])
     for position, row in enumerate(spec.attributes):
         path = ("attributes", position)
@@ -180,7 +178,7 @@ def _values(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
 
 
 def _is_of_type(value: Value, type_: AttributeType) -> bool:
-    """Return True if `value` can be an attribute of type `type_`."""
+    """True if `value` can be an attribute of type `type_`."""
     if type_.is_list:
         return isinstance(value, tuple) and all(_is_of_type(item, type_.element) for item in value)
     allowed = _PYTHON.get(type_, ())
@@ -218,7 +216,6 @@ def _span(path: DataPath, row: AttributeSpec | OperandSpec) -> Iterator[Problem]
 
 
 def _deviations(spec: OpSpec) -> Iterator[Problem]:
-    """Yield problems with the names and editions of deviations."""
     yield from _repeated_names(("deviations",), [row.name for row in spec.deviations])
     for position, row in enumerate(spec.deviations):
         path = ("deviations", position)

@@ -45,7 +45,7 @@ class Document(msgspec.Struct):
     keys: dict[DataPath, Mark] = msgspec.field(default_factory=dict)
 
     def mark(self, path: DataPath, *, key: bool = False) -> Mark:
-        """Return the mark of the value at `path` (or its key), or of the nearest value around it."""
+        """The mark of the value at `path` (or its key), or of the nearest value around it."""
         if key and path in self.keys:
             return self.keys[path]
         while path and path not in self.values:
@@ -59,6 +59,6 @@ def spec_error(
     message: str,
     help: str,  # noqa: A002  (the word that users read)
 ) -> AtcError:
-    """Return the diagnostic for a fault at `mark` of a specification."""
+    """The diagnostic for a fault at `mark` of a specification."""
     place = Place(mark.file or file, line=mark.line, column=mark.column)
     return BAD_SPEC.error(message, place=place, help=help)

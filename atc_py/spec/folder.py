@@ -48,7 +48,7 @@ class FolderContents(msgspec.Struct, frozen=True):
 
 
 def spec_files(path: Path) -> tuple[Path, ...]:
-    """Return the YAML files below a folder, in order; `path` itself where it is a file.
+    """The YAML files below a folder, in order; `path` itself where it is a file.
 
     Links to folders are not followed, and folders whose names begin with a dot are left out.
 
@@ -75,7 +75,7 @@ def spec_files(path: Path) -> tuple[Path, ...]:
 
 
 def read_folder(path: Path) -> FolderContents:
-    """Return everything below a folder, or the one file at `path`.
+    """Everything below a folder, or the one file at `path`.
 
     Raises:
         AtcError: as `spec_files` does; faults inside of files are in the answer.
@@ -99,13 +99,12 @@ def read_folder(path: Path) -> FolderContents:
 
 
 def place_order(fault: Diagnostic) -> tuple[str, int, int]:
-    """Return file, line and column of a fault, for sorting."""
+    """File, line and column of a fault, for sorting."""
     place = fault.place or Place()
     return (place.file or "", place.line or 0, place.column or 0)
 
 
 def _duplicate_fault(first: SpecFile, spec: OpSpec, document: Document) -> Diagnostic:
-    """Return the fault of a second file for an operator."""
     if first.spec.op == spec.op:
         message = Text("{op} is described here and in {path}", op=spec.op, path=first.path)
     else:
@@ -119,7 +118,6 @@ def _duplicate_fault(first: SpecFile, spec: OpSpec, document: Document) -> Diagn
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """Yield the YAML files below a folder."""
     entries = files = 0
     for parent, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -139,12 +137,11 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _is_yaml(name: str) -> bool:
-    """Return True if a file of that name counts as a specification."""
+    """True if a file of that name counts as a specification."""
     return not name.startswith(".") and Path(name).suffix.lower() in _SUFFIXES
 
 
 def _refuse(error: OSError) -> None:
-    """Raise the error for a folder that cannot be listed."""
     where = os.fsdecode(error.filename or "")
     message = Text("{path} cannot be read: {text}", path=where, text=os_reason(error))
     raise FILE_UNREADABLE.error(message, place=Place(where)) from error

@@ -54,24 +54,23 @@ ready_for_threads(_File)
 
 @cache
 def _file() -> _File:
-    """Return the contents of the file."""
     path = op_specs_dir() / "cann.yaml"
     return msgspec.convert(kept_document(path), _File)
 
 
 def editions() -> tuple[Edition, ...]:
-    """Return the editions, oldest first."""
+    """The editions, oldest first."""
     return _file().editions
 
 
 def generations() -> tuple[Generation, ...]:
-    """Return the generations, oldest first."""
+    """The generations, oldest first."""
     return _file().generations
 
 
 @cache
 def find_generation(major: int) -> Generation:
-    """Return a generation by its number.
+    """A generation by its number.
 
     Raises:
         AtcError: BAD_OPTION where its sources are not known.

@@ -85,7 +85,7 @@ _SHOWN = (OperandAbsent, AttrAtDefault, AttrOneOf, AttrInRange, AttrEachInRange)
 
 
 def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
-    """Return every rule of an operator: of inputs, outputs, attributes, then constraints.
+    """Every rule of an operator: of inputs, outputs, attributes, then constraints.
 
     Rules of operands and attributes that only some opsets have are for those opsets; who asks
     them looks at the row.
@@ -101,7 +101,6 @@ def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
 
 
 def _sure(spec: OpSpec, row: OperandSpec | AttributeSpec, rules: Iterator[Rule]) -> Iterator[Rule]:
-    """Yield the rules of a row with what the file says of how sure they are."""
     against = row.contradicted
     if isinstance(row, OperandSpec) and row.same_as is not None:
         other = spec.operand(row.same_as)
@@ -118,7 +117,7 @@ def _sure(spec: OpSpec, row: OperandSpec | AttributeSpec, rules: Iterator[Rule])
 
 
 def _operand_rules(spec: OpSpec, row: OperandSpec, *, is_input: bool) -> Iterator[Rule]:
-    """Return the rules that one input or output implies.
+    """The rules that one input or output implies.
 
     The dtype of an output that shares an input's is checked at that input.
     """
@@ -150,14 +149,12 @@ def _operand_rules(spec: OpSpec, row: OperandSpec, *, is_input: bool) -> Iterato
 
 
 def _dtypes_rewritten(row: OperandSpec, dtypes: tuple[DType, ...], rewrite: str) -> Rule:
-    """Return the rule that some dtypes are rewritten."""
     return DtypeExcluded(
         tensor=row.name, dtypes=dtypes, level=Level.REWRITE, rewrite=rewrite, line=row.line
     )
 
 
 def _attribute_rules(row: AttributeSpec) -> Iterator[Rule]:
-    """Return the rules that one attribute implies."""
     name, line = row.name, row.line
     if row.required:
         yield AttrPresent(attribute=name, line=line)

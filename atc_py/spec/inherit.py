@@ -29,7 +29,7 @@ _OWN = {LIKE, "dropped_rules", "without"}
 
 
 def merged(own: Document, other: Document) -> Document:
-    """Return a document of the data of `own` over those of `other`.
+    """A document of the data of `own` over those of `other`.
 
     Items of `SECTIONS` get their line as `@line`, below 0 if they stand in `other`.
 
@@ -47,7 +47,6 @@ class _Merger:
         self._result = Document(own.file)
 
     def document(self) -> Document:
-        """Return the merged document."""
         own, other = self._own.data, self._other.data
         kept = self._without(other, own, ())
         data = {**kept, **{key: own[key] for key in own if key not in _OWN}}
@@ -66,7 +65,6 @@ class _Merger:
         return self._result
 
     def _items(self, section: str) -> list[dict[str, Any]]:
-        """Return the items of a section, matched by name."""
         mine_all = self._own.data.get(section, [])
         own = {item.get("name"): at for at, item in enumerate(mine_all)}
         found: list[dict[str, Any]] = []
@@ -91,7 +89,7 @@ class _Merger:
         return found
 
     def _constraints(self) -> list[dict[str, Any]]:
-        """Return the rules inherited that are not dropped, then the own ones."""
+        """The rules inherited that are not dropped, then the own ones."""
         dropped = self._own.data.get("dropped_rules", [])
         unused = set(range(len(dropped)))
         found: list[dict[str, Any]] = []
@@ -107,7 +105,7 @@ class _Merger:
         return found
 
     def _without(self, other: dict[str, Any], own: dict[str, Any], at: DataPath) -> dict[str, Any]:
-        """Return `other` without the keys that `own` leaves out."""
+        """`other` without the keys that `own` leaves out."""
         left_out = own.get("without", [])
         for key in left_out:
             if key not in other:
@@ -119,13 +117,12 @@ class _Merger:
     def _placed(
         self, item: dict[str, Any], source: Document, at: DataPath, position: int
     ) -> dict[str, Any]:
-        """Return an item with its line; its marks move to its new position."""
+        """An item with its line; its marks move to its new position."""
         self._take_marks(source, at, (at[0], position))
         line = source.mark(at).line
         return {**item, "@line": -line if source is self._other else line}
 
     def _take_marks(self, source: Document, at: DataPath, to: DataPath) -> None:
-        """Copy the marks at and below a path to another path."""
         file = self._other.file if source is self._other else ""
         for marks, mine in (
             (source.values, self._result.values),
@@ -135,7 +132,6 @@ class _Merger:
                 mine[to + path[len(at) :]] = replace(marks[path], file=file)
 
     def _fault(self, at: DataPath, message: str) -> AtcError:
-        """Return a fault of the own file."""
         help_ = "compare the file with that of the list it is like"
         return spec_error(self._own.file, self._own.mark(at), message, help_)
 

@@ -39,7 +39,7 @@ ready_for_threads(_Entry)
 
 
 def kept_data(path: Path, read: Callable[[], tuple[Any, tuple[Path, ...]]]) -> Any:
-    """Return the data of the file at `path`, from an earlier run if it still counts.
+    """The data of the file at `path`, from an earlier run if it still counts.
 
     Args:
         path: a file of atc-py's own; those of users are read each time, for they change.
@@ -58,7 +58,7 @@ def kept_data(path: Path, read: Callable[[], tuple[Any, tuple[Path, ...]]]) -> A
 
 
 def kept_document(path: Path) -> Any:
-    """Return the data of the file at `path`, one of atc-py's own, as it stands there."""
+    """The data of the file at `path`, one of atc-py's own, as it stands there."""
 
     def read() -> tuple[Any, tuple[Path, ...]]:
         from atc_py.spec.yaml_reader import read_document
@@ -69,7 +69,7 @@ def kept_document(path: Path) -> Any:
 
 
 def _entry(place: Path, path: Path) -> _Entry | None:
-    """Return the entry at `place` if there is one, of the file at `path`, that counts."""
+    """The entry at `place` if there is one, of the file at `path`, that counts."""
     try:
         entry = msgspec.msgpack.decode(place.read_bytes(), type=_Entry)
         current = all(Path(file).read_bytes() == text for file, text in entry.texts.items())
@@ -92,7 +92,7 @@ def _keep(place: Path, data: Any, files: tuple[Path, ...]) -> None:
 
 @cache
 def _reader() -> int:
-    """Return a stamp of the modules of this folder, which changes when one of them does."""
+    """A stamp of the modules of this folder, which changes when one of them does."""
     with os.scandir(Path(__file__).parent) as found:
         modules = sorted(
             (each for each in found if each.name.endswith(".py")), key=lambda each: each.name

@@ -47,7 +47,6 @@ def check_levels(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _rows(spec: OpSpec) -> Iterator[_Row]:
-    """Yield everything that has a level."""
     for section, operands in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         for position, row in enumerate(operands):
             yield _Row((section, position), "otherwise", row.otherwise, row.rewrite)

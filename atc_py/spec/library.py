@@ -64,7 +64,7 @@ class Library:
         self._replacing = later is None
 
     def overlay(self, folder: Path) -> Library:
-        """Return a library in which the specifications below `folder` come before these.
+        """A library in which the specifications below `folder` come before these.
 
         The files are in the folder itself or in folders of groups. They are all read now, so that a
         broken one is reported at once. `folder` may be a single file.
@@ -82,7 +82,7 @@ class Library:
         return upper
 
     def index(self) -> tuple[IndexEntry, ...]:
-        """Return one entry a file, by group and stem; only files of two layers are opened.
+        """One entry a file, by group and stem; only files of two layers are opened.
 
         Files of a lower library whose operator an upper library has as well are left out.
 
@@ -109,7 +109,7 @@ class Library:
             yield from self._below.candidates(op_type, domain)
 
     def find(self, op_type: str, domain: str = "") -> OpSpec | None:
-        """Return the specification of the operator spelled exactly `op_type`, or None.
+        """The specification of the operator spelled exactly `op_type`, or None.
 
         The spelling is the list's, or that of CANN's parser where it differs. ONNX's operators are found in ONNX's domain, custom ones in any, because exporters do not
         agree on a domain for them.
@@ -117,7 +117,7 @@ class Library:
         return next(self.candidates(op_type, domain), None)
 
     def lookup(self, name: str) -> OpSpec | None:
-        """Return the specification of the operator `name`, in any case or in the list's spelling."""
+        """The specification of the operator `name`, in any case or in the list's spelling."""
         wanted = folded(name)
         found = self._by_stem(wanted)
         if found is not None:
@@ -125,14 +125,14 @@ class Library:
         return next((s for s in self.all() if s.listed_as and folded(s.listed_as) == wanted), None)
 
     def near(self, name: str, count: int = 3) -> tuple[str, ...]:
-        """Return operators with names like `name`, nearest first."""
+        """Operators with names like `name`, nearest first."""
         stems = [folded(entry.stem) for entry in self.index()]
         close = nearest(folded(name), dict.fromkeys(stems), count, _LIKENESS)
         found = [self._by_stem(match) for match in close]
         return tuple(spec.op for spec in found if spec is not None)
 
     def all(self) -> tuple[OpSpec, ...]:
-        """Return every specification, by operator."""
+        """Every specification, by operator."""
         specs = {spec.op: spec for spec in (self._below.all() if self._below is not None else ())}
         own = [spec for stem in self._index() if (spec := self._load(stem)) is not None]
         specs.update((spec.op, spec) for spec in own)
@@ -151,7 +151,7 @@ class Library:
             self._loaded[path.stem] = mine
 
     def _replaces(self, entry: IndexEntry) -> bool:
-        """Return True if an own specification overrides one of a lower library."""
+        """True if an own specification overrides one of a lower library."""
         own = self._load(entry.stem)
         if own is None or self._below is None:
             return False
@@ -159,14 +159,13 @@ class Library:
         return lower is not None and stem_of(lower.op) == entry.stem
 
     def _by_stem(self, wanted: str) -> OpSpec | None:
-        """Return the specification whose file name matches except for case and underscores."""
+        """The specification whose file name matches except for case and underscores."""
         for stem in self._index():
             if folded(stem) == wanted:
                 return self._load(stem)
         return self._below._by_stem(wanted) if self._below is not None else None  # noqa: SLF001
 
     def _index(self) -> dict[str, IndexEntry]:
-        """Return the own entries by stem."""
         if self._entries is None:
             entries: dict[str, IndexEntry] = {}
             for path in sorted(self._folder.glob("*/*.yaml")):
@@ -177,7 +176,7 @@ class Library:
         return self._entries
 
     def _load(self, stem: str) -> OpSpec | None:
-        """Return the own specification with that stem, or None."""
+        """The own specification with that stem, or None."""
         entry = self._index().get(stem)
         if entry is not None and stem not in self._loaded:
             self._loaded[stem] = load_spec(entry.path)
@@ -185,7 +184,6 @@ class Library:
 
 
 def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
-    """Refuse a second file for one operator."""
     if first is not None:
         message = Text(
             "{path} is in the groups {group} and {group_2}",
@@ -199,7 +197,7 @@ def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
 
 @cache
 def library(list_name: str = FIRST_LIST) -> Library:
-    """Return the specifications of a list that atc-py brings along, or of all for `any`.
+    """The specifications of a list that atc-py brings along, or of all for `any`.
 
     Raises:
         AtcError: BAD_OPTION where no list has that name.
@@ -213,7 +211,7 @@ def library(list_name: str = FIRST_LIST) -> Library:
 
 
 def specifications(folder: Path | None, list_name: str = DEFAULT_LIST) -> Library:
-    """Return the specifications of a list, or of any, overlaid by a user's folder if given.
+    """The specifications of a list, or of any, overlaid by a user's folder if given.
 
     Raises:
         AtcError: BAD_OPTION where no list has that name; else as `Library.overlay` does.
@@ -223,12 +221,12 @@ def specifications(folder: Path | None, list_name: str = DEFAULT_LIST) -> Librar
 
 
 def spec_index() -> tuple[IndexEntry, ...]:
-    """Return one entry for each specification of the first list; no file is opened."""
+    """One entry for each specification of the first list; no file is opened."""
     return library().index()
 
 
 def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
-    """Return the first list's specification of the operator spelled exactly `op_type`, or None.
+    """The first list's specification of the operator spelled exactly `op_type`, or None.
 
     Raises:
         AtcError: BAD_SPEC where its file has a fault.
@@ -237,7 +235,7 @@ def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
 
 
 def all_specs() -> tuple[OpSpec, ...]:
-    """Return every specification of the first list, by operator.
+    """Every specification of the first list, by operator.
 
     Raises:
         AtcError: BAD_SPEC where a file has a fault.

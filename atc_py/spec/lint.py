@@ -51,7 +51,7 @@ class Definitions(Protocol):
     """ONNX's operators."""
 
     def versions(self, op_type: str) -> Sequence[Definition]:
-        """Return every version, oldest first; empty for an operator that ONNX does not have."""
+        """Every version, oldest first; empty for an operator that ONNX does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class LintResult:
 
 
 def lint(paths: Iterable[Path], onnx: Definitions) -> LintResult:
-    """Return everything wrong with the specifications below folders, or in single files.
+    """Everything wrong with the specifications below folders, or in single files.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_SPEC where a path is neither a file nor a
@@ -91,7 +91,6 @@ def lint(paths: Iterable[Path], onnx: Definitions) -> LintResult:
 
 
 def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
-    """Return the findings about one specification."""
     spec = file.spec
     versions = () if spec.custom else onnx.versions(spec.op)
     errors = [*check_levels(spec), *_example(spec)]
@@ -104,7 +103,7 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
 
 
 def _unknown_operator(spec: OpSpec) -> Problem:
-    """Return the problem of an operator that ONNX does not have."""
+    """The problem of an operator that ONNX does not have."""
     help_ = "correct the spelling, or write custom: true instead of opsets"
     return Problem(("op",), Text("ONNX has no operator {name}", name=spec.op), help_)
 
@@ -177,7 +176,7 @@ def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
 def _versions_of(
     spec: OpSpec, row: OperandSpec | AttributeSpec, versions: Sequence[Definition]
 ) -> Sequence[Definition]:
-    """Return the versions that a row covers: at its listed opsets and at its first one.
+    """The versions that a row covers: at its listed opsets and at its first one.
 
     Rows for opsets that are not listed serve models that are restated. Empty where the row is for
     opsets that are newer than the versions known.
@@ -193,13 +192,12 @@ def _versions_of(
 
 
 def _in_force(versions: Sequence[Definition], opset: int) -> Definition | None:
-    """Return the version in force at an opset, or None."""
+    """The version in force at an opset, or None."""
     older = [each for each in versions if each.since_version <= opset]
     return older[-1] if older else None
 
 
 def _formal(version: Definition, section: str) -> Iterable[str]:
-    """Yield the names that a version has in a section."""
     if section == "attributes":
         return version.attributes
     return [each.name for each in (version.inputs if section == "inputs" else version.outputs)]

@@ -45,7 +45,7 @@ ready_for_threads(OperatorList)
 
 @cache
 def operator_lists() -> tuple[OperatorList, ...]:
-    """Return every list, the earliest first."""
+    """Every list, the earliest first."""
     path = op_specs_dir() / "lists.yaml"
     return msgspec.convert(kept_document(path)["lists"], tuple[OperatorList, ...])
 
@@ -56,7 +56,7 @@ def list_names() -> tuple[str, ...]:
 
 
 def find_list(name: str) -> OperatorList:
-    """Return the list called `name`.
+    """The list called `name`.
 
     Raises:
         AtcError: BAD_OPTION where there is none.

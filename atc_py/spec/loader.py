@@ -20,7 +20,7 @@ ready_for_threads(OpSpec)
 
 
 def load_spec(path: str | Path) -> OpSpec:
-    """Return the specification in the file at `path`, whose stem must be that of its operator.
+    """The specification in the file at `path`, whose stem must be that of its operator.
 
     Raises:
         AtcError: BAD_SPEC with file, line and column of every fault; FILE_NOT_FOUND or
@@ -35,13 +35,12 @@ def load_spec(path: str | Path) -> OpSpec:
 
 
 def _data_of(file: Path) -> tuple[Any, tuple[Path, ...]]:
-    """Return the data of a sound specification, and the files that it comes from."""
     own = _document(_text(file), str(file))
     return read_spec(file)[1].data, (file, *_like(own, file))
 
 
 def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
-    """Return the specification with its document, whose marks give lines and columns.
+    """The specification with its document, whose marks give lines and columns.
 
     Raises:
         AtcError: as `load_spec` does.
@@ -61,7 +60,7 @@ def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
 
 
 def parse_spec(text: str, file: str) -> OpSpec:
-    """Return the specification that `text` holds; `file` is its name in diagnostics.
+    """The specification that `text` holds; `file` is its name in diagnostics.
 
     Raises:
         AtcError: BAD_SPEC with file, line and column of every fault.
@@ -70,14 +69,13 @@ def parse_spec(text: str, file: str) -> OpSpec:
 
 
 def _document(text: str, file: str) -> Document:
-    """Return the data of one YAML document."""
     from atc_py.spec.yaml_reader import read_document  # what is kept needs no YAML
 
     return read_document(text, file)
 
 
 def _with_other_list(document: Document, file: Path) -> Document:
-    """Return a document over that of the list which it is like, if it names one.
+    """A document over that of the list which it is like, if it names one.
 
     Raises:
         AtcError: BAD_SPEC where no list has that name or that operator.
@@ -97,7 +95,7 @@ def _with_other_list(document: Document, file: Path) -> Document:
 
 
 def _like(document: Document, file: Path) -> tuple[Path, ...]:
-    """Return the file of the list that the document is like; none where there is no such file."""
+    """The file of the list that the document is like; none where there is no such file."""
     if not isinstance(document.data, dict) or LIKE not in document.data:
         return ()
     lists = file.resolve().parents[2]
@@ -106,7 +104,6 @@ def _like(document: Document, file: Path) -> tuple[Path, ...]:
 
 
 def _specification_of(document: Document) -> OpSpec:
-    """Return the specification of a document that is well-formed YAML."""
     from atc_py.spec.checks import find_problems  # what is kept is sound
     from atc_py.spec.schema import convert
 
@@ -133,14 +130,13 @@ def _remember_lines(document: Document) -> None:
 
 
 def problem_at(document: Document, problem: Problem, code: Code = BAD_SPEC) -> Diagnostic:
-    """Return a problem with its place."""
+    """A problem with its place."""
     mark = document.mark(problem.path, key=problem.key)
     place = Place(mark.file or document.file, line=mark.line, column=mark.column)
     return code.diagnostic(problem.message, place=place, help=problem.help)
 
 
 def _text(file: Path) -> str:
-    """Return the file's text."""
     try:
         raw = _bytes(file)
     except FileNotFoundError:
@@ -170,7 +166,7 @@ def _text(file: Path) -> str:
 
 
 def _bytes(file: Path) -> bytes | None:
-    """Return the file's bytes, at most one beyond the limit; None for endless files."""
+    """The file's bytes, at most one beyond the limit; None for endless files."""
     if file.exists() and not (file.is_file() or file.is_dir()):
         return None
     with file.open("rb") as stream:

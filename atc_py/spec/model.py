@@ -147,17 +147,17 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         return self.layouts if self.layout is None else (self.layout,)
 
     def layout_of(self, rank: int) -> str | None:
-        """Return the layout of a tensor of `rank`, or None where it has none of that rank."""
+        """The layout of a tensor of `rank`, or None where it has none of that rank."""
         return next((each for each in self.all_layouts if len(each) == rank), None)
 
     def has_rank(self, rank: int) -> bool:
-        """Return True if it may have `rank`."""
+        """True if it may have `rank`."""
         if self.layouts:
             return self.layout_of(rank) is not None
         return self.rank in {None, rank}
 
     def exists_at(self, opset: int) -> bool:
-        """Return True if the operator has it at `opset`."""
+        """True if the operator has it at `opset`."""
         return _is_within(self.since, opset, self.until)
 
 
@@ -215,11 +215,11 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
     line: int = msgspec.field(default=0, name="@line")
 
     def exists_at(self, opset: int) -> bool:
-        """Return True if the operator has it at `opset`."""
+        """True if the operator has it at `opset`."""
         return _is_within(self.since, opset, self.until)
 
     def default_at(self, opset: int) -> Value | None:
-        """Return the default that holds at `opset`; None when there is none."""
+        """The default that holds at `opset`; None when there is none."""
         older = self.default_before
         return older.value if older is not None and opset < older.opset else self.default
 
@@ -336,7 +336,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         return self.shown_as or _shown(self.path)
 
     def place_of(self, line: int) -> str:
-        """Return `op_specs/base/nn/conv.yaml:23`, where a rule or attribute of that line stands.
+        """`op_specs/base/nn/conv.yaml:23`, where a rule or attribute of that line stands.
 
         A line below 0 stands in the file that this one is like.
         """
@@ -345,19 +345,19 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         return f"{self.file_name}:{line}"
 
     def attribute(self, name: str) -> AttributeSpec | None:
-        """Return the attribute called `name`, or None."""
+        """The attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
 
     def is_unlisted(self, row: AttributeSpec) -> bool:
-        """Return True if no listed opset has the attribute: it came later, or went before."""
+        """True if no listed opset has the attribute: it came later, or went before."""
         return not any(row.exists_at(opset) for opset in self.opsets)
 
     def operand(self, name: str) -> OperandSpec | None:
-        """Return the input or else output called `name`, or None."""
+        """The input or else output called `name`, or None."""
         return next((row for row in (*self.inputs, *self.outputs) if row.name == name), None)
 
     def dtypes_of(self, operand: OperandSpec) -> tuple[DType, ...] | None:
-        """Return the dtypes that `operand` may have, `same_as` followed; None when any will do."""
+        """The dtypes that `operand` may have, `same_as` followed; None when any will do."""
         while isinstance(operand.dtypes, str):
             other = self.operand(operand.same_as or "")
             if other is None:
@@ -367,12 +367,12 @@ class OpSpec(_Part, frozen=True, kw_only=True):
 
 
 def _shown(path: str) -> str:
-    """Return the name of a list's file from `op_specs/` on."""
+    """The name of a list's file from `op_specs/` on."""
     return "/".join(("op_specs", *PurePath(path).parts[-3:]))
 
 
 def compressed(numbers: tuple[int, ...]) -> str:
-    """Return ascending numbers as ranges: (8, 9, 10, 13) is `8-10, 13`."""
+    """Ascending numbers as ranges: (8, 9, 10, 13) is `8-10, 13`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:
@@ -383,5 +383,5 @@ def compressed(numbers: tuple[int, ...]) -> str:
 
 
 def _is_within(since: int | None, opset: int, until: int | None) -> bool:
-    """Return True if `opset` is between two bounds, either of which may be open."""
+    """True if `opset` is between two bounds, either of which may be open."""
     return (since is None or since <= opset) and (until is None or opset <= until)

@@ -6,7 +6,7 @@ _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def stem_of(op_type: str) -> str:
-    """Return the stem of an operator's file: its type in snake case.
+    """The stem of an operator's file: its type in snake case.
 
     `BatchNormalization` is `batch_normalization`, `PRelu` is `p_relu`, `GatherND` is `gather_nd`,
     `AdaptiveMaxPool2D` is `adaptive_max_pool2d`; a digit does not start a word.
@@ -15,5 +15,5 @@ def stem_of(op_type: str) -> str:
 
 
 def folded(name: str) -> str:
-    """Return `name` without case and underscores, the form in which spellings are compared."""
+    """`name` without case and underscores, the form in which spellings are compared."""
     return name.replace("_", "").lower()

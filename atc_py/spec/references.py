@@ -70,7 +70,6 @@ def check_references(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
-    """Yield the arguments of one rule."""
     arguments = rule.arguments
     for key in OPERAND_ARGUMENTS:
         if key in arguments:
@@ -97,12 +96,10 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
 
 
 def _laid_out(rule: Rule) -> tuple[str, ...]:
-    """Return the arguments that name the operands with the dims that the rule names."""
     return ("other",) if isinstance(rule, CountIsProduct | KnownSumIsDim) else _LAID_OUT
 
 
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
-    """Yield the conditions of one rule."""
     if when.opsets is not None and when.opsets[0] > when.opsets[1]:
         message = Text(
             "the first opset {opsets} is after the last {opsets_2}",

@@ -86,5 +86,5 @@ def performs(name: str) -> Callable[[Function], Function]:
 
 
 def performers(name: str) -> tuple[Callable[..., Any], ...]:
-    """Return the registered code of the rewrite `name`; empty until its modules are imported."""
+    """The registered code of the rewrite `name`; empty until its modules are imported."""
     return tuple(_PERFORMERS.get(name, ()))

@@ -48,7 +48,7 @@ _WORDS: dict[type[inspect.Type], str] = {
 
 
 def convert(document: Document) -> OpSpec:
-    """Return the specification that the document holds.
+    """The specification that the document holds.
 
     Raises:
         AtcError: BAD_SPEC for keys, types and values that the structs do not have.
@@ -61,13 +61,11 @@ def convert(document: Document) -> OpSpec:
 
 
 def _position(fault: Diagnostic) -> tuple[int, int]:
-    """Return line and column of a fault."""
     place = fault.place
     return (place.line or 0, place.column or 0) if place is not None else (0, 0)
 
 
 def _faults(document: Document) -> Iterator[Diagnostic]:
-    """Yield the faults of each part of a document."""
     data = document.data
     if not isinstance(data, dict):
         return
@@ -114,7 +112,7 @@ def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Ite
 
 
 def _refusal(value: Any, type_: Any) -> _Message | None:
-    """Return msgspec's complaint if it cannot convert the value to the type."""
+    """Msgspec's complaint if it cannot convert the value to the type."""
     try:
         msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
@@ -123,13 +121,12 @@ def _refusal(value: Any, type_: Any) -> _Message | None:
 
 
 def _message(error: msgspec.ValidationError) -> _Message:
-    """Return the parts of a message."""
     match = _AT.match(str(error))
     return _Message(match[1], match[3] or "", match[2] is not None) if match else _Message("")
 
 
 def _failing_path(message: _Message, value: Any, type_: Any) -> str:
-    """Return the path of a message about `value`, with the failing key for msgspec's `[...]`.
+    """The path of a message about `value`, with the failing key for msgspec's `[...]`.
 
     That stands for any key of a free mapping, and no key at all is said where a key is at fault.
     The key is the one with which alone the mapping is refused in the same way.
@@ -144,7 +141,6 @@ def _failing_path(message: _Message, value: Any, type_: Any) -> str:
 
 
 def _diagnostic_of(document: Document, message: _Message) -> Diagnostic:
-    """Return the diagnostic for a message of msgspec."""
     what = message.what
     path = _parse_path(message.where)
     allowed = _allowed_values(path, document.data)
@@ -161,7 +157,7 @@ def _diagnostic_of(document: Document, message: _Message) -> Diagnostic:
 
 
 def _in_words(what: str, value: Any) -> str:
-    """Return a message of msgspec about `value`, in YAML terms."""
+    """A message of msgspec about `value`, in YAML terms."""
     if invalid := _INVALID.match(what):
         what = Text("unknown value {invalid}", invalid=repr(invalid[1]))
     if "matching regex" in what:
@@ -170,32 +166,32 @@ def _in_words(what: str, value: Any) -> str:
 
 
 def _parse_path(text: str) -> DataPath:
-    """Return the path of `.inputs[0].name`."""
+    """The path of `.inputs[0].name`."""
     steps = _STEP.finditer(text)
     return tuple(step["key"] or int(step["index"]) for step in steps)
 
 
 def _step(data: Any, step: str | int) -> Any:
-    """Return the item of `data` at `step`, or None."""
+    """The item of `data` at `step`, or None."""
     if isinstance(data, dict):
         return data.get(step)
     return data[step] if isinstance(data, list) and isinstance(step, int) else None
 
 
 def _item(data: Any, path: DataPath) -> Any:
-    """Return the item of `data` at `path`."""
+    """The item of `data` at `path`."""
     for step in path:
         data = _step(data, step)
     return data
 
 
 def _path_text(path: DataPath) -> str:
-    """Return `inputs[0].name`."""
+    """`inputs[0].name`."""
     return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in path).lstrip(".")
 
 
 def _allowed_values(path: DataPath, data: Any) -> str:
-    """Return the values allowed at `path`, in words."""
+    """The values allowed at `path`, in words."""
     kinds: list[inspect.Type] = [inspect.type_info(OpSpec)]
     for step in path:
         tags = [
@@ -214,7 +210,7 @@ def _allowed_values(path: DataPath, data: Any) -> str:
 
 
 def _types_at_step(kinds: list[inspect.Type], step: str | int, data: Any) -> list[inspect.Type]:
-    """Return the types that are allowed at `step` of a value with one of the types `kinds`."""
+    """The types that are allowed at `step` of a value with one of the types `kinds`."""
     inner: list[inspect.Type] = []
     for kind in _tagged_kinds(kinds, data):
         if isinstance(kind, inspect.StructType):
@@ -229,7 +225,7 @@ def _types_at_step(kinds: list[inspect.Type], step: str | int, data: Any) -> lis
 
 
 def _flattened_kinds(kinds: list[inspect.Type]) -> list[inspect.Type]:
-    """Return `kinds` with unions replaced by their members."""
+    """`kinds` with unions replaced by their members."""
     flat: list[inspect.Type] = []
     for kind in kinds:
         flat += kind.types if isinstance(kind, inspect.UnionType) else (kind,)
@@ -237,7 +233,7 @@ def _flattened_kinds(kinds: list[inspect.Type]) -> list[inspect.Type]:
 
 
 def _tagged_kinds(kinds: list[inspect.Type], data: Any) -> list[inspect.Type]:
-    """Return those of `kinds` that the tag in `data` chooses; all of them where there is no tag."""
+    """Those of `kinds` that the tag in `data` chooses; all of them where there is no tag."""
     chosen: list[inspect.Type] = [
         kind
         for kind in kinds
@@ -250,7 +246,7 @@ def _tagged_kinds(kinds: list[inspect.Type], data: Any) -> list[inspect.Type]:
 
 
 def _keys(structs: list[inspect.StructType]) -> list[str]:
-    """Return the keys of the structs, each once, without those that the loader fills in."""
+    """The keys of the structs, each once, without those that the loader fills in."""
     keys: dict[str, None] = {}
     for struct in structs:
         names = [struct.tag_field or "", *(field.encode_name for field in struct.fields)]
@@ -259,7 +255,6 @@ def _keys(structs: list[inspect.StructType]) -> list[str]:
 
 
 def _words(kind: inspect.Type) -> str:
-    """Return a type in words."""
     if isinstance(kind, inspect.EnumType):
         return " | ".join(str(member.value) for member in kind.cls)
     if isinstance(kind, inspect.StrType) and kind.pattern:
@@ -272,5 +267,5 @@ def _words(kind: inspect.Type) -> str:
 
 
 def _union_words(kind: inspect.Type) -> str:
-    """Return a type that may be a union, in words."""
+    """A type that may be a union, in words."""
     return " or ".join(filter(None, map(_words, _flattened_kinds([kind]))))

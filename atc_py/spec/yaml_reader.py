@@ -23,7 +23,7 @@ _EMPTY = {"", "~", "null"}
 
 
 def read_document(text: str, file: str) -> Document:
-    """Return the data of one YAML document.
+    """The data of one YAML document.
 
     Raises:
         AtcError: BAD_SPEC with line and column for whatever is not in the subset.
@@ -53,7 +53,6 @@ class _Reader:
         self._events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=_LOADER))
 
     def read(self) -> Document:
-        """Return the one document of the text."""
         self._next_event()
         event = self._next_event()
         if not isinstance(event, yaml.DocumentStartEvent):
@@ -66,7 +65,6 @@ class _Reader:
         return self._document
 
     def _next_event(self) -> yaml.Event:
-        """Return the next event."""
         try:
             return next(self._events)
         except yaml.MarkedYAMLError as error:
@@ -82,7 +80,7 @@ class _Reader:
             raise self._error(Mark(1, 1), message, "files are UTF-8 text") from error
 
     def _value(self, event: yaml.Event, path: DataPath) -> Any:
-        """Return the data that starts with `event`."""
+        """The data that starts with `event`."""
         self._refuse_references(event)
         self._document.values[path] = _mark(event)
         if len(path) > _MAX_DEPTH:
@@ -94,7 +92,6 @@ class _Reader:
         return self._scalar(event)
 
     def _mapping(self, path: DataPath) -> dict[str, Any]:
-        """Return a mapping whose start was read."""
         mapping: dict[str, Any] = {}
         while not isinstance(event := self._next_event(), yaml.MappingEndEvent):
             key = self._key(event)
@@ -110,7 +107,6 @@ class _Reader:
         return mapping
 
     def _key(self, event: yaml.Event) -> str:
-        """Return the name that the key event holds."""
         self._refuse_references(event)
         if not isinstance(event, yaml.ScalarEvent) or not _NAME.fullmatch(event.value):
             help_ = "keys are names of letters, digits and underscores"
@@ -118,14 +114,13 @@ class _Reader:
         return str(event.value)
 
     def _sequence(self, path: DataPath) -> list[Any]:
-        """Return a sequence whose start was read."""
         items: list[Any] = []
         while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
             items.append(self._value(event, (*path, len(items))))
         return items
 
     def _scalar(self, event: Any) -> bool | int | float | str:
-        """Return text, a number or a boolean; only plain text can be other than text."""
+        """Text, a number or a boolean; only plain text can be other than text."""
         text = str(event.value)
         if _UNPRINTABLE.search(text):
             help_ = "write the text without escapes of control characters"
@@ -143,7 +138,6 @@ class _Reader:
         return int(text) if _INT.fullmatch(text) else float(text.replace(".inf", "inf"))
 
     def _refuse_references(self, event: Any) -> None:
-        """Refuse anchors, aliases and tags."""
         if isinstance(event, yaml.AliasEvent):
             raise self._fault(
                 event,
@@ -186,7 +180,7 @@ class _Reader:
         message: str,
         help: str,  # noqa: A002  (the word that users read)
     ) -> AtcError:
-        """Return a fault where `event` starts."""
+        """A fault where `event` starts."""
         return self._error(_mark(event), message, help)
 
     def _error(
@@ -195,10 +189,10 @@ class _Reader:
         message: str,
         help: str,  # noqa: A002  (the word that users read)
     ) -> AtcError:
-        """Return a fault at `mark`."""
+        """A fault at `mark`."""
         return spec_error(self._document.file, mark, message, help)
 
 
 def _mark(event: Any) -> Mark:
-    """Return the mark at which `event` starts."""
+    """The mark at which `event` starts."""
     return Mark(event.start_mark.line + 1, event.start_mark.column + 1)

@@ -17,7 +17,7 @@ from atc_py.text import Text
 
 
 def named_models(given: Iterable[str]) -> dict[str, Path]:
-    """Return the models that texts stand for, by their names in the sweep, in order.
+    """The models that texts stand for, by their names in the sweep, in order.
 
     The name of a model in a folder is its path there, that of any other one is its file's, both
     without the suffix.
@@ -45,7 +45,7 @@ def combinations_of(
     *,
     specs: Path | None = None,
 ) -> list[Combination]:
-    """Return all combinations, those of a model together.
+    """All combinations, those of a model together.
 
     Args:
         models: their names.
@@ -82,7 +82,6 @@ def combinations_of(
 
 
 def _refuse_second(name: str, path: Path, first: Path) -> None:
-    """Refuse a second model of one name."""
     if same_path(path, first):
         raise DUPLICATE_MODEL.error(
             Text("the model {path} is given twice", path=path),

@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 
 
 def files_of_model(path: Path) -> tuple[Path, ...]:
-    """Return the files of a model, itself first; a file that cannot be read is alone."""
+    """The files of a model, itself first; a file that cannot be read is alone."""
     try:
         if not _mentions(path, _EXTERNAL):
             return (path,)
@@ -35,14 +35,14 @@ def files_of_model(path: Path) -> tuple[Path, ...]:
 
 
 def files_under(path: Path) -> tuple[Path, ...]:
-    """Return the files of a folder and the folders in it, sorted, or the file itself."""
+    """The files of a folder and the folders in it, sorted, or the file itself."""
     if not is_folder(path):
         return (path,)
     return tuple(sorted(each for each in path.rglob("*") if each.is_file()))
 
 
 def digest_of_files(paths: Iterable[Path]) -> str:
-    """Return a digest of files' contents, in order; of one that cannot be read, that it cannot."""
+    """A digest of files' contents, in order; of one that cannot be read, that it cannot."""
     whole = hashlib.sha256()
     for path in paths:
         whole.update(_digest(path))
@@ -50,13 +50,12 @@ def digest_of_files(paths: Iterable[Path]) -> str:
 
 
 def digest_of_options(options: Mapping[str, object]) -> str:
-    """Return a digest of values that JSON can say."""
+    """A digest of values that JSON can say."""
     text = json.dumps(options, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _digest(path: Path) -> bytes:
-    """Return the digest of a file."""
     found = hashlib.sha256()
     try:
         if not is_file(path):  # a pipe would be waited for, and a device may have no end
@@ -70,7 +69,7 @@ def _digest(path: Path) -> bytes:
 
 
 def _mentions(path: Path, text: bytes) -> bool:
-    """Return True if a text is in a file."""
+    """True if a text is in a file."""
     if not is_file(path) or not path.stat().st_size:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -129,7 +128,7 @@ class SweepInputs:
         self._shown = digest_of_options(shown)
 
     def digest(self, each: Combination) -> str:
-        """Return the digest of everything that a row follows from, its name aside."""
+        """The digest of everything that a row follows from, its name aside."""
         samples = self._samples(each.model)
         parts = [self._shown, self._bundle(each.model).digest]
         parts += [] if samples is None else [samples.digest]
@@ -138,7 +137,7 @@ class SweepInputs:
         return digest_of_options({"parts": parts})
 
     def task(self, each: Combination, *, elsewhere: bool) -> RowTask:
-        """Return the task of a row; on another machine its files have absolute paths."""
+        """The task of a row; on another machine its files have absolute paths."""
         path, options = self._models[each.model], self._options
         running = None
         if options.running is not None:
@@ -156,7 +155,7 @@ class SweepInputs:
         )
 
     def bundles(self, names: Iterable[str]) -> list[FileBundle]:
-        """Return the files that rows of these models read."""
+        """The files that rows of these models read."""
         found = [] if self._specs is None else [self._specs]
         for name in names:
             samples = self._samples(name)
@@ -164,7 +163,7 @@ class SweepInputs:
         return found
 
     def finding(self, task: RowTask, sent: set[str]) -> RowTask:
-        """Return a task that finds the files that were sent to workers."""
+        """A task that finds the files that were sent to workers."""
         name = task.combination.model
 
         def digest(found: FileBundle | None) -> str:
@@ -178,14 +177,13 @@ class SweepInputs:
         )
 
     def _bundle(self, name: str) -> FileBundle:
-        """Return the files of a model."""
         if name not in self._found:
             files = files_of_model(self._models[name])
             self._found[name] = FileBundle(digest_of_files(files), files[0], files)
         return self._found[name]
 
     def _samples(self, name: str) -> FileBundle | None:
-        """Return the samples of a model: those called like it, or all that were given."""
+        """The samples of a model: those called like it, or all that were given."""
         given = self._options.samples
         if self._options.running is None or isinstance(given, int):
             return None
@@ -198,6 +196,6 @@ class SweepInputs:
 
 
 def _bundle_of(path: Path) -> FileBundle:
-    """Return a file, or the files of a folder."""
+    """A file, or the files of a folder."""
     files = files_under(path)
     return FileBundle(digest_of_files(files), path, files)

@@ -53,7 +53,7 @@ class KeptRows:
             make_folder(folder / each)
 
     def find(self, digest: str) -> KeptRow | None:
-        """Return the row of that digest; None if there is none, or its file is damaged."""
+        """The row of that digest; None if there is none, or its file is damaged."""
         try:
             data = self._path(digest).read_bytes()
             found = msgspec.json.decode(data, type=KeptRow)
@@ -77,12 +77,11 @@ class KeptRows:
             file.write(msgspec.json.encode(kept, enc_hook=plain_text))
 
     def _path(self, digest: str) -> Path:
-        """Return the file of a row."""
         return self.folder / _ROWS / f"{digest}.json"
 
 
 def report_name(combination: Combination, digest: str) -> str:
-    """Return the name of the page about a row, relative to the folder of results.
+    """The name of the page about a row, relative to the folder of results.
 
     It has a part of the digest, which tells pages apart: rows of other options, and of models of
     that name in other folders, stay, and so must their pages. The model's name is for readers: what

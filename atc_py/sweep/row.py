@@ -72,7 +72,7 @@ class DoneRow:
 
 
 def run_row(task: RowTask) -> DoneRow:
-    """Return the row of a task; refusals are part of it."""
+    """The row of a task; refusals are part of it."""
     from atc_py.compare.overview import OverviewOptions
 
     began = time.monotonic()
@@ -116,7 +116,7 @@ def run_row(task: RowTask) -> DoneRow:
 
 
 def _own_shapes(model: Path, options: OverviewOptions) -> OverviewOptions:
-    """Return the options with the shapes of the model's own inputs alone."""
+    """The options with the shapes of the model's own inputs alone."""
     shapes = options.compiling.get("input_shape")
     if not shapes:
         return options
@@ -141,7 +141,6 @@ def _overview(model: Path, options: OverviewOptions) -> Overview:
 
 
 def _refused(task: RowTask, diagnostics: Iterable[Diagnostic]) -> SweepRow:
-    """Return the row of a model of which nothing is known beside why."""
     found = list(diagnostics)
     unread = any(each.code.exit is ExitCode.FILE for each in found)
     verdict = SweepVerdict.UNREADABLE if unread else SweepVerdict.REFUSED
@@ -156,7 +155,6 @@ def _refused(task: RowTask, diagnostics: Iterable[Diagnostic]) -> SweepRow:
 
 
 def _row(task: RowTask, done: Overview) -> SweepRow:
-    """Return the row of what was found out about a model."""
     compiled, comparison = done.compiled, done.comparison
     cost = done.profile.costs[0] if done.profile is not None and done.profile.costs else None
     check = done.check.models[0] if done.check is not None else None
@@ -194,7 +192,6 @@ def _row(task: RowTask, done: Overview) -> SweepRow:
 
 
 def _outputs(done: LayerComparison | None) -> tuple[SweepOutput, ...]:
-    """Return the errors at the outputs, in the model's order."""
     if done is None:
         return ()
     found = []
@@ -215,7 +212,7 @@ def _outputs(done: LayerComparison | None) -> tuple[SweepOutput, ...]:
 
 
 def _finite(number: float) -> float | None:
-    """Return a number; None in place of one that JSON cannot say."""
+    """A number; None in place of one that JSON cannot say."""
     return float(number) if isfinite(number) else None
 
 
@@ -225,14 +222,14 @@ def _counted(diagnostics: Iterable[Diagnostic]) -> dict[str, int]:
 
 
 def _with_memory(verdict: SweepVerdict, diagnostics: Iterable[Diagnostic]) -> SweepVerdict:
-    """Return the verdict, or the one of rows that need too much memory."""
+    """The verdict, or the one of rows that need too much memory."""
     if any(each.code.id in _MEMORY for each in diagnostics):
         return SweepVerdict.OUT_OF_MEMORY
     return verdict
 
 
 def _page(done: Overview, language: str | None) -> bytes | None:
-    """Return the page about the model, where it is wanted."""
+    """The page about the model, where it is wanted."""
     if language is None:
         return None
     from atc_py.report.overview.html_page import overview_html
@@ -243,7 +240,7 @@ def _page(done: Overview, language: str | None) -> bytes | None:
 def _as_given(
     task: RowTask, file: str, row: SweepRow, page: bytes | None
 ) -> tuple[SweepRow, bytes | None]:
-    """Return row and page with the user's path in place of that of the process."""
+    """Row and page with the user's path in place of that of the process."""
     message, zh = (each.replace(file, task.path) for each in (row.message, row.message_zh))
     row = structs.replace(row, message=message, message_zh=zh)
     if page is not None:

@@ -99,25 +99,23 @@ def progress_text(done: int, total: int, seconds: float) -> str:
 
 
 def _names(wanted: Sequence[tuple[int, RowTask, str]]) -> dict[str, None]:
-    """Return the names of the models of tasks, each once."""
+    """The names of the models of tasks, each once."""
     return dict.fromkeys(task.combination.model for _, task, _ in wanted)
 
 
 def _runs_again(found: KeptRow, options: SweepOptions) -> bool:
-    """Return True if a row that failed is to be tried again: it is asked for, or limits changed."""
+    """True if a row that failed is to be tried again: it is asked for, or limits changed."""
     if found.row.verdict not in FAILED:
         return False
     return options.retries or found.limits != options.limits
 
 
 def _named(found: KeptRow, combination: Combination, path: Path) -> KeptRow:
-    """Return a kept row under the name and path that its model has now."""
     row = replace(found.row, combination=combination, path=legible(path))
     return KeptRow(row, found.seconds, found.limits)
 
 
 def _row_of(outcome: TaskOutcome[RowTask, DoneRow]) -> tuple[SweepRow, bytes | None, float]:
-    """Return the row of an outcome, its page and its time."""
     if outcome.value is not None:
         return outcome.value.row, outcome.value.page, outcome.value.seconds
     failure: TaskFailure | None = outcome.failure

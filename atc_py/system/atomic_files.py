@@ -165,7 +165,7 @@ def _refusals(path: Path) -> Iterator[None]:
 
 
 def _mode_of_old(path: Path, target: Path) -> int | None:
-    """Return the permissions of the file to replace, or None; refuse anything but a file."""
+    """The permissions of the file to replace, or None; refuse anything but a file."""
     try:
         old = target.stat()
     except FileNotFoundError:

@@ -9,7 +9,7 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def cache_folder(name: str) -> Path | None:
-    """Return the folder called `name` among the caches, made if need be.
+    """The folder called `name` among the caches, made if need be.
 
     It is None without a home, and where the folder is not the user's own and writable by the user
     alone: what is read from it is trusted.
@@ -27,7 +27,7 @@ def cache_folder(name: str) -> Path | None:
 
 
 def _cache_home() -> Path | None:
-    """Return the user's folder for caches by the conventions of the system, None without a home."""
+    """The user's folder for caches by the conventions of the system, None without a home."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return Path(local) if local else None
@@ -39,7 +39,7 @@ def _cache_home() -> Path | None:
 
 
 def _is_own(folder: Path) -> bool:
-    """Return True if the folder is this user's and nobody else may write to it."""
+    """True if the folder is this user's and nobody else may write to it."""
     if sys.platform == "win32":
         return True
     facts = folder.lstat()

@@ -12,7 +12,7 @@ _MAPPED = ("failed to map segment", "cannot allocate memory", "cannot allocate t
 
 
 def exhausted(error: BaseException) -> AtcError | None:
-    """Return MEMORY_LIMIT with the resource that ran out; None where the error means otherwise."""
+    """MEMORY_LIMIT with the resource that ran out; None where the error means otherwise."""
     words = _exhaustion(error)
     return None if words is None else MEMORY_LIMIT.error(words, help=RAISE_SYSTEM_LIMITS)
 
@@ -30,7 +30,6 @@ def _exhaustion(error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return an error and those that it was raised for."""
     found: list[BaseException] = []
     each: BaseException | None = error
     while each is not None and each not in found:
@@ -40,10 +39,10 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _is_refused(error: BaseException) -> bool:
-    """Return True if it is the system's refusal of memory."""
+    """True if it is the system's refusal of memory."""
     return isinstance(error, OSError) and error.errno == errno.ENOMEM
 
 
 def _is_unmapped(error: ImportError) -> bool:
-    """Return True if a library could not be loaded for want of memory."""
+    """True if a library could not be loaded for want of memory."""
     return any(text in str(error).lower() for text in _MAPPED)

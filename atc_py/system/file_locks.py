@@ -18,7 +18,7 @@ _MODE = 0o666
 
 
 def create_locked(path: Path) -> int | None:
-    """Return a new file, open for reading and writing and locked until it is closed.
+    """A new file, open for reading and writing and locked until it is closed.
 
     Returns:
         Its descriptor; None if the name is taken.
@@ -65,7 +65,7 @@ def remove_if_unlocked(path: Path) -> bool:
 
 
 def lock_stale(path: Path) -> int | None:
-    """Return the descriptor of an existing file that no process held, locked; None for others."""
+    """The descriptor of an existing file that no process held, locked; None for others."""
     if sys.platform == "win32":
         return None
     try:
@@ -94,7 +94,7 @@ def _try_lock(handle: int) -> bool | None:
 
 
 def _is_named(handle: int, path: Path) -> bool:
-    """Return True if an open file is the one at `path`."""
+    """True if an open file is the one at `path`."""
     try:
         there = path.lstat()
     except FileNotFoundError:

@@ -111,7 +111,7 @@ def refuse_read(path: Path, *, claim: bool = False) -> None:
 
 
 def _is_still(path: Path | None, key: tuple[int, int]) -> bool:
-    """Return True if a path leads to the file of a number, which the system gives to others later."""
+    """True if a path leads to the file of a number, which the system gives to others later."""
     try:
         status = None if path is None else path.stat()
     except OSError:
@@ -209,7 +209,7 @@ def read_refusal(path: Path, error: OSError) -> AtcError:
 
 
 def read_bytes(path: Path, most: int, *, own: bool = False) -> bytes:
-    """Return all bytes of a file or a stream, of which no more than `most` are read.
+    """All bytes of a file or a stream, of which no more than `most` are read.
 
     Args:
         path: the file.
@@ -234,7 +234,7 @@ def read_bytes(path: Path, most: int, *, own: bool = False) -> bytes:
 
 
 def read_text(path: Path, most: int) -> str:
-    """Return the text of a UTF-8 file of at most `most` bytes, without a byte order mark.
+    """The text of a UTF-8 file of at most `most` bytes, without a byte order mark.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_TOO_LARGE, or FILE_NOT_TEXT with the line of
@@ -256,7 +256,7 @@ def read_text(path: Path, most: int) -> str:
 
 
 def _nearest_file(path: Path) -> str:
-    """Return the path of the file whose name is spelled like that of a missing one; "" for none."""
+    """The path of the file whose name is spelled like that of a missing one; "" for none."""
     try:
         with os.scandir(path.parent) as entries:
             names = [entry.name for entry in islice(entries, _LISTED)]

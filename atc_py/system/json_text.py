@@ -12,7 +12,7 @@ MAX_DEPTH = 64
 
 
 def format_json(value: Any, indent: int = 2) -> str:
-    """Return `value` as a JSON document with a line break at its end.
+    """`value` as a JSON document with a line break at its end.
 
     It is written by msgspec: json's own takes ten times as long.
     """
@@ -29,7 +29,7 @@ def format_json(value: Any, indent: int = 2) -> str:
 
 
 def escaped(document: str) -> str:
-    """Return an equivalent JSON document with unprintable characters escaped.
+    """An equivalent JSON document with unprintable characters escaped.
 
     JSON itself asks for escapes up to U+001F alone. Beyond are commands of terminals too (U+009B
     begins one), marks that turn the reading direction, and bytes of file names that are not UTF-8.
@@ -42,7 +42,7 @@ def escaped(document: str) -> str:
 
 
 def json_schema(document: type) -> str:
-    """Return the JSON schema of a class, the same with every version of Python and of msgspec."""
+    """The JSON schema of a class, the same with every version of Python and of msgspec."""
     import msgspec
 
     schema = msgspec.json.schema(document)
@@ -75,7 +75,7 @@ def finite(value: Any) -> Any:
 
 
 def is_deep(value: Any) -> bool:
-    """Return True if a decoded document nests lists and objects beyond MAX_DEPTH."""
+    """True if a decoded document nests lists and objects beyond MAX_DEPTH."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [inner for each in level for inner in _parts(each)]
@@ -85,7 +85,7 @@ def is_deep(value: Any) -> bool:
 
 
 def _parts(value: Any) -> list[Any]:
-    """Return the items of a list or the values of an object; nothing for others."""
+    """The items of a list or the values of an object; nothing for others."""
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []

@@ -51,7 +51,7 @@ _given: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 
 def memory_limit() -> int:
-    """Return the bytes that data may take: as `limited_memory` says, or 3/4 of the machine."""
+    """The bytes that data may take: as `limited_memory` says, or 3/4 of the machine."""
     given = _given.get()
     return int(machine_memory() * _SHARE) if given is None else given
 
@@ -135,7 +135,7 @@ def require_own_memory(others: int = 0) -> None:
 
 
 def parse_size(size: int | str) -> int:
-    """Return the bytes of a size: a number or a text such as `512M`, `1.5GiB`, `2 GB` (1024).
+    """The bytes of a size: a number or a text such as `512M`, `1.5GiB`, `2 GB` (1024).
 
     Raises:
         AtcError: BAD_OPTION for another text, or for less than 1 MiB.
@@ -151,7 +151,7 @@ def parse_size(size: int | str) -> int:
 
 
 def format_size(nbytes: int) -> str:
-    """Return `1.5 GiB (1610612736 bytes)`: to read, and to compare."""
+    """`1.5 GiB (1610612736 bytes)`: to read, and to compare."""
     size, unit = float(nbytes), 0
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     while size >= _STEP and unit < len(units) - 1:
@@ -167,14 +167,14 @@ def format_size(nbytes: int) -> str:
 
 @lru_cache(maxsize=1)
 def machine_memory() -> int:
-    """Return the bytes available to this process: least of machine, control group and limits."""
+    """The bytes available to this process: least of machine, control group and limits."""
     known = [_physical(), *_group_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
     known += _process_limits()
     return min((each for each in known if each > 0), default=_UNKNOWN_MACHINE)
 
 
 def _physical() -> int:
-    """Return bytes of memory of the machine; 0 where the system does not tell."""
+    """Bytes of memory of the machine; 0 where the system does not tell."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -182,7 +182,7 @@ def _physical() -> int:
 
 
 def _group_limits(listing: Path, root: Path) -> list[int]:
-    """Return limits of the control groups that the process is in, and of the groups above them.
+    """Limits of the control groups that the process is in, and of the groups above them.
 
     Args:
         listing: lines `number:controllers:path`; version 2 has no controllers.
@@ -202,7 +202,7 @@ def _group_limits(listing: Path, root: Path) -> list[int]:
 
 
 def _process_limits() -> list[int]:
-    """Return the limits that `ulimit` sets for the process."""
+    """The limits that `ulimit` sets for the process."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -213,14 +213,14 @@ def _process_limits() -> list[int]:
 
 
 def _number(path: Path) -> int:
-    """Return the number in a file; 0 for none, for `max`, and for one that stands for no limit."""
+    """The number in a file; 0 for none, for `max`, and for one that stands for no limit."""
     text = _text(path).strip()
     number = int(text) if text.isascii() and text.isdigit() else 0
     return number if number < math.ldexp(1, 60) else 0
 
 
 def _text(path: Path) -> str:
-    """Return a file's text, empty where it cannot be read."""
+    """A file's text, empty where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

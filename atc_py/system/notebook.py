@@ -11,7 +11,7 @@ def set_renderer(render: Callable[[object], str]) -> None:
 
 
 def notebook_html(result: object) -> str:
-    """Return the HTML that notebooks show for a result; its text where nothing renders it."""
+    """The HTML that notebooks show for a result; its text where nothing renders it."""
     for render in _renderers:
         return render(result)
     import html

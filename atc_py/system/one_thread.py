@@ -16,7 +16,7 @@ _given: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def usable_cores() -> int:
-    """Return the cores that this process may use, or what `limited_threads` says."""
+    """The cores that this process may use, or what `limited_threads` says."""
     given = granted_threads()
     if given:
         return given

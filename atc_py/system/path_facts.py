@@ -8,25 +8,25 @@ from pathlib import Path
 
 
 def exists(path: Path | str) -> bool:
-    """Return True if something is at a path."""
+    """True if something is at a path."""
     return os.path.exists(path)  # noqa: PTH110  (the reason for this module, as below)
 
 
 def is_file(path: Path | str) -> bool:
-    """Return True if a regular file, or a link to one, is at a path."""
+    """True if a regular file, or a link to one, is at a path."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path | str) -> bool:
-    """Return True if a folder, or a link to one, is at a path."""
+    """True if a folder, or a link to one, is at a path."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def same_path(one: Path, other: Path) -> bool:
-    """Return True if two paths lead to the same place, which need not exist."""
+    """True if two paths lead to the same place, which need not exist."""
     return os.path.realpath(one) == os.path.realpath(other)
 
 
 def legible(text: Path | str) -> str:
-    """Return a path, or a text with one, that can be encoded: bytes that are not UTF-8 become escapes."""
+    """A path, or a text with one, that can be encoded: bytes that are not UTF-8 become escapes."""
     return str(text).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -4,7 +4,7 @@ import signal
 
 
 def end_signal(status: int) -> str:
-    """Return the name of the signal that ended a process; "" where it ended by itself.
+    """The name of the signal that ended a process; "" where it ended by itself.
 
     Args:
         status: what `subprocess` calls the return code; below 0 for a signal.

@@ -6,16 +6,16 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def op_specs_dir() -> Path:
-    """Return the folder of operator specifications, one YAML file an operator."""
+    """The folder of operator specifications, one YAML file an operator."""
     return _data_dir("op_specs")
 
 
 def templates_dir() -> Path:
-    """Return the folder of Jinja templates."""
+    """The folder of Jinja templates."""
     return _data_dir("templates")
 
 
 def _data_dir(name: str) -> Path:
-    """Return `_data/name` of an installed wheel where it exists, else the checkout's top level."""
+    """`_data/name` of an installed wheel where it exists, else the checkout's top level."""
     installed = _PACKAGE / "_data" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name

@@ -37,7 +37,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def put_off(action: Callable[[], None]) -> bool:
-    """Return True if `action` waits for the end of an `undisturbed` block, which will call it.
+    """True if `action` waits for the end of an `undisturbed` block, which will call it.
 
     For handlers of signals that raise.
     """

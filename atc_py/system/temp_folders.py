@@ -79,7 +79,6 @@ def remove_left_folders() -> None:
 
 
 def _cannot_write(folder: Path, error: OSError) -> AtcError:
-    """Return the refusal to write into the folder of an output."""
     return CANNOT_WRITE.error(
         Text("cannot write to {folder}: {strerror}", folder=folder, strerror=os_reason(error)),
         place=Place(str(folder)),
@@ -88,7 +87,7 @@ def _cannot_write(folder: Path, error: OSError) -> AtcError:
 
 
 def _held_folder(base: Path | None) -> tuple[Path, int | None]:
-    """Return a new folder and the descriptor of its lock file; None where there can be no such file.
+    """A new folder and the descriptor of its lock file; None where there can be no such file.
 
     Until the file is locked, another process may take the folder for one that was left; then that
     process has it, and this one makes another.
@@ -107,7 +106,7 @@ def _held_folder(base: Path | None) -> tuple[Path, int | None]:
 
 
 def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
-    """Return a finding; of a file in `folder` that cannot be written, with another hint."""
+    """A finding; of a file in `folder` that cannot be written, with another hint."""
     file = found.place.file if found.place else None
     if found.code is not CANNOT_WRITE or not file or folder not in Path(file).parents:
         return found

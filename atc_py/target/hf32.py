@@ -12,5 +12,5 @@ PRODUCTS = Attribute("impl_mode", "string", FLOAT32_PRODUCTS, unsaid=True)
 
 
 def rounds_to_hf32(attributes: Mapping[str, object]) -> bool:
-    """Return True if a node with these attributes rounds float32 operands to HF32."""
+    """True if a node with these attributes rounds float32 operands to HF32."""
     return attributes.get(PRODUCTS.name) == HF32_PRODUCTS

@@ -65,7 +65,7 @@ class Kernels(msgspec.Struct, frozen=True):
     form: str = "T > T"
 
     def published(self, family: SocFamily) -> tuple[Pair, ...] | None:
-        """Return the dtypes of the kernel of `family`, none where it has no kernel.
+        """The dtypes of the kernel of `family`, none where it has no kernel.
 
         None stands for dtypes that are not published.
         """
@@ -73,13 +73,13 @@ class Kernels(msgspec.Struct, frozen=True):
 
 
 def on(text: str, form: str = "T > T") -> Kernels:
-    """Return the kernels that `text` describes, in columns of `form`."""
+    """The kernels that `text` describes, in columns of `form`."""
     return Kernels(text, form)
 
 
 @cache
 def _read(text: str, form: str) -> Mapping[SocFamily, tuple[Pair, ...]]:
-    """Return the published columns of each family.
+    """The published columns of each family.
 
     Raises:
         ValueError: a family or a dtype is unknown, or a family is named twice.
@@ -99,7 +99,6 @@ def _read(text: str, form: str) -> Mapping[SocFamily, tuple[Pair, ...]]:
 
 
 def _pairs(dtypes: str, form: str) -> Iterator[Pair]:
-    """Yield the columns of one family's text."""
     if dtypes.strip() == _NO_KERNEL:
         return
     for piece in dtypes.replace("(", ")").split(")"):
@@ -111,7 +110,6 @@ def _pairs(dtypes: str, form: str) -> Iterator[Pair]:
 
 
 def _columns(text: str) -> Iterator[Pair]:
-    """Yield a column for each combination of its alternatives."""
     inputs, _, outputs = text.partition(">")
     count = len(inputs.split())
     words = (*inputs.split(), *outputs.split())
@@ -120,7 +118,7 @@ def _columns(text: str) -> Iterator[Pair]:
 
 
 def _alternatives(word: str) -> tuple[DType, ...]:
-    """Return the dtypes that a word such as `i32|i64` stands for."""
+    """The dtypes that a word such as `i32|i64` stands for."""
     try:
         return tuple(_DTYPE_WORDS[part] for part in word.split("|"))
     except KeyError as fault:

@@ -51,7 +51,7 @@ class Layout(Enum):
 
 
 def layout_of_family(family: str) -> Layout:
-    """Return the storage that a family's kernels ask for, unless the operator's row says otherwise."""
+    """The storage that a family's kernels ask for, unless the operator's row says otherwise."""
     return _BY_FAMILY.get(family, Layout.ROWS)
 
 

@@ -25,7 +25,7 @@ from atc_py.tensor.dtypes import DType
 
 
 def with_bfloat16(row: TargetOp) -> TargetOp:
-    """Return `row` with the bfloat16 forms of its columns after them."""
+    """`row` with the bfloat16 forms of its columns after them."""
     if not row.launches_kernel:
         return row
     added = tuple(_twins(row.columns))
@@ -44,7 +44,7 @@ def _twins(columns: tuple[Column, ...]) -> Iterator[Column]:
 
 
 def _become(column: Column, dtype: DType) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
-    """Return the dtypes of `column` with `dtype` in place of float16."""
+    """The dtypes of `column` with `dtype` in place of float16."""
     inputs, outputs = (
         tuple(dtype if each is DType.FLOAT16 else each for each in side)
         for side in (column.inputs, column.outputs)
@@ -53,26 +53,26 @@ def _become(column: Column, dtype: DType) -> tuple[tuple[DType, ...], tuple[DTyp
 
 
 def operators() -> tuple[TargetOp, ...]:
-    """Return every row, by name."""
+    """Every row, by name."""
     return tuple(row for _, row in sorted(_by_name().items()))
 
 
 @lru_cache(maxsize=1024)
 def find_operator(name: str) -> TargetOp | None:
-    """Return the row of the operator called `name`, or None; of listed modules it imports one."""
+    """The row of the operator called `name`, or None; of listed modules it imports one."""
     module = MODULES.get(name)
     return (_unlisted_rows() if module is None else _rows_of(module)).get(name)
 
 
 @lru_cache(maxsize=1024)
 def is_view(op: str) -> bool:
-    """Return True if operator `op` shows its first input's data and launches no kernel."""
+    """True if operator `op` shows its first input's data and launches no kernel."""
     row = find_operator(op)
     return row is not None and not row.launches_kernel
 
 
 def row_modules() -> dict[str, str]:
-    """Return the module of `rows/` that has the row of each operator.
+    """The module of `rows/` that has the row of each operator.
 
     Raises:
         ValueError: two modules have a row for one operator.
@@ -88,13 +88,12 @@ def row_modules() -> dict[str, str]:
 
 @cache
 def _by_name() -> Mapping[str, TargetOp]:
-    """Return the rows of all modules."""
     return {name: _rows_of(module)[name] for name, module in row_modules().items()}
 
 
 @cache
 def _unlisted_rows() -> Mapping[str, TargetOp]:
-    """Return the rows of modules that the derived table does not know yet."""
+    """The rows of modules that the derived table does not know yet."""
     known = set(MODULES.values())
     return {
         name: row
@@ -106,12 +105,10 @@ def _unlisted_rows() -> Mapping[str, TargetOp]:
 
 @cache
 def _rows_of(module: str) -> Mapping[str, TargetOp]:
-    """Return the rows of one module by name."""
     return {row.name: with_bfloat16(row) for row in _listed(module)}
 
 
 def _listed(module: str) -> tuple[TargetOp, ...]:
-    """Return the rows of one module as it lists them."""
     found: tuple[TargetOp, ...] = getattr(
         importlib.import_module(f"{rows.__name__}.{module}"), "ROWS", ()
     )

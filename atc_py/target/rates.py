@@ -48,5 +48,5 @@ _BY_ARCH = {
 
 
 def rates_of(soc: Soc) -> Rates:
-    """Return the rates of a SoC's cores."""
+    """The rates of a SoC's cores."""
     return _BY_ARCH[soc.arch]

@@ -167,7 +167,7 @@ class TargetOp(msgspec.Struct, frozen=True):
     picks: bool = False
 
     def __hash__(self) -> int:
-        """Return the hash of the name: equal rows have one, and hashing all facts takes long."""
+        """The hash of the name: equal rows have one, and hashing all facts takes long."""
         return hash(self.name)
 
     @property
@@ -208,7 +208,7 @@ class TargetOp(msgspec.Struct, frozen=True):
         )
 
     def columns_on(self, soc: Soc) -> tuple[Column, ...]:
-        """Return the dtype combinations of the AI Core kernel on `soc`, preferred ones first.
+        """The dtype combinations of the AI Core kernel on `soc`, preferred ones first.
 
         They are those published for its family, else `columns` as far as it has their resources.
         An operator that launches no kernel has its columns everywhere.
@@ -219,11 +219,11 @@ class TargetOp(msgspec.Struct, frozen=True):
         return _as_columns(published)
 
     def exists_on(self, soc: Soc) -> bool:
-        """Return True if `soc` has an AI Core kernel for it, or it needs none."""
+        """True if `soc` has an AI Core kernel for it, or it needs none."""
         return not self.launches_kernel or bool(self.columns_on(soc))
 
     def takes_on(self, soc: Soc, dtype: DType) -> bool:
-        """Return True if its AI Core kernel on `soc` has a column whose first input is `dtype`."""
+        """True if its AI Core kernel on `soc` has a column whose first input is `dtype`."""
         return any(dtype in column.inputs[:1] for column in self.columns_on(soc))
 
     def published_on(self, soc: Soc) -> tuple[Pair, ...] | None:
@@ -237,7 +237,7 @@ class TargetOp(msgspec.Struct, frozen=True):
         return self.kernels.published(soc.family)
 
     def attribute(self, name: str) -> Attribute | None:
-        """Return the attribute called `name`, or None."""
+        """The attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
 
     @property
@@ -246,22 +246,21 @@ class TargetOp(msgspec.Struct, frozen=True):
         return any(operand.value_depend for operand in self.inputs)
 
     def numbers_at(self, count: int) -> tuple[int, ...]:
-        """Return positions of those of `count` inputs that the operator reads as numbers."""
+        """Positions of those of `count` inputs that the operator reads as numbers."""
         operands = enumerate(map(self.input_at, range(count)))
         return tuple(position for position, row in operands if row and row.value_depend)
 
     def input_at(self, position: int) -> Operand | None:
-        """Return the operand that input `position` belongs to, or None when there are fewer."""
+        """The operand that input `position` belongs to, or None when there are fewer."""
         return _operand_at(self.inputs, position)
 
     def output_at(self, position: int) -> Operand | None:
-        """Return the operand that output `position` belongs to, or None when there are fewer."""
+        """The operand that output `position` belongs to, or None when there are fewer."""
         return _operand_at(self.outputs, position)
 
 
 @lru_cache(maxsize=1024)
 def _as_columns(pairs: tuple[Pair, ...]) -> tuple[Column, ...]:
-    """Return the columns that published dtypes make."""
     return tuple(Column(inputs, outputs) for inputs, outputs in pairs)
 
 
@@ -270,7 +269,7 @@ _ELEMENT_BY_ELEMENT = frozenset({"accumulate", "binary", "cast", "unary"})
 
 
 def _operand_at(operands: tuple[Operand, ...], position: int) -> Operand | None:
-    """Return the operand at `position`; a variadic last one takes all further positions."""
+    """The operand at `position`; a variadic last one takes all further positions."""
     if position < len(operands):
         return operands[position]
     return operands[-1] if operands and operands[-1].variadic else None

@@ -151,11 +151,11 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
     gm_padding: int = 0
 
     def __hash__(self) -> int:
-        """Return the hash of the name: equal SoCs have one, and hashing all facts takes long."""
+        """The hash of the name: equal SoCs have one, and hashing all facts takes long."""
         return hash(self.name)
 
     def has(self, resource: Resource | None) -> bool:
-        """Return True if this SoC has what a dtype column needs."""
+        """True if this SoC has what a dtype column needs."""
         if resource is None:
             return True
         return bool(getattr(self, resource.value))

@@ -374,12 +374,12 @@ _BY_NAME = {row.name.lower(): row for row in _ROWS}
 
 
 def socs() -> tuple[Soc, ...]:
-    """Return every row, the generic device first."""
+    """Every row, the generic device first."""
     return _ROWS
 
 
 def find_soc(name: str) -> Soc:
-    """Return the row called `name`, in any case of letters.
+    """The row called `name`, in any case of letters.
 
     Raises:
         AtcError: UNKNOWN_SOC where there is none.

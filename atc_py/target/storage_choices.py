@@ -54,11 +54,11 @@ class StorageChoice(msgspec.Struct, frozen=True):
     outputs: tuple[Storage | None, ...] = ()
 
     def input(self, position: int) -> Storage | None:
-        """Return the storage of the input at `position`."""
+        """The storage of the input at `position`."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     def output(self, position: int) -> Storage | None:
-        """Return the storage of the output at `position`."""
+        """The storage of the output at `position`."""
         return self.outputs[position] if position < len(self.outputs) else None
 
 
@@ -79,7 +79,7 @@ _MOST_KNOWN = 4096
 
 
 def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
-    """Return the storages with which the kernel of `node` may work on `soc`, at least one choice.
+    """The storages with which the kernel of `node` may work on `soc`, at least one choice.
 
     Kernels of the AI CPU and whatever has open dims are stored row by row, and so is whatever has
     a dtype that no TransData of the SoC takes. A node that may be stored row by row is in blocks
@@ -104,7 +104,6 @@ def _facts(value: StoredValue) -> tuple[object, ...]:
 
 
 def _choices(node: StoredNode, soc: Soc) -> _Choices:
-    """Return the choices by the rule of the operator's layout."""
     row = find_operator(node.op)
     if row is None or node.on_aicpu:
         return (ROWS,)
@@ -119,7 +118,7 @@ def _choices(node: StoredNode, soc: Soc) -> _Choices:
 
 
 def _is_convertible(node: StoredNode, choice: StorageChoice, soc: Soc) -> bool:
-    """Return True if what `choice` stores in blocks can be brought there and back."""
+    """True if what `choice` stores in blocks can be brought there and back."""
     stored = [(value, choice.input(at)) for at, value in enumerate(node.inputs)]
     stored += [(value, choice.output(at)) for at, value in enumerate(node.outputs)]
     return all(
@@ -131,7 +130,7 @@ def _is_convertible(node: StoredNode, choice: StorageChoice, soc: Soc) -> bool:
 
 @cache
 def _unconvertible(soc: Soc) -> frozenset[DType]:
-    """Return the dtypes that some TransData takes and the SoC's does not."""
+    """The dtypes that some TransData takes and the SoC's does not."""
     row = find_operator("TransData")
     if row is None:
         return frozenset()
@@ -140,7 +139,7 @@ def _unconvertible(soc: Soc) -> frozenset[DType]:
 
 
 def chosen_storages(node: StoredNode, soc: Soc) -> StorageChoice | None:
-    """Return the choice of `node` that gives the storages of its results; None where none does.
+    """The choice of `node` that gives the storages of its results; None where none does.
 
     A node without a choice may also be stored row by row as a whole: that is how graphs stay in
     which no storage is chosen.
@@ -153,7 +152,6 @@ def chosen_storages(node: StoredNode, soc: Soc) -> StorageChoice | None:
 
 
 def _types(node: StoredNode) -> list[StoredType]:
-    """Return the types of operands and results."""
     return [value.type for value in (*node.present_inputs, *node.outputs)]
 
 
@@ -211,7 +209,7 @@ def _conv_choices(node: StoredNode, soc: Soc) -> _Choices:
 
 
 def _has_few_channels(node: StoredNode) -> bool:
-    """Return True if the filter of a Conv2D can be FRACTAL_Z_C04, which is made when it is loaded.
+    """True if the filter of a Conv2D can be FRACTAL_Z_C04, which is made when it is loaded.
 
     At most four channels, a window of more than one element, one group, float16.
     """
@@ -223,7 +221,7 @@ def _has_few_channels(node: StoredNode) -> bool:
 
 
 def _cube_c0(node: StoredNode, soc: Soc) -> int:
-    """Return C0 of a node on the cube, 0 for that of each dtype.
+    """C0 of a node on the cube, 0 for that of each dtype.
 
     It is another for float32 data with a float32 result. CANN does not spread such blocks to other
     operators, so that only convolutions and products have them.
@@ -254,7 +252,7 @@ def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
 
 
 def _int8_weights(right: StoredValue, soc: Soc) -> Storage:
-    """Return the storage of the right operand of a product of int8.
+    """The storage of the right operand of a product of int8.
 
     FRACTAL_Z is of one matrix, so that stacked ones are FRACTAL_NZ. Kernels of the SoCs whose
     copies make fractals take FRACTAL_NZ as well, which spares a computed operand the conversion.
@@ -302,7 +300,7 @@ def _followed(
 
 
 def _image_operand(kind: StoredType, result: StoredType) -> bool | None:
-    """Return True for an image or volume like the result, False for rows, None for neither.
+    """True for an image or volume like the result, False for rows, None for neither.
 
     Single numbers and vectors of channels are row by row. Channels must not be repeated: in a block
     the first stands beside others.
@@ -321,7 +319,7 @@ def _image_operand(kind: StoredType, result: StoredType) -> bool | None:
 
 
 def _matrix_operand(kind: StoredType, result: StoredType) -> bool | None:
-    """Return True for matrices like the result, False for what is row by row, None for neither.
+    """True for matrices like the result, False for what is row by row, None for neither.
 
     Single numbers, and rows that are the same for every row of the result, are row by row.
     """
@@ -372,7 +370,7 @@ def _join_choices(node: StoredNode, _soc: Soc) -> _Choices:
 
 
 def _cuts_channels(kinds: Sequence[StoredType], axis: int) -> bool:
-    """Return True if tensors joined along `axis` begin or end inside a block of channels."""
+    """True if tensors joined along `axis` begin or end inside a block of channels."""
     return axis == _CHANNELS and any(
         kind.shape[_CHANNELS] % c0_of(kind.dtype) != 0 for kind in kinds
     )

@@ -97,42 +97,42 @@ class StoredNode(Protocol):
 
 
 def filter_groups(node: StoredNode) -> int:
-    """Return the groups of a convolution, which the storage of its filter has as well."""
+    """The groups of a convolution, which the storage of its filter has as well."""
     if node.op == DEPTHWISE:
         return node.present_inputs[0].type.dims[1] or 1
     return int(str(node.attributes.get("groups", 1)))
 
 
 def is_image(kind: StoredType) -> bool:
-    """Return True if a tensor can be stored as an image."""
+    """True if a tensor can be stored as an image."""
     return kind.format is Format.NCHW and kind.rank == IMAGE_RANK
 
 
 def is_volume(kind: StoredType) -> bool:
-    """Return True if a tensor can be stored as a volume."""
+    """True if a tensor can be stored as a volume."""
     return kind.format is Format.NCDHW and kind.rank == VOLUME_RANK
 
 
 def is_matrix(kind: StoredType) -> bool:
-    """Return True if a tensor can be stored as stacked matrices."""
+    """True if a tensor can be stored as stacked matrices."""
     return kind.rank >= MATRIX_RANK
 
 
 def is_stored_as(kind: StoredType, wanted: Storage | None) -> bool:
-    """Return True if a tensor has the bytes that it would have in the storage `wanted`."""
+    """True if a tensor has the bytes that it would have in the storage `wanted`."""
     held = kind.storage
     pair = held, wanted
     return held == wanted or all(is_stored_like_rows(kind.dims, each, kind.dtype) for each in pair)
 
 
 def in_blocks(node: StoredNode) -> bool:
-    """Return True if an operand or a result of `node` is stored in blocks."""
+    """True if an operand or a result of `node` is stored in blocks."""
     values = (*node.present_inputs, *node.outputs)
     return any(value.type.storage is not None for value in values)
 
 
 def axes_along(node: StoredNode) -> set[int]:
-    """Return the axes that a normalization or softmax works along, from 0."""
+    """The axes that a normalization or softmax works along, from 0."""
     rank = node.outputs[0].type.rank
     axes = node.attributes.get("axes")
     if axes is not None:
@@ -144,5 +144,5 @@ def axes_along(node: StoredNode) -> set[int]:
 
 
 def numbers_of(value: AttributeValue) -> tuple[int, ...]:
-    """Return an attribute of type ints."""
+    """An attribute of type ints."""
     return tuple(int(item) for item in value) if isinstance(value, tuple) else ()

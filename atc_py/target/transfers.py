@@ -73,7 +73,7 @@ _MORE: tuple[tuple[frozenset[SocFamily], tuple[str, str], frozenset[DType]], ...
 
 
 def transfers(family: SocFamily) -> dict[tuple[str, str], frozenset[DType]]:
-    """Return the dtypes that the TransData of a family of CANN takes, by pair of formats."""
+    """The dtypes that the TransData of a family of CANN takes, by pair of formats."""
     found = dict(TRANSFERS)
     for families, pair, dtypes in _MORE:
         if family in families:
@@ -84,7 +84,7 @@ def transfers(family: SocFamily) -> dict[tuple[str, str], frozenset[DType]]:
 
 
 def converts_back(dtype: DType, rows: Format, blocks: Format, soc: Soc) -> bool:
-    """Return True if `soc` converts `dtype` from rows in format `rows` to `blocks`, and back.
+    """True if `soc` converts `dtype` from rows in format `rows` to `blocks`, and back.
 
     FRACTAL_NZ is of rows whose axes have no names.
     """
@@ -94,7 +94,7 @@ def converts_back(dtype: DType, rows: Format, blocks: Format, soc: Soc) -> bool:
 
 
 def converts(dtype: DType, source: str, target: str, soc: Soc) -> bool:
-    """Return True if one TransData of `soc` takes `dtype` from format `source` to `target`."""
+    """True if one TransData of `soc` takes `dtype` from format `source` to `target`."""
     if soc.family is SocFamily.SIM:
         return source in _ROWS or target in _ROWS
     return dtype in transfers(soc.family).get((source, target), frozenset())

@@ -27,7 +27,7 @@ class ConstData(Protocol):
         ...
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """Return the data; callers must not write to it and should not keep it for long."""
+        """The data; callers must not write to it and should not keep it for long."""
         ...
 
     def release(self) -> None:

@@ -46,7 +46,7 @@ class DType(Enum):
 
     @classmethod
     def parse(cls, name: str) -> DType:
-        """Return the dtype called `name`; `double`, `float` and `bf16`-style names are accepted.
+        """The dtype called `name`; `double`, `float` and `bf16`-style names are accepted.
 
         Raises:
             UnknownDTypeError: no dtype has that name.
@@ -59,7 +59,7 @@ class DType(Enum):
 
     @classmethod
     def from_numpy(cls, dtype: np.dtype[Any]) -> DType:
-        """Return the dtype of numpy arrays with element type `dtype`, whatever its byte order.
+        """The dtype of numpy arrays with element type `dtype`, whatever its byte order.
 
         Raises:
             UnknownDTypeError: arrays of that type cannot be tensors (objects, strings, complex).
@@ -99,13 +99,11 @@ class DType(Enum):
 
 @cache
 def _of_numpy(dtype: np.dtype[Any]) -> DType:
-    """Return the dtype of numpy's one, which is asked for each constant of a model."""
     return DType.parse(dtype.name)
 
 
 @cache
 def _numpy_of(dtype: DType) -> np.dtype[Any]:
-    """Return numpy's dtype."""
     import numpy as np
 
     if dtype in {DType.BFLOAT16, DType.INT4}:

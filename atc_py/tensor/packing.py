@@ -32,7 +32,7 @@ _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArray[Any]:
-    """Return `array` in `storage`: a C-ordered array of the shape that `stored_shape` gives.
+    """`array` in `storage`: a C-ordered array of the shape that `stored_shape` gives.
 
     Args:
         array: the tensor, its axes in the order of `origin`.
@@ -56,7 +56,7 @@ def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArra
 def unpack(
     packed: NDArray[Any], shape: Shape, origin: Format, storage: Storage | None
 ) -> NDArray[Any]:
-    """Return the tensor of `shape` that `pack` packed into `storage`, as a new C-ordered array.
+    """The tensor of `shape` that `pack` packed into `storage`, as a new C-ordered array.
 
     Padding is not looked at.
 
@@ -82,12 +82,12 @@ def unpack(
 
 
 def _is_nhwc_map(origin: Format, storage: Storage) -> bool:
-    """Return True if channels come last in a tensor whose storage tells the axes apart."""
+    """True if channels come last in a tensor whose storage tells the axes apart."""
     return origin is Format.NHWC and storage.format is not Format.FRACTAL_NZ
 
 
 def _order_row(storage: Storage, rank: int) -> str:
-    """Return the row of `_ORDERS` for tensors of `rank` in `storage`."""
+    """The row of `_ORDERS` for tensors of `rank` in `storage`."""
     if storage.format is not Format.FRACTAL_Z:
         name: str = storage.format.value
         return name
@@ -97,7 +97,7 @@ def _order_row(storage: Storage, rank: int) -> str:
 
 
 def _zero_padded(array: Array, shape: Shape) -> Array:
-    """Return `array` with zeros after its end along each axis, up to `shape`."""
+    """`array` with zeros after its end along each axis, up to `shape`."""
     if array.shape == shape:
         return array
     result = np.zeros(shape, array.dtype)
@@ -106,12 +106,12 @@ def _zero_padded(array: Array, shape: Shape) -> Array:
 
 
 def _cropped(array: Array, shape: Shape) -> Array:
-    """Return the first elements of `array` along each axis."""
+    """The first elements of `array` along each axis."""
     return array[tuple(slice(dim) for dim in shape)]
 
 
 def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:
-    """Return [N, C, H, W] as [N, C1, H, W, C0]."""
+    """[N, C, H, W] as [N, C1, H, W, C0]."""
     batch, channels, height, width = x.shape
     c1 = blocks_of(channels, c0)
     blocked = _zero_padded(x, (batch, c1 * c0, height, width)).reshape(batch, c1, c0, height, width)
@@ -120,20 +120,20 @@ def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_map(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """Return the inverse of `_pack_map`."""
+    """The inverse of `_pack_map`."""
     batch, c1, height, width, c0 = packed.shape
     return _cropped(packed.transpose(0, 1, 4, 2, 3).reshape(batch, c1 * c0, height, width), shape)
 
 
 def _pack_volume(x: Array, storage: Storage, c0: int) -> Array:
-    """Return [N, C, D, H, W] as [N, D, C1, H, W, C0]: a map for each slice."""
+    """[N, C, D, H, W] as [N, D, C1, H, W, C0]: a map for each slice."""
     batch, channels, depth, height, width = x.shape
     slices = x.swapaxes(1, 2).reshape(batch * depth, channels, height, width)
     return _pack_map(slices, storage, c0)
 
 
 def _unpack_volume(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """Return the inverse of `_pack_volume`."""
+    """The inverse of `_pack_volume`."""
     batch, channels, depth, height, width = shape
     maps = packed.reshape(batch * depth, *packed.shape[2:])
     slices = _unpack_map(maps, (batch * depth, channels, height, width), storage)
@@ -142,7 +142,7 @@ def _unpack_volume(packed: Array, shape: Shape, storage: Storage) -> Array:
 
 
 def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
-    """Return [K, N] as [K1, N1, 16, C0]."""
+    """[K, N] as [K1, N1, 16, C0]."""
     k1, n1 = blocks_of(x.shape[0], c0), blocks_of(x.shape[1], FRACTAL_ROWS)
     blocked = _zero_padded(x, (k1 * c0, n1 * FRACTAL_ROWS)).reshape(k1, c0, n1, FRACTAL_ROWS)
     ordered: Array = blocked.transpose(0, 2, 3, 1)
@@ -150,13 +150,13 @@ def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_matrix(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """Return the inverse of `_pack_matrix`."""
+    """The inverse of `_pack_matrix`."""
     k1, n1, rows, c0 = packed.shape
     return _cropped(packed.transpose(0, 3, 1, 2).reshape(k1 * c0, n1 * rows), shape)
 
 
 def _pack_diagonals(x: Array, c0: int) -> Array:
-    """Return [blocks, outputs, inputs, H, W] as [blocks, C1, H, W, N1, 16, C0]."""
+    """[blocks, outputs, inputs, H, W] as [blocks, C1, H, W, N1, 16, C0]."""
     blocks, outputs, inputs, height, width = x.shape
     n1, c1 = blocks_of(outputs, FRACTAL_ROWS), blocks_of(inputs, c0)
     padded = _zero_padded(x, (blocks, n1 * FRACTAL_ROWS, c1 * c0, height, width))
@@ -166,7 +166,7 @@ def _pack_diagonals(x: Array, c0: int) -> Array:
 
 
 def _unpack_diagonals(packed: Array, shape: Shape) -> Array:
-    """Return the inverse of `_pack_diagonals`, from any shape with the same elements."""
+    """The inverse of `_pack_diagonals`, from any shape with the same elements."""
     blocks, _, inputs, height, width = shape
     n1, rows, c0 = packed.shape[-3:]
     c1 = blocks_of(inputs, c0)
@@ -176,35 +176,35 @@ def _unpack_diagonals(packed: Array, shape: Shape) -> Array:
 
 
 def _pack_filter(x: Array, _storage: Storage, c0: int) -> Array:
-    """Return [N, C, H, W] as [C1, H, W, N1, 16, C0]."""
+    """[N, C, H, W] as [C1, H, W, N1, 16, C0]."""
     return _pack_diagonals(x[None], c0)
 
 
 def _unpack_filter(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """Return the inverse of `_pack_filter`."""
+    """The inverse of `_pack_filter`."""
     (array,) = _unpack_diagonals(packed, (1, *shape))
     return np.asarray(array)
 
 
 def _pack_grouped(x: Array, storage: Storage, c0: int) -> Array:
-    """Return [G cout, cin, H, W] on block diagonals of E groups each."""
+    """[G cout, cin, H, W] on block diagonals of E groups each."""
     return _pack_diagonals(_diagonals(x, storage, c0), c0)
 
 
 def _unpack_grouped(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """Return the inverse of `_pack_grouped`."""
+    """The inverse of `_pack_grouped`."""
     sides = _sides(shape, storage, packed.shape[-1])
     return _groups_of(_unpack_diagonals(packed, sides), shape, storage, packed.shape[-1])
 
 
 def _pack_deep_filter(x: Array, storage: Storage, c0: int) -> Array:
-    """Return [G cout, cin, D, H, W] as [diagonals, D, C1, H, W, N1, 16, C0]."""
+    """[G cout, cin, D, H, W] as [diagonals, D, C1, H, W, N1, 16, C0]."""
     square = np.moveaxis(_diagonals(x, storage, c0), 3, 1)
     return _pack_diagonals(square.reshape(-1, *square.shape[2:]), c0)
 
 
 def _unpack_deep_filter(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """Return the inverse of `_pack_deep_filter`."""
+    """The inverse of `_pack_deep_filter`."""
     c0 = packed.shape[-1]
     blocks, outputs, inputs, depth, *window = _sides(shape, storage, c0)
     square = _unpack_diagonals(packed, (blocks * depth, outputs, inputs, *window))
@@ -213,14 +213,14 @@ def _unpack_deep_filter(packed: Array, shape: Shape, storage: Storage) -> Array:
 
 
 def _sides(shape: Shape, storage: Storage, c0: int) -> Shape:
-    """Return [blocks, outputs, inputs, ...] of the block diagonals of a filter."""
+    """[blocks, outputs, inputs, ...] of the block diagonals of a filter."""
     channels, filters = shape[1], shape[0] // storage.groups
     merged, blocks, _, _ = group_blocks(storage.groups, channels, filters, c0)
     return (blocks, merged * filters, merged * channels, *shape[2:])
 
 
 def _diagonals(x: Array, storage: Storage, c0: int) -> Array:
-    """Return the groups of a filter on block diagonals of the shape `_sides`."""
+    """The groups of a filter on block diagonals of the shape `_sides`."""
     groups, (channels, *window) = storage.groups, x.shape[1:]
     filters = x.shape[0] // groups
     merged, blocks, _, _ = group_blocks(groups, channels, filters, c0)
@@ -234,7 +234,7 @@ def _diagonals(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _groups_of(square: Array, shape: Shape, storage: Storage, c0: int) -> Array:
-    """Return the inverse of `_diagonals`."""
+    """The inverse of `_diagonals`."""
     groups, (outputs, channels, *window) = storage.groups, shape
     filters = outputs // groups
     merged, blocks, _, _ = group_blocks(groups, channels, filters, c0)
@@ -246,7 +246,7 @@ def _groups_of(square: Array, shape: Shape, storage: Storage, c0: int) -> Array:
 
 
 def _pack_nz(x: Array, _storage: Storage, c0: int) -> Array:
-    """Return [..., H, W] as [..., W1, H1, 16, C0]."""
+    """[..., H, W] as [..., W1, H1, 16, C0]."""
     *outer, height, width = x.shape
     h1, w1 = blocks_of(height, FRACTAL_ROWS), blocks_of(width, c0)
     padded = _zero_padded(x, (*outer, h1 * FRACTAL_ROWS, w1 * c0))
@@ -255,13 +255,13 @@ def _pack_nz(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_nz(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """Return the inverse of `_pack_nz`."""
+    """The inverse of `_pack_nz`."""
     *outer, w1, h1, rows, c0 = packed.shape
     return _cropped(np.moveaxis(packed, -4, -2).reshape(*outer, h1 * rows, w1 * c0), shape)
 
 
 def _pack_depthwise(x: Array, storage: Storage, c0: int) -> Array:
-    """Return [C m, 1, H, W] as [C1, H, W, m, C0, C0], channels on the diagonal."""
+    """[C m, 1, H, W] as [C1, H, W, m, C0, C0], channels on the diagonal."""
     channels, (height, width) = storage.groups, x.shape[2:]
     multiplier = x.shape[0] // channels
     c1 = blocks_of(channels, c0)
@@ -274,7 +274,7 @@ def _pack_depthwise(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _unpack_depthwise(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """Return the inverse of `_pack_depthwise`."""
+    """The inverse of `_pack_depthwise`."""
     c1, height, width, multiplier, c0, _ = packed.shape
     each = np.arange(c0)
     blocked = packed[..., each, each].transpose(0, 4, 3, 1, 2)
@@ -283,7 +283,7 @@ def _unpack_depthwise(packed: Array, shape: Shape, storage: Storage) -> Array:
 
 
 def _pack_small(x: Array, storage: Storage, c0: int) -> Array:
-    """Return [N, C, H, W] as [K1, N1, 16, C0], k counting the four channels of each tap."""
+    """[N, C, H, W] as [K1, N1, 16, C0], k counting the four channels of each tap."""
     outputs, _, height, width = x.shape
     padded = _zero_padded(x, (outputs, SMALL_CHANNELS, height, width))
     rows = padded.transpose(2, 3, 1, 0).reshape(-1, outputs)
@@ -291,7 +291,7 @@ def _pack_small(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _unpack_small(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """Return the inverse of `_pack_small`."""
+    """The inverse of `_pack_small`."""
     outputs, channels, height, width = shape
     rows = _unpack_matrix(packed, (SMALL_CHANNELS * height * width, outputs), storage)
     taps = rows.reshape(height, width, SMALL_CHANNELS, outputs)

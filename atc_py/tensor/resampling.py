@@ -39,7 +39,7 @@ class ResizedAxis(msgspec.Struct, frozen=True):
         return self.size == self.count and self.scale == 1
 
     def coordinates(self, mode: str) -> NDArray[np.float32]:
-        """Return the place in X of each element of the result."""
+        """The place in X of each element of the result."""
         one, half = np.float32(1), np.float32(0.5)
         at = np.arange(self.count, dtype=np.float32)
         size, count = np.float32(self.size), np.float32(self.count)
@@ -66,13 +66,13 @@ class ResizedAxis(msgspec.Struct, frozen=True):
         return np.asarray(found, np.float32)
 
     def outside(self, mode: str) -> NDArray[np.bool_]:
-        """Return True for elements of the result that are taken from outside of X."""
+        """True for elements of the result that are taken from outside of X."""
         found = self.coordinates(mode)
         crops = mode == "tf_crop_and_resize"
         return np.asarray(((found < 0) | (found > self.size - 1)) & crops)
 
     def nearest(self, mode: str, rounding: str) -> NDArray[np.int64]:
-        """Return the position in X of each element of the result."""
+        """The position in X of each element of the result."""
         found = self.coordinates(mode)
         if rounding == "simple":
             near = np.ceil(found) if self.scale < 1 else np.floor(found)

@@ -73,7 +73,7 @@ class HardwareWords(msgspec.Struct, frozen=True, eq=False):
 
 
 def encode_graph(parts: GraphWords) -> Words:
-    """Return the graph words of `parts`.
+    """The graph words of `parts`.
 
     Raises:
         WordRangeError: a factor is not finite, or a field is too large.
@@ -87,7 +87,7 @@ def encode_graph(parts: GraphWords) -> Words:
 
 
 def decode_graph(words: Words) -> GraphWords:
-    """Return the parts of graph words; bits 63:48 have no meaning."""
+    """The parts of graph words; bits 63:48 have no meaning."""
     return GraphWords(
         _factor(words & _FACTOR),
         _unsigned(words, 32, 8),
@@ -96,7 +96,7 @@ def decode_graph(words: Words) -> GraphWords:
 
 
 def encode_hardware(parts: HardwareWords) -> Words:
-    """Return the hardware words of `parts`; factors are cut off to 19 bits, toward zero.
+    """The hardware words of `parts`; factors are cut off to 19 bits, toward zero.
 
     Raises:
         WordRangeError: a factor is not finite, or a field is too large.
@@ -112,7 +112,7 @@ def encode_hardware(parts: HardwareWords) -> Words:
 
 
 def decode_hardware(words: Words) -> HardwareWords:
-    """Return the parts of hardware words; bits 63:48, bit 36 and bits 12:0 have no meaning."""
+    """The parts of hardware words; bits 63:48, bit 36 and bits 12:0 have no meaning."""
     return HardwareWords(
         scale=_factor(words & _FACTOR_19),
         shift=_unsigned(words, 32, 4) + 1,
@@ -123,7 +123,7 @@ def decode_hardware(words: Words) -> HardwareWords:
 
 
 def is_a_list(shape: Dims) -> bool:
-    """Return True if factors of this shape are one or are along one axis: [C], [1, C, 1, 1].
+    """True if factors of this shape are one or are along one axis: [C], [1, C, 1, 1].
 
     A matrix of as many factors as there are channels does not say which is whose.
     """
@@ -131,7 +131,7 @@ def is_a_list(shape: Dims) -> bool:
 
 
 def channel_axis(shape: Dims, count: int) -> int | None:
-    """Return the axis that `count` per-channel factors run along; None where none fits.
+    """The axis that `count` per-channel factors run along; None where none fits.
 
     An open dim fits no count. Channels are axis 1 of three axes and more (NCH, NCHW, NCDHW) and
     the last axis of fewer. Where
@@ -143,12 +143,11 @@ def channel_axis(shape: Dims, count: int) -> int | None:
 
 
 def _factor(bits: Words) -> NDArray[np.float32]:
-    """Return the low halves of words as float32."""
+    """The low halves of words as float32."""
     return bits.astype(np.uint32).view(np.float32)
 
 
 def _factor_bits(scale: NDArray[np.float32]) -> Words:
-    """Return factors as the low halves of words."""
     if not np.isfinite(scale).all():
         raise WordRangeError("scale must be finite")
     return np.asarray(scale, np.float32).view(np.uint32).astype(np.uint64)
@@ -157,7 +156,7 @@ def _factor_bits(scale: NDArray[np.float32]) -> Words:
 def _field(
     name: str, values: Integers, bounds: tuple[int, int], bits: int = 8, base: int = 0
 ) -> Words:
-    """Return `values`, held to `bounds`, less `base`, as numbers of `bits` bits."""
+    """`values`, held to `bounds`, less `base`, as numbers of `bits` bits."""
     low, high = bounds
     wrong = values[(values < low) | (values > high)]
     if wrong.size:
@@ -174,13 +173,13 @@ def _field(
 
 
 def _unsigned(words: Words, first: int, bits: int) -> Integers:
-    """Return the number in `bits` bits from bit `first` on."""
+    """The number in `bits` bits from bit `first` on."""
     field: Words = words >> np.uint64(first) & np.uint64((1 << bits) - 1)
     return field.astype(np.int64)
 
 
 def _twos_complement(values: Integers, bits: int) -> Integers:
-    """Return numbers of `bits` bits as two's complement."""
+    """Numbers of `bits` bits as two's complement."""
     sign = 1 << (bits - 1)
     numbers: Integers = (values ^ sign) - sign
     return numbers

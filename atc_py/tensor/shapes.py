@@ -26,17 +26,17 @@ def element_count(shape: Iterable[int]) -> int:
 
 
 def is_addressable(shape: Iterable[int]) -> bool:
-    """Return True if numpy can hold `shape`; it sizes an empty array without its zeros."""
+    """True if numpy can hold `shape`; it sizes an empty array without its zeros."""
     return element_count(dim for dim in shape if dim) <= _MAX_ELEMENTS
 
 
 def format_shape(shape: Iterable[int | None]) -> str:
-    """Return `shape` as people write it: `1x3x224x224`, `?x3` with an open dim, or `scalar`."""
+    """`shape` as people write it: `1x3x224x224`, `?x3` with an open dim, or `scalar`."""
     return "x".join("?" if dim is None else str(dim) for dim in shape) or "scalar"
 
 
 def closed_shape(dims: Dims) -> Shape:
-    """Return `dims` as a shape, all of whose dims are known.
+    """`dims` as a shape, all of whose dims are known.
 
     Raises:
         OpenShapeError: one of them is open.
@@ -47,7 +47,7 @@ def closed_shape(dims: Dims) -> Shape:
 
 
 def normalize_axis(axis: int, rank: int) -> int:
-    """Return `axis` counted from the front.
+    """`axis` counted from the front.
 
     Raises:
         ValueError: `axis` is outside [-rank, rank - 1].
@@ -58,7 +58,7 @@ def normalize_axis(axis: int, rank: int) -> int:
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """Return the common shape of `shapes` by ONNX's multidirectional (numpy's) rule.
+    """The common shape of `shapes` by ONNX's multidirectional (numpy's) rule.
 
     Raises:
         ValueError: two dims differ and neither is 1.
@@ -69,7 +69,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def _broadcast_fixed(dims: tuple[int, ...], shapes: tuple[Shape, ...]) -> int:
-    """Return the one dim other than 1 among `dims`, or 1."""
+    """The one dim other than 1 among `dims`, or 1."""
     wide = {dim for dim in dims if dim != 1}
     if len(wide) > 1:
         listed = " and ".join(format_shape(shape) for shape in shapes)
@@ -78,7 +78,7 @@ def _broadcast_fixed(dims: tuple[int, ...], shapes: tuple[Shape, ...]) -> int:
 
 
 def broadcast_dims(*shapes: Dims) -> Dims:
-    """Return the common shape of `shapes`, dims of which may be open, as far as it is known.
+    """The common shape of `shapes`, dims of which may be open, as far as it is known.
 
     Beside a known dim other than 1 an open one can only be 1 or the same.
 
@@ -91,7 +91,7 @@ def broadcast_dims(*shapes: Dims) -> Dims:
 
 
 def _broadcast_dim(dims: Dims, shapes: tuple[Dims, ...]) -> int | None:
-    """Return the one known dim other than 1; else None if one is open, or 1."""
+    """The one known dim other than 1; else None if one is open, or 1."""
     wide = {dim for dim in dims if dim is not None and dim != 1}
     if len(wide) > 1:
         listed = " and ".join(format_shape(shape) for shape in shapes)

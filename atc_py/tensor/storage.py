@@ -78,7 +78,7 @@ class GroupBlocks(NamedTuple):
 
 
 def c0_of(dtype: DType) -> int:
-    """Return C0, the elements of `dtype` in the innermost block: the cube's depth for it.
+    """C0, the elements of `dtype` in the innermost block: the cube's depth for it.
 
     16 unless said otherwise: 32 for int8 and uint8, 64 for int4. It is 16 for float32 too, by
     the platform's configuration, although 32 bytes hold 8 of them; a storage may say 8.
@@ -87,17 +87,17 @@ def c0_of(dtype: DType) -> int:
 
 
 def depth_of(storage: Storage | None, dtype: DType) -> int:
-    """Return C0 of a tensor in `storage`: the storage's own, else that of the dtype."""
+    """C0 of a tensor in `storage`: the storage's own, else that of the dtype."""
     return c0_of(dtype) if storage is None or not storage.c0 else storage.c0
 
 
 def blocks_of(length: int, size: int) -> int:
-    """Return blocks of `size` that hold `length` elements, the last one perhaps padded."""
+    """Blocks of `size` that hold `length` elements, the last one perhaps padded."""
     return -(-length // size)
 
 
 def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBlocks:
-    """Return the block diagonals of a filter with `channels` and `filters` per group.
+    """The block diagonals of a filter with `channels` and `filters` per group.
 
     E = min(lcm(lcm(cin, C0) / cin, lcm(cout, 16) / cout), G), C1opt = E cin / C0 and
     N1opt = E cout / 16, both rounded up.
@@ -116,7 +116,7 @@ def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBloc
 
 
 def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
-    """Return why a tensor of `dims` in `origin` cannot be stored in `storage`, or None.
+    """The reason why a tensor of `dims` in `origin` cannot be stored in `storage`, or None.
 
     Open dims are taken to be ones that fit.
     """
@@ -134,7 +134,7 @@ def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
 
 
 def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DType) -> Dims:
-    """Return the shape of the array that holds a tensor, padding included, outermost first.
+    """The shape of the array that holds a tensor, padding included, outermost first.
 
     Args:
         dims: the shape of the tensor in `origin`; an open one leaves open what depends on it.
@@ -150,7 +150,7 @@ def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DTy
 
 @lru_cache(maxsize=4096)
 def _blocked_shape(dims: Dims, origin: Format, storage: Storage, dtype: DType) -> Dims:
-    """Return `stored_shape` in blocks; tensors of a model are alike, and each is asked often."""
+    """`stored_shape` in blocks; tensors of a model are alike, and each is asked often."""
     reason = why_impossible(dims, origin, storage)
     if reason is not None:
         raise ImpossibleStorageError(reason)
@@ -158,7 +158,7 @@ def _blocked_shape(dims: Dims, origin: Format, storage: Storage, dtype: DType) -
 
 
 def is_stored_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bool:
-    """Return True if a tensor has the same bytes in `storage` as row by row.
+    """True if a tensor has the same bytes in `storage` as row by row.
 
     So do NC1HWC0 and NDC1HWC0 of one pixel an image and whole blocks of channels, and FRACTAL_NZ of
     whole fractals one below the other. `dims` are in the order of NCHW or NCDHW; a tensor that
@@ -179,7 +179,7 @@ def is_stored_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bo
 def shows_same_bytes(
     before: tuple[Dims, Storage | None], after: tuple[Dims, Storage | None], dtype: DType
 ) -> bool:
-    """Return True if the second type shows the first's bytes with elements in order.
+    """True if the second type shows the first's bytes with elements in order.
 
     Between tensors stored row by row any view does; stacks of equal matrices in FRACTAL_NZ may be
     stacked otherwise.
@@ -198,18 +198,17 @@ def shows_same_bytes(
 
 
 def _ceil(length: int | None, size: int) -> int | None:
-    """Return `blocks_of`, or None for a dim that only the run knows."""
+    """`blocks_of`, or None for a dim that only the run knows."""
     return None if length is None else blocks_of(length, size)
 
 
 def _product(lengths: Sequence[int | None]) -> int | None:
-    """Return the product as far as it is known: of an open dim and a zero it is zero."""
+    """The product as far as it is known: of an open dim and a zero it is zero."""
     known = math.prod(length for length in lengths if length is not None)
     return known if known == 0 or None not in lengths else None
 
 
 def _as_nchw(dims: Dims, origin: Format) -> Dims:
-    """Return the dims in the order of NCHW."""
     if origin is Format.NHWC:
         batch, height, width, channels = dims
         return batch, channels, height, width
@@ -217,19 +216,19 @@ def _as_nchw(dims: Dims, origin: Format) -> Dims:
 
 
 def _feature_map(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Dims:
-    """Return NC1HWC0: [N, C / C0, H, W, C0]."""
+    """NC1HWC0: [N, C / C0, H, W, C0]."""
     batch, channels, height, width = _as_nchw(dims, origin)
     return batch, _ceil(channels, c0), height, width, c0
 
 
 def _volume(dims: Dims, _origin: Format, _storage: Storage, c0: int) -> Dims:
-    """Return NDC1HWC0: [N, D, C / C0, H, W, C0]."""
+    """NDC1HWC0: [N, D, C / C0, H, W, C0]."""
     batch, channels, depth, height, width = dims
     return batch, depth, _ceil(channels, c0), height, width, c0
 
 
 def _fractal_z(dims: Dims, origin: Format, storage: Storage, c0: int) -> Dims:
-    """Return FRACTAL_Z: [C1 H W, N/16, 16, C0] of a filter, [K/C0, N/16, 16, C0] of K x N.
+    """FRACTAL_Z: [C1 H W, N/16, 16, C0] of a filter, [K/C0, N/16, 16, C0] of K x N.
 
     FRACTAL_Z_3D is [D C1 H W, N/16, 16, C0]; groups come first in both.
     """
@@ -247,27 +246,26 @@ def _fractal_z(dims: Dims, origin: Format, storage: Storage, c0: int) -> Dims:
 
 
 def _fractal_nz(dims: Dims, _origin: Format, _storage: Storage, c0: int) -> Dims:
-    """Return FRACTAL_NZ: [..., W / C0, H / 16, 16, C0] of [..., H, W]."""
+    """FRACTAL_NZ: [..., W / C0, H / 16, 16, C0] of [..., H, W]."""
     *outer, height, width = dims
     return (*outer, _ceil(width, c0), _ceil(height, FRACTAL_ROWS), FRACTAL_ROWS, c0)
 
 
 def _depthwise(dims: Dims, _origin: Format, storage: Storage, c0: int) -> Dims:
-    """Return C1HWNCoC0: [C / C0, H, W, N / C, C0, C0] of a filter [N, 1, H, W] of C groups."""
+    """C1HWNCoC0: [C / C0, H, W, N / C, C0, C0] of a filter [N, 1, H, W] of C groups."""
     outputs, _, height, width = dims
     multiplier = None if outputs is None else outputs // storage.groups
     return _ceil(storage.groups, c0), height, width, multiplier, c0, c0
 
 
 def _fractal_z_c04(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Dims:
-    """Return FRACTAL_Z_C04: [4 H W / C0, N/16, 16, C0]."""
+    """FRACTAL_Z_C04: [4 H W / C0, N/16, 16, C0]."""
     outputs, _, height, width = _as_nchw(dims, origin)
     depth = _product([SMALL_CHANNELS, height, width])
     return _ceil(depth, c0), _ceil(outputs, FRACTAL_ROWS), FRACTAL_ROWS, c0
 
 
 def _refuse_fractal_z_c04(dims: Dims, origin: Format, _storage: Storage) -> str | None:
-    """Refuse all but filters of few channels."""
     if origin not in {Format.NCHW, Format.NHWC}:
         return (
             "FRACTAL_Z_C04 is for filters in NCHW or NHWC, "
@@ -294,7 +292,6 @@ def _refuse_numbers(storage: Storage) -> str | None:
 
 
 def _refuse_feature_map(dims: Dims, origin: Format, _storage: Storage) -> str | None:
-    """Refuse all but images."""
     if origin in {Format.NCHW, Format.NHWC}:
         return None
     return f"NC1HWC0 is for NCHW or NHWC, found {origin.value} of {format_shape(dims)}"
@@ -323,7 +320,6 @@ def _refuse_volume(dims: Dims, origin: Format, storage: Storage) -> str | None:
 
 
 def _refuse_fractal_nz(dims: Dims, origin: Format, _storage: Storage) -> str | None:
-    """Refuse all but stacked matrices."""
     if origin in BLOCKED_FORMATS or len(dims) < MATRIX_RANK:
         found = f"found {origin.value} of {format_shape(dims)}"
         return f"FRACTAL_NZ is for row-by-row tensors of at least 2 axes, {found}"

@@ -23,7 +23,7 @@ _LINE = re.compile(r'".*"')
 
 @functools.cache
 def catalog(language: str) -> dict[str, str]:
-    """Return the translation of each template; the first call for a language reads its file."""
+    """The translation of each template; the first call for a language reads its file."""
     text = (_FOLDER / f"{language}.po").read_text(encoding="utf-8")
     entries = {}
     for context, template, translation in _ENTRY.findall(text):
@@ -34,6 +34,6 @@ def catalog(language: str) -> dict[str, str]:
 
 
 def _string(lines: str) -> str:
-    """Return a string of the file, which may go on over lines."""
+    """A string of the file, which may go on over lines."""
     parts = _LINE.findall(lines)
     return "".join(json.loads(part) if "\\" in part else part[1:-1] for part in parts)

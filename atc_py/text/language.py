@@ -15,7 +15,7 @@ _spoken = [LANGUAGES[0]]
 
 
 def language() -> str:
-    """Return the language of this process's commands, one of LANGUAGES."""
+    """The language of this process's commands, one of LANGUAGES."""
     return _spoken[0]
 
 
@@ -36,7 +36,7 @@ def speaking(chosen: str) -> Iterator[None]:
 
 
 def wanted_language(args: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Return the language that a command line asks for.
+    """The language that a command line asks for.
 
     The line is read before click reads it, so that a line that click refuses is answered in the
     language that it asks for. An unknown value is left to click.
@@ -53,7 +53,7 @@ def wanted_language(args: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def without_language(args: Sequence[str]) -> tuple[str, ...]:
-    """Return a command line without --lang and its value, for commands that pass it on."""
+    """A command line without --lang and its value, for commands that pass it on."""
     kept: list[str] = []
     rest = iter(args)
     for each in rest:
@@ -66,5 +66,5 @@ def without_language(args: Sequence[str]) -> tuple[str, ...]:
 
 
 def spoken(text: str) -> str:
-    """Return a text of atc-py in the language of the commands; one that has no Chinese stays."""
+    """A text of atc-py in the language of the commands; one that has no Chinese stays."""
     return in_language(text, language())

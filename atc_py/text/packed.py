@@ -11,7 +11,7 @@ _MAKERS = {"text": made_text, "joined": joined_text, "words": Words}
 
 
 def packed(value: Any) -> Any:
-    """Return JSON values in which texts keep their templates; `unpacked` is for `json.loads`."""
+    """JSON values in which texts keep their templates; `unpacked` is for `json.loads`."""
     if isinstance(value, Text):
         maker, parts = value.__reduce__()
         name = next(name for name, each in _MAKERS.items() if each is maker)
@@ -22,7 +22,7 @@ def packed(value: Any) -> Any:
 
 
 def unpacked(value: dict[str, Any]) -> Any:
-    """Return an object of `json.loads`, or the text that it stands for.
+    """An object of `json.loads`, or the text that it stands for.
 
     Raises:
         ValueError: it stands for none.

@@ -72,11 +72,11 @@ class Text(str):
         return _filled(template, values)
 
     def as_json(self) -> dict[str, str]:
-        """Return the text in each language, by the language."""
+        """The text in each language, by the language."""
         return {language: self.in_language(language) for language in LANGUAGES}
 
     def with_values(self, **values: object) -> Text:
-        """Return the text with values in its places."""
+        """The text with values in its places."""
         return made_text(self.template, self.context, values)
 
     def __add__(self, other: str) -> Text:
@@ -107,7 +107,6 @@ class _Joined(Text):
         return text
 
     def in_language(self, language: str) -> str:
-        """Say each part in that language."""
         return _said(self.separator, language).join(_said(part, language) for part in self.parts)
 
     def __reduce__(self) -> tuple[Callable[..., Text], tuple[object, ...]]:
@@ -187,12 +186,12 @@ def plain_text(value: object) -> str:
 
 
 def written_text(sentence: str) -> Text | None:
-    """Return the text that a file has as a sentence, if this process has written it."""
+    """The text that a file has as a sentence, if this process has written it."""
     return _WRITTEN.get(sentence)
 
 
 def _said_by(value: object) -> str:
-    """Return a value as a string; of an exception its text, if it was made with one."""
+    """A value as a string; of an exception its text, if it was made with one."""
     if isinstance(value, Exception) and len(value.args) == 1 and isinstance(value.args[0], Text):
         return value.args[0]
     return f"{value}"  # numpy's floats in full, as in an f-string

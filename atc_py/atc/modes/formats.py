@@ -40,5 +40,5 @@ GE_DTYPE_NAMES: Mapping[DType, str] = {
 
 
 def format_number(name: str) -> int | None:
-    """Return the number of a format, None where it is not known."""
+    """The number of a format, None where it is not known."""
     return FORMAT_NUMBERS.get(name)

@@ -14,7 +14,7 @@ _STREAMS, _EVENTS = 1, 0
 
 
 def model_info(om: Path) -> list[str]:
-    """Return the lines that describe an offline model.
+    """The lines that describe an offline model.
 
     Raises:
         AtcError: with E10041, the file cannot be read as an offline model.

@@ -26,7 +26,7 @@ _TEXT_GROWTH = 16
 
 
 def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
-    """Return the JSON of an ONNX model.
+    """The JSON of an ONNX model.
 
     Args:
         model: the file.
@@ -54,7 +54,7 @@ def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
 
 
 def text_to_json(text: Path) -> str:
-    """Return the JSON of a model in protobuf's text form, as ATC's graph dumps are (mode 5).
+    """The JSON of a model in protobuf's text form, as ATC's graph dumps are (mode 5).
 
     Raises:
         AtcError: with E10001 where the name does not end in .txt, with E10041 where the file

@@ -77,7 +77,7 @@ def set_tensor(message: Any, tensor: OmTensor) -> None:
 
 
 def _dims(shape: tuple[int | None, ...] | list[int | None]) -> list[int]:
-    """Return dims, -1 for one that only the run knows."""
+    """Dims, -1 for one that only the run knows."""
     return [_OPEN if dim is None else dim for dim in shape]
 
 
@@ -111,7 +111,6 @@ class _Writer:
     ops: dict[str, Any] = field(default_factory=dict)
 
     def write(self) -> None:
-        """Write all of the graph."""
         names = self._names()
         taken = {*names, *(port.name for port in self.description.inputs), _NET_OUTPUT}
         for position, port in enumerate(self.description.inputs):
@@ -128,7 +127,7 @@ class _Writer:
         self._add_destinations()
 
     def _names(self) -> list[str]:
-        """Return the name of each node: that of the source node that it ends, where it has one.
+        """The name of each node: that of the source node that it ends, where it has one.
 
         Of several nodes from one source node the last has its name, conversions left out where
         something else came of it.
@@ -150,14 +149,12 @@ class _Writer:
         return names
 
     def _add_op(self, name: str, kind: str) -> Any:
-        """Add an op with the fields that all have."""
         op = self.graph.op.add(name=name, type=kind, id=len(self.graph.op), has_out_attr=True)
         op.stream_id = _STREAM
         self.ops[name] = op
         return op
 
     def _add_data(self, name: str, tensor: int, position: int) -> None:
-        """Add an input of the model."""
         op = self._add_op(name, "Data")
         op.attr["index"].i = position
         self._describe(op.input_desc, tensor)
@@ -168,7 +165,6 @@ class _Writer:
         self._describe_output(self._add_op(name, "Const"), tensor)
 
     def _add_node(self, node: OmNode, name: str) -> None:
-        """Add a node of the description."""
         op = self._add_op(name, node.op)
         row = find_operator(node.op)
         for position, tensor in enumerate(node.inputs):
@@ -214,23 +210,20 @@ class _Writer:
             name.s = port.name.encode("utf-8", "surrogateescape")
 
     def _describe_output(self, op: Any, tensor: int) -> None:
-        """Add an output of an op, which makes the tensor."""
         self.source[tensor] = op.name, len(op.output_desc)
         self._describe(op.output_desc, tensor)
         op.output_i.append(self._place(tensor))
 
     def _describe(self, rows: Any, tensor: int) -> None:
-        """Add the description of a tensor."""
         set_tensor(rows.add(), self.description.tensors[tensor])
 
     def _place(self, tensor: int) -> int:
-        """Return the offset of a tensor in the arena; 0 for one that is not in it."""
+        """The offset of a tensor in the arena; 0 for one that is not in it."""
         plan = self.description.memory
         place = 0 if plan is None else plan.places[tensor]
         return place if isinstance(place, int) else 0
 
     def _add_destinations(self) -> None:
-        """Add to each op those that read its results."""
         users: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
         for op in self.graph.op:
             at = [position for position, text in enumerate(op.input) if text]
@@ -243,7 +236,7 @@ class _Writer:
 
 
 def _unused(name: str, taken: set[str]) -> str:
-    """Return the name, with a number where it is taken."""
+    """The name, with a number where it is taken."""
     found, count = name, 0
     while found in taken:
         count += 1

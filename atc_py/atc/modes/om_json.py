@@ -35,7 +35,7 @@ _ONNX = "5"
 
 
 def om_to_json(om: Path) -> str:
-    """Return the JSON of mode 1.
+    """The JSON of mode 1.
 
     Raises:
         AtcError: with E10041, the file cannot be read as an offline model.
@@ -47,7 +47,7 @@ def om_to_json(om: Path) -> str:
 
 
 def _model_def(model: OfflineModel, name: str) -> Any:
-    """Return the message; ATC names model and graph after the file that it writes."""
+    """The message; ATC names model and graph after the file that it writes."""
     found = figures_of(model)
     message = model_class()(name=name, version=_VERSION)
     texts = {

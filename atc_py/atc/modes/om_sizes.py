@@ -46,7 +46,7 @@ class OmFigures:
 
 
 def figures_of(model: OfflineModel) -> OmFigures:
-    """Return the figures of an opened offline model, of all its gears."""
+    """The figures of an opened offline model, of all its gears."""
     description = model.description
     gears = range(0 if model.gears is None else len(model.gears.gears))
     plans = [each.description.memory for each in [model, *map(model.at_gear, gears)]]
@@ -65,10 +65,10 @@ def figures_of(model: OfflineModel) -> OmFigures:
 
 
 def _sum_of(sizes: dict[str, int], wanted: Callable[[list[str]], bool]) -> int:
-    """Return the bytes of the members whose path is wanted; gears have folders of their own."""
+    """The bytes of the members whose path is wanted; gears have folders of their own."""
     return sum(size for name, size in sizes.items() if wanted(name.split("/")))
 
 
 def _weight_bytes(model: OfflineModel) -> int:
-    """Return the bytes of all constants as the device stores them, of the largest gear."""
+    """The bytes of all constants as the device stores them, of the largest gear."""
     return sum(stored_nbytes(row) for row in model.description.tensors if row.member is not None)

@@ -26,7 +26,7 @@ def opened_om(path: Path) -> Iterator[OfflineModel]:
 
 
 def with_fault(error: AtcError, fault: AtcFault) -> AtcError:
-    """Return an error whose diagnostics have ATC's code where they do not have one already."""
+    """An error whose diagnostics have ATC's code where they do not have one already."""
     return AtcError(
         *(each if each.atc is not None else replace(each, atc=fault) for each in error.diagnostics)
     )

@@ -52,6 +52,5 @@ def save_failed_check(check: ModelCheck, report: Path, options: CompileOptions) 
 
 
 def _save(found: CheckReport, report: Path) -> None:
-    """Write the report in ATC's form."""
     with atomic_write(report) as file:
         file.write(check_atc(check_document(found)).encode("utf-8"))

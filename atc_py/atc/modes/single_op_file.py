@@ -41,7 +41,7 @@ _KINDS = {
 
 
 def read_single_ops(path: Path) -> tuple[SingleOp, ...]:
-    """Return the operators of a file.
+    """The operators of a file.
 
     Raises:
         AtcError: with E10023 for a path without a file, E10024 for a file that cannot be read,
@@ -52,7 +52,6 @@ def read_single_ops(path: Path) -> tuple[SingleOp, ...]:
 
 
 def _read_json(path: Path) -> Any:
-    """Return the values in the file."""
     try:
         text = read_text(path, _MOST_BYTES)
     except AtcError as error:
@@ -96,7 +95,6 @@ class _Reader:
             index += 1
 
     def _operator(self, row: dict[str, Any], index: int) -> SingleOp:
-        """Return one operator."""
         op, name = self._text(row, "op"), self._text(row, "name")
         self._op = op or self._op
         inputs = [self._tensor(each) for each in self._rows(row, "input_desc")]
@@ -113,7 +111,7 @@ class _Reader:
         )
 
     def _tensor(self, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-        """Return a tensor's row with its type and format, which may make no sense yet."""
+        """A tensor's row with its type and format, which may make no sense yet."""
         for key in ("shape", "format", "type"):
             if key not in row:
                 raise self._misshapen(Text("a tensor of {op} has no `{key}`", op=self._op, key=key))
@@ -131,7 +129,6 @@ class _Reader:
     def _checked(
         self, row: dict[str, Any], dtype: str, form: str, side: str, at: int
     ) -> SingleOpTensor:
-        """Return a tensor whose type and format are known."""
         known, number = _DTYPES.get(dtype), _FORMATS.get(form, _FORMATS[_RESERVED])
         if dtype in _OTHER_DTYPES:
             reason = Text(
@@ -170,7 +167,7 @@ class _Reader:
         return SingleOpTensor(known, number, dims, self._name(row), value, ranges)
 
     def _dims(self, row: dict[str, Any], side: str, at: int) -> tuple[int | None, ...]:
-        """Return dims, None for those that are open."""
+        """Dims, None for those that are open."""
         dims = tuple(row["shape"])
         text = ",".join(map(str, dims))
         if any(dim < _OPEN for dim in dims):
@@ -206,7 +203,7 @@ class _Reader:
     def _ranges(
         self, row: dict[str, Any], dims: tuple[int | None, ...], side: str, at: int
     ) -> tuple[DimRange, ...]:
-        """Return the range of every dim of an input with open ones: any number, or `shape_range`."""
+        """The range of every dim of an input with open ones: any number, or `shape_range`."""
         opened = [axis for axis, dim in enumerate(dims) if dim is None]
         if not opened:
             return ()
@@ -220,7 +217,7 @@ class _Reader:
         return tuple(next(found) if dim is None else DimRange(dim, dim) for dim in dims)
 
     def _range(self, pair: Any, side: str, at: int) -> DimRange:
-        """Return the range of an open dim; a high end of -1 is no limit, and no dim is 0 here."""
+        """The range of an open dim; a high end of -1 is no limit, and no dim is 0 here."""
         if isinstance(pair, list) and len(pair) == len(("low", "high")) and all(map(_is_int, pair)):
             low, high = max(pair[0], 1) if pair[0] >= 0 else 0, pair[1]
             if low and (high == _OPEN or low <= high):
@@ -230,7 +227,6 @@ class _Reader:
         )
 
     def _tensor_fault(self, what: str, side: str, at: int, reason: str) -> AtcError:
-        """Return the refusal of a part of a tensor."""
         return self._fault(
             Text(
                 "{what} of {side} {at} of {op}: {reason}",
@@ -245,11 +241,10 @@ class _Reader:
         )
 
     def _name(self, row: dict[str, Any]) -> str:
-        """Return a tensor's name."""
         return self._text(row, "name")
 
     def _value(self, row: dict[str, Any]) -> tuple[float, ...] | None:
-        """Return the elements of a constant, None of other tensors."""
+        """The elements of a constant, None of other tensors."""
         is_const, values = row.get("is_const", False), row.get("const_value")
         if not isinstance(is_const, bool):
             raise self._misshapen(
@@ -264,7 +259,6 @@ class _Reader:
         return tuple(values)
 
     def _attribute(self, row: dict[str, Any]) -> SingleOpAttribute:
-        """Return an attribute."""
         for key in ("name", "type"):
             if key not in row:
                 raise self._misshapen(
@@ -294,7 +288,7 @@ class _Reader:
             )
 
     def _rows(self, row: dict[str, Any], key: str) -> list[dict[str, Any]]:
-        """Return a list of objects; an absent one is empty."""
+        """A list of objects; an absent one is empty."""
         found = row.get(key, [])
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             raise self._misshapen(
@@ -303,7 +297,7 @@ class _Reader:
         return found
 
     def _text(self, row: dict[str, Any], key: str) -> str:
-        """Return a text; an absent one is empty."""
+        """A text; an absent one is empty."""
         found = row.get(key, "")
         if not isinstance(found, str):
             raise self._misshapen(
@@ -326,7 +320,6 @@ class _Reader:
         return found
 
     def _number(self, row: dict[str, Any], key: str, absent: int) -> int:
-        """Return an integer."""
         found = row.get(key, absent)
         if not _is_int(found):
             raise self._misshapen(
@@ -340,11 +333,10 @@ class _Reader:
         return int(found)
 
     def _misshapen(self, message: str) -> AtcError:
-        """Return the refusal of JSON that is not a list of operators."""
+        """The refusal of JSON that is not a list of operators."""
         return self._fault(message, "E10032", (str(self._path), message))
 
     def _fault(self, message: str, code: str, arguments: tuple[str, ...]) -> AtcError:
-        """Return a refusal."""
         return BAD_OPERATOR_FILE.error(
             verbatim(self._path) + ": " + Text(message),
             place=Place(str(self._path), op_type=self._op or None),
@@ -353,10 +345,9 @@ class _Reader:
 
 
 def _is_int(value: object) -> bool:
-    """Return true for an integer, which truth values are not."""
+    """True for an integer, which truth values are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_number(value: object) -> bool:
-    """Return true for a number."""
     return isinstance(value, int | float)

@@ -27,7 +27,7 @@ _NEAREST = 3
 
 
 def graph_of(single: SingleOp, file: str) -> Graph:
-    """Return the graph, phase `lowered`.
+    """The graph, phase `lowered`.
 
     Raises:
         AtcError: BAD_OPERATOR_FILE with E10501 where the target has no such operator, E13014 for
@@ -45,7 +45,6 @@ class _Builder:
         self._graph = Graph(single.file_name.removesuffix(".om"))
 
     def graph(self) -> Graph:
-        """Return the graph."""
         single = self._single
         row = find_operator(_SAME_AS.get(single.op, single.op))
         if row is None:
@@ -84,7 +83,7 @@ class _Builder:
             raise self._fault(message, atc)
 
     def _input(self, row: TargetOp, at: int, tensor: SingleOpTensor) -> Value | None:
-        """Return an input of the graph or a constant; None for an absent operand."""
+        """An input of the graph or a constant; None for an absent operand."""
         if tensor.dtype is None:
             return None
         operand = row.input_at(at)
@@ -99,7 +98,6 @@ class _Builder:
     def _elements(
         self, at: int, tensor: SingleOpTensor, values: Sequence[float]
     ) -> npt.NDArray[np.generic]:
-        """Return the elements of a constant."""
         dtype, shape = tensor.dtype or DType.FLOAT32, closed_shape(tensor.shape)
         count = math.prod(shape)
         reason = ""
@@ -128,7 +126,6 @@ class _Builder:
             return np.array(values, dtype.numpy).reshape(shape)
 
     def _output(self, row: TargetOp, at: int, tensor: SingleOpTensor) -> tuple[str, TensorType]:
-        """Return name and type of an output."""
         self._check_format(row, tensor, Text("output {at}", at=at))
         operand = row.output_at(at)
         name = tensor.name or (operand.name if operand is not None else f"y{at}")
@@ -147,7 +144,7 @@ class _Builder:
         raise self._fault(what + ": " + Text(reason), AtcFault("E10055", (reason,)))
 
     def _attributes(self, row: TargetOp) -> dict[str, AttrValue]:
-        """Return all attributes: a node that a model has states those with a default, too."""
+        """All attributes: a node that a model has states those with a default, too."""
         known = {
             each.name: each.default
             for each in row.attributes
@@ -156,7 +153,6 @@ class _Builder:
         return known | dict(self._attribute(row, each) for each in self._single.attributes)
 
     def _attribute(self, row: TargetOp, given: SingleOpAttribute) -> tuple[str, AttrValue]:
-        """Return an attribute as the row has it."""
         known = row.attribute(given.name)
         value = None if known is None else _converted(given.value, known.type)
         if known is None or value is None or not ATTRIBUTE_TYPES[known.type](value):
@@ -177,14 +173,13 @@ class _Builder:
         return given.name, value
 
     def _fault(self, message: str, atc: AtcFault, help_: str | None = None) -> AtcError:
-        """Return a refusal."""
         single = self._single
         place = Place(self._file, single.index, single.name or None, single.op)
         return BAD_OPERATOR_FILE.error(message, place=place, help=help_, atc=atc)
 
 
 def _converted(value: object, kind: str) -> AttrValue | None:
-    """Return a value of JSON as the kind of attribute that a row declares, None where it cannot be."""
+    """A value of JSON as the kind of attribute that a row declares, None where it cannot be."""
     if kind == "dtype":
         return _dtype(value)
     if isinstance(value, list):
@@ -200,7 +195,6 @@ def _converted(value: object, kind: str) -> AttrValue | None:
 
 
 def _ends(dtype: DType) -> tuple[int, int]:
-    """Return the smallest and the largest value of an integer type."""
     bits = dtype.bits
     if dtype.value.startswith("u"):
         return 0, 2**bits - 1
@@ -208,7 +202,7 @@ def _ends(dtype: DType) -> tuple[int, int]:
 
 
 def _dtype(value: object) -> DType | None:
-    """Return the dtype that ATC's number or name stands for."""
+    """The dtype that ATC's number or name stands for."""
     if isinstance(value, str):
         from atc_py.atc.modes.formats import GE_DTYPE_NAMES
 

@@ -19,7 +19,7 @@ from atc_py.text import Text
 
 
 def with_kept_dtypes(choice: ConvertChoice) -> ConvertChoice:
-    """Return options in which dtypes are kept where no precision mode is given.
+    """Options in which dtypes are kept where no precision mode is given.
 
     The file states the dtypes of each operator itself [inferred].
     """
@@ -57,7 +57,6 @@ def compile_single_operators(
 
 
 def _ranges(single: SingleOp, graph: Graph) -> Ranges:
-    """Return the ranges of inputs with open dims, by the names that they have in the graph."""
     fed = (each for each in single.inputs if each.dtype is not None and each.value is None)
     pairs = zip(graph.inputs, fed, strict=True)
     return {value.name: tensor.ranges for value, tensor in pairs if tensor.ranges}

@@ -14,8 +14,8 @@ class CountedCalibrator(ABC):
 
     @abstractmethod
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
-        """Return the range for values that were counted."""
+        """The range for values that were counted."""
 
     def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
-        """Return the range for the values of an array."""
+        """The range for the values of an array."""
         return self.range_of(Histogram.of(array), settings)

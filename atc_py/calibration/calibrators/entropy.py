@@ -31,7 +31,7 @@ class Entropy(CountedCalibrator):
     """Range with the least divergence between values and their codes."""
 
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
-        """Return the range of the best window."""
+        """The range of the best window."""
         require_values(histogram.count)
         low, high = histogram.low, histogram.high
         largest = max(abs(low), abs(high))
@@ -50,7 +50,7 @@ class Entropy(CountedCalibrator):
 
 
 def _windows(bins: int, codes: int, start: float, end: float) -> list[tuple[int, int]]:
-    """Return first bin and end of the windows around 0, narrowest first."""
+    """First bin and end of the windows around 0, narrowest first."""
     if not start:
         return [(0, at) for at in range(codes, bins + 1)]
     if not end:
@@ -60,7 +60,7 @@ def _windows(bins: int, codes: int, start: float, end: float) -> list[tuple[int,
 
 
 def divergence(counts: NDArray[np.float64], first: int, last: int, codes: int) -> float:
-    """Return the divergence of the bins from `first` up to `last` and what `codes` keep of them."""
+    """The divergence of the bins from `first` up to `last` and what `codes` keep of them."""
     window = counts[first:last]
     reference = window.copy()
     reference[0] += counts[:first].sum()
@@ -80,7 +80,7 @@ def divergence(counts: NDArray[np.float64], first: int, last: int, codes: int) -
 
 
 def _smoothed(counts: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return counts without zeros, of the same sum; None where there is too little to give."""
+    """Counts without zeros, of the same sum; None where there is too little to give."""
     empty = counts <= 0
     filled = counts.size - int(empty.sum())
     if not filled:

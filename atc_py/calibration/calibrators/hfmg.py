@@ -31,7 +31,7 @@ class Hfmg:
     """AMCT's search of both clips on a histogram."""
 
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
-        """Return the range for values that were counted."""
+        """The range for values that were counted."""
         require_values(histogram.count)
         low, high = histogram.low, histogram.high
         if low == high:
@@ -44,7 +44,7 @@ class Hfmg:
         return _searched(low, high, counts.astype(np.int64))
 
     def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
-        """Return the range for the values of an array, as AMCT computes it of one batch."""
+        """The range for the values of an array, as AMCT computes it of one batch."""
         values, low, high = finite_floats(array)
         require_values(values.size)
         if low == high:
@@ -55,7 +55,7 @@ class Hfmg:
 
 
 def candidate_ranges(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return the first and the last bin of each candidate, widest first."""
+    """The first and the last bin of each candidate, widest first."""
     total = int(counts.sum())
     step = max(-(-total // _MOST_STEPS), 1)
     least = -(-counts.size // 4)
@@ -73,7 +73,7 @@ def candidate_ranges(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _searched(low: float, high: float, counts: NDArray[np.int64]) -> ValueRange:
-    """Return the candidate with the least loss; the whole range if there is none."""
+    """The candidate with the least loss; the whole range if there is none."""
     width = (high - low) / counts.size
     edges = np.arange(counts.size + 1, dtype=np.float64)
     best, least = (0, counts.size - 1), np.inf

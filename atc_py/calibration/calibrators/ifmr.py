@@ -31,7 +31,7 @@ class Ifmr:
     """AMCT's search of the high clip."""
 
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
-        """Return the range for values that were counted."""
+        """The range for values that were counted."""
         require_values(histogram.count)
         pieces = pieces_of(histogram).with_zeros(histogram.zeros)
         values, counts = (pieces.starts + pieces.ends) / 2, pieces.counts
@@ -45,7 +45,7 @@ class Ifmr:
         return _Search(low, high, values, counts).range(settings)
 
     def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
-        """Return the range for the values of an array, as AMCT computes it."""
+        """The range for the values of an array, as AMCT computes it."""
         values, low, high = finite_floats(array)
         require_values(values.size)
         largest = _rank(values.size, settings.max_percentile)
@@ -71,7 +71,7 @@ class _Search:
         self._values, self._counts = values, counts
 
     def range(self, settings: RangeSettings) -> ValueRange:
-        """Return the range of the first factor with the least error."""
+        """The range of the first factor with the least error."""
         start, end, step = settings.search_start, settings.search_end, settings.search_step
         largest = max(self._high, -self._low)
         if largest == 0:
@@ -86,7 +86,7 @@ class _Search:
         return best
 
     def _candidate(self, high: float, settings: RangeSettings) -> tuple[ValueRange, float]:
-        """Return the range that ends at `high`, and its scale."""
+        """The range that ends at `high`, and its scale."""
         if not settings.symmetric:
             return ValueRange(self._low, high), (high - self._low) / 255
         if -self._low > self._high:
@@ -94,7 +94,7 @@ class _Search:
         return ValueRange(-high, high), high / 127
 
     def _error(self, tried: ValueRange, scale: float) -> float:
-        """Return the mean squared error on a grid through 0 whose codes are not limited."""
+        """The mean squared error on a grid through 0 whose codes are not limited."""
         wide = max(-tried.low, tried.high, -self._low, self._high) > _WIDE
         values = self._values.astype(np.float64) if wide else self._values
         kind = values.dtype.type
@@ -111,7 +111,6 @@ class _Search:
 
 
 def _rank(count: int, share: float) -> int:
-    """Return k: the k-th value from the end is taken as the end."""
     if 1 - share < EPSILON:
         return 1
     return max(count - math.floor(share * count), 1)

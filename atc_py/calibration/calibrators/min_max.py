@@ -9,6 +9,6 @@ class MinMax(CountedCalibrator):
     """Nothing is clipped: low is the lowest value, high the highest."""
 
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
-        """Return the bounds of the values."""
+        """The bounds of the values."""
         require_values(histogram.count)
         return ValueRange(histogram.low, histogram.high)

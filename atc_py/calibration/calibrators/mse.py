@@ -37,7 +37,7 @@ class Mse(CountedCalibrator):
     """Range whose codes err least."""
 
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
-        """Return the range with the least squared error."""
+        """The range with the least squared error."""
         require_values(histogram.count)
         low, high = histogram.low, histogram.high
         if low == high or max(high, 0) - min(low, 0) < 255 * EPSILON:
@@ -46,7 +46,7 @@ class Mse(CountedCalibrator):
 
 
 def range_error(pieces: Pieces, found: ValueRange, *, symmetric: bool = False) -> float:
-    """Return the sum of squared errors of values on the codes of a range.
+    """The sum of squared errors of values on the codes of a range.
 
     Raises:
         AtcError: SCALE_OUT_OF_RANGE if the range has no scale.
@@ -67,7 +67,6 @@ class _Search:
         self._high = largest if symmetric else max(histogram.high, 0.0)
 
     def best(self) -> ValueRange:
-        """Return the range with the least error."""
         whole = activation_scale(self._whole, symmetric=self._symmetric)
         if _error(self._pieces, whole) <= self._resolution:
             return self._whole
@@ -81,7 +80,6 @@ class _Search:
         return self._whole if found == whole else ValueRange(found.low, found.high)
 
     def _clipped(self) -> Iterable[ActivationScale]:
-        """Yield the scales of ranges that are clipped at both ends."""
         if self._symmetric:
             pairs = list(zip(_SHARES, _SHARES, strict=True))
         else:
@@ -92,7 +90,6 @@ class _Search:
     def _near(
         self, found: ActivationScale, offsets: Iterable[int], shares: list[float]
     ) -> Iterable[ActivationScale]:
-        """Yield scales around one, for each of the offsets that the values allow."""
         one_sided = self._symmetric or not (self._low and self._high)
         tried = [found.offset] if one_sided else [at for at in offsets if at in _CODES]
         for offset, share in product(tried, shares):
@@ -101,7 +98,6 @@ class _Search:
                 yield ActivationScale(scale, offset)
 
     def _wider(self) -> Iterable[ActivationScale]:
-        """Yield the scales of wider ranges than that of the values."""
         for share in _WIDER:
             if (self._high - self._low) * share > _WIDEST:
                 return
@@ -111,16 +107,15 @@ class _Search:
                 yield self._scale(share, 1.0)
 
     def _scale(self, low: float, high: float) -> ActivationScale:
-        """Return the scale of the range between shares of both ends."""
+        """The scale of the range between shares of both ends."""
         found = ValueRange(self._low * low, self._high * high)
         return activation_scale(found, symmetric=self._symmetric)
 
 
 def _least(pieces: Pieces, tried: Iterable[ActivationScale]) -> ActivationScale:
-    """Return the first of the scales with the least error."""
+    """The first of the scales with the least error."""
     return min(tried, key=lambda scale: _error(pieces, scale))
 
 
 def _error(pieces: Pieces, scale: ActivationScale) -> float:
-    """Return the sum of squared errors of codes."""
     return pieces.error(scale.scale, -128 - scale.offset, 127 - scale.offset)

@@ -17,7 +17,7 @@ class Percentile(CountedCalibrator):
     """Range of the given share of the values."""
 
     def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
-        """Return the range that keeps the share."""
+        """The range that keeps the share."""
         require_values(histogram.count)
         pieces = pieces_of(histogram).with_zeros(histogram.zeros)
         cut = (1 - settings.percentile / 100) * histogram.count
@@ -32,7 +32,7 @@ class Percentile(CountedCalibrator):
 
 
 def _value_at(pieces: Pieces, rank: float) -> float:
-    """Return the value that `rank` of the values are not above."""
+    """The value that `rank` of the values are not above."""
     total = np.cumsum(pieces.counts)
     at = min(int(np.searchsorted(total, rank)), total.size - 1)
     share = 1 - (total[at] - rank) / pieces.counts[at]

@@ -289,19 +289,19 @@ def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
 
 
 def _product(items: tuple[Any, ...]) -> Text:
-    """Return the product of a list followed by the list; for a long one the product alone."""
+    """The product of a list followed by the list; for a long one the product alone."""
     text = shown(items)
     return verbatim(text) if len(items) > _FACTORS else noted(shown(math.prod(items)), text)
 
 
 def _in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
-    """Return True if an attribute, or each element of a list, is in the rule's range."""
+    """True if an attribute, or each element of a list, is in the rule's range."""
     least, most = rule.range
     return _each_element(node, rule.attribute, lambda item: bool(least <= item <= most))
 
 
 def _each_element(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:
-    """Return True if an attribute, or each element of a list, has the right type and is valid.
+    """True if an attribute, or each element of a list, has the right type and is valid.
 
     An empty list fails: none of these attributes has a meaning without elements.
     """
@@ -318,7 +318,7 @@ def _each_element(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> A
 
 
 def _are_equal(value: Any, other: Any) -> bool:
-    """Return True if two values are equal; files carry floats as float32, which moves decimals."""
+    """True if two values are equal; files carry floats as float32, which moves decimals."""
     if isinstance(value, tuple) and isinstance(other, tuple):
         return len(value) == len(other) and all(map(_are_equal, value, other))
     if isinstance(value, bool) or isinstance(other, bool):

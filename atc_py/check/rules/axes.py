@@ -71,7 +71,7 @@ def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
 
 
 def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer:
-    """Return True if a tensor has an axis for each item."""
+    """True if a tensor has an axis for each item."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
@@ -106,7 +106,7 @@ def axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
 
 
 def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    """Return True if a tensor has all the axes."""
+    """True if a tensor has all the axes."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor)) if axes.numbers else HOLDS
@@ -147,7 +147,7 @@ def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
 
 
 def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    """Return True if a tensor has length 1 on all those of the axes that it has.
+    """True if a tensor has length 1 on all those of the axes that it has.
 
     An axis that it does not have is reported by another rule.
     """
@@ -180,7 +180,7 @@ def axis_is(rule: AxisIs, node: BoundNode) -> Answer:
 
 
 def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    """Return True if only dims of 1 are between each axis and `wanted`.
+    """True if only dims of 1 are between each axis and `wanted`.
 
     An axis that the tensor does not have is reported by another rule.
     """
@@ -225,7 +225,7 @@ def last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
 
 
 def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: SourceTensor) -> Answer:
-    """Return the answer for steps of which some are not 1."""
+    """The answer for steps of which some are not 1."""
     rank = rank_of(tensor)
     named = next(_of_input(rule.axes, node), None)
     if isinstance(named, Answer):
@@ -250,14 +250,14 @@ def _each_tensor(
     axes: _Axes | Answer,
     ask: Callable[[str, SourceTensor, _Axes], Answer],
 ) -> Answer:
-    """Return one answer for all tensors of operand `name`, or why there are no axes."""
+    """One answer for all tensors of operand `name`, or why there are no axes."""
     if isinstance(axes, Answer):
         return axes
     return all_of(ask(name, tensor, axes) for tensor in node.tensors(name))
 
 
 def _of_attribute(name: str, node: BoundNode) -> _Axes | Answer:
-    """Return the axes in an attribute, none if it is absent, or why they are not axes."""
+    """The axes in an attribute, none if it is absent, or why they are not axes."""
     value = attribute(node, name)
     axes = () if value is None else integers(value)
     if axes is None:

@@ -72,7 +72,7 @@ def count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
 def _count_fits(
     rule: CountIsRank | CountPerAxis, tensor: SourceTensor, other: SourceTensor, per_axis: int
 ) -> Answer:
-    """Return True if a tensor has `per_axis` elements for each dimension of another."""
+    """True if a tensor has `per_axis` elements for each dimension of another."""
     count, rank = count_of(dims_of(tensor)), rank_of(other)
     if count is None:
         return unknown(described(rule.tensor, tensor))
@@ -100,7 +100,6 @@ def count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
 
 
 def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor) -> Answer:
-    """Return the answer for two tensors."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
         return HOLDS
@@ -116,7 +115,7 @@ def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: Source
 def _is_length(
     count: int, rule: CountIsOneOrExtent | CountIsLength, other: SourceTensor, length: int | None
 ) -> Answer:
-    """Return True if a count is the length of the rule's axis."""
+    """True if a count is the length of the rule's axis."""
     if length is None:
         return unknown(described(rule.other, other))
     return HOLDS if count == length else fails(_with_length(count, rule.other, rule.axis, length))
@@ -138,7 +137,7 @@ def count_is_length(rule: CountIsLength, node: BoundNode) -> Answer:
 
 
 def _as_long(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
-    """Return the answer for two tensors; without the axis another rule says so."""
+    """The answer for two tensors; without the axis another rule says so."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count is None:
         return unknown(described(rule.tensor, tensor))
@@ -174,7 +173,6 @@ def _is_product(
     length: int | None,
     factor: int,
 ) -> Answer:
-    """Return the answer for two tensors."""
     count = count_of(dims_of(tensor))
     if count is None:
         return unknown(described(rule.tensor, tensor))
@@ -253,7 +251,6 @@ def known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
 def _adds_up_to(
     rule: KnownSumIsDim, tensor: SourceTensor, other: SourceTensor, length: int | None
 ) -> Answer:
-    """Return the answer for two tensors."""
     data = constant(rule.tensor, tensor)
     if isinstance(data, Text):
         return unknown(data)
@@ -269,7 +266,7 @@ def _adds_up_to(
 
 
 def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer:
-    """Return True if a sum is the length of operand `name` on axis `along`.
+    """True if a sum is the length of operand `name` on axis `along`.
 
     An invalid axis, or one that the tensor does not have, is reported by another rule.
     """
@@ -280,7 +277,7 @@ def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer
 
 
 def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
-    """Return True if a sum is the length of one tensor on an axis."""
+    """True if a sum is the length of one tensor on an axis."""
     dims = dims_of(tensor)
     if dims is None:
         return unknown(described(name, tensor))
@@ -293,6 +290,6 @@ def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
 
 
 def _with_length(count: int, name: str, axis: int, length: int) -> Text:
-    """Return a count that does not equal the length of an axis."""
+    """A count that does not equal the length of an axis."""
     there = Text("{name} has {length} on axis {axis}", name=name, length=shown(length), axis=axis)
     return noted(shown(count), there)

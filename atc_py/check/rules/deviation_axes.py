@@ -32,7 +32,7 @@ def one_axis_from(rule: OneAxisFrom, node: BoundNode) -> Answer:
 
 
 def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answer:
-    """Return the answer for one tensor; an axis that it does not have is reported elsewhere."""
+    """The answer for one tensor; an axis that it does not have is reported elsewhere."""
     dims = dims_of(tensor)
     first = node.value(rule.attribute)
     if dims is None:
@@ -68,7 +68,7 @@ def parts_even(rule: PartsEven, node: BoundNode) -> Answer:
 
 
 def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
-    """Return the answer for one tensor; an axis that it does not have is reported elsewhere."""
+    """The answer for one tensor; an axis that it does not have is reported elsewhere."""
     dims = dims_of(tensor)
     if dims is None:
         return unknown(described(rule.tensor, tensor))
@@ -95,7 +95,7 @@ def rows_within_columns(rule: RowsWithinColumns, node: BoundNode) -> Answer:
 
 
 def _flat(name: str, tensor: SourceTensor) -> Answer:
-    """Return the answer for one tensor; another rank than 2 is reported elsewhere."""
+    """The answer for one tensor; another rank than 2 is reported elsewhere."""
     dims = dims_of(tensor)
     if dims is None:
         return unknown(described(name, tensor))

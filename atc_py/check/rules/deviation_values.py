@@ -53,7 +53,6 @@ def indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
 
 
 def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answer:
-    """Return the answer for the values of one tensor."""
     if tensor.element and tensor.dtype is not None and tensor.dtype.is_integer:
         import ml_dtypes  # numpy's iinfo does not know int4
 
@@ -83,7 +82,7 @@ def norms_not_zero(rule: NormsNotZero, node: BoundNode) -> Answer:
 
 
 def _no_zeros(name: str, tensor: SourceTensor, axis: Any) -> Answer:
-    """Return the answer for one tensor; an axis that it does not have is reported elsewhere."""
+    """The answer for one tensor; an axis that it does not have is reported elsewhere."""
     data = constant(name, tensor)
     if isinstance(data, Text):
         return unknown(data)

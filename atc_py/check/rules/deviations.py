@@ -119,22 +119,21 @@ def sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
 
 
 def _some(nodes: tuple[SourceNode, ...], attribute: str) -> SourceNode | None:
-    """Return the first node that sets an attribute."""
+    """The first node that sets an attribute."""
     return next((each for each in nodes if attribute in each.attributes), None)
 
 
 def _in_order(node: BoundNode) -> tuple[SourceNode, ...]:
-    """Return the nodes before, if the parser surely reads them before; else none."""
+    """The nodes before, if the parser surely reads them before; else none."""
     return () if _order_is_open(node) else node.before
 
 
 def _order_is_open(node: BoundNode) -> bool:
-    """Return True where a node stands in a branch: when its graph is parsed is not known."""
+    """True where a node stands in a branch: when its graph is parsed is not known."""
     return any(each.scope for each in (node.view, *node.before))
 
 
 def _named(node: SourceNode, attribute: str) -> Text:
-    """Return words on a node that sets an attribute."""
     name = f'"{node.name}"' if node.name else f"node {node.index}"
     return Text("{name} sets {attribute}", name=name, attribute=attribute)
 

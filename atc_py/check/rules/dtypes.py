@@ -47,7 +47,7 @@ def dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
 def _has_one_of(
     rule: DtypeListed | DtypeAmong, tensor: SourceTensor, mode: PrecisionMode
 ) -> Answer:
-    """Return True if one tensor has a dtype listed, or can be given one."""
+    """True if one tensor has a dtype listed, or can be given one."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     if tensor.dtype is None:
@@ -73,7 +73,7 @@ def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
 
 
 def _has_none_of(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
-    """Return True if one tensor has none of the dtypes."""
+    """True if one tensor has none of the dtypes."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     return fails(tensor.element) if tensor.dtype in rule.dtypes else HOLDS
@@ -94,7 +94,7 @@ def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
 
 
 def _have_one_dtype(tensor: SourceTensor, other: SourceTensor) -> Answer:
-    """Return True if two tensors have one dtype, or can be given one."""
+    """True if two tensors have one dtype, or can be given one."""
     if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
         return HOLDS
     return fails(Text("{element} and {element_2}", element=tensor.element, element_2=other.element))

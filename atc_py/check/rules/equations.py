@@ -34,7 +34,7 @@ def equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:
 
 
 def _renamed(text: str) -> Equation | None:
-    """Return an equation in letters that depend on their order alone; None for no equation."""
+    """An equation in letters that depend on their order alone; None for no equation."""
     equation = read_equation(text)
     return None if equation is None else equation.renamed
 

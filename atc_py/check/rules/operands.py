@@ -183,7 +183,7 @@ def _updates(
     wanted: int | None,
     indices: Text,
 ) -> Answer:
-    """Return the answer for updates: `wanted`, or a rank in `bounds` if the last dim is open."""
+    """The answer for updates: `wanted`, or a rank in `bounds` if the last dim is open."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(rule.tensor, tensor))
@@ -195,12 +195,12 @@ def _updates(
 
 
 def _rank(node: BoundNode, name: str, keeps: Callable[[int], bool]) -> Answer:
-    """Return True if the rank of each tensor of operand `name` keeps a rule."""
+    """True if the rank of each tensor of operand `name` keeps a rule."""
     return all_of(_rank_of(tensor, name, keeps) for tensor in node.tensors(name))
 
 
 def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> Answer:
-    """Return True if the rank of one tensor keeps a rule."""
+    """True if the rank of one tensor keeps a rule."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
@@ -208,5 +208,4 @@ def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> A
 
 
 def _rank_text(rank: int, tensor: SourceTensor) -> Answer:
-    """Return a rank at fault, followed by the shape."""
     return fails(noted(rank, shape_text(tensor)) if rank else 0)

@@ -45,12 +45,11 @@ class _Axis(NamedTuple):
 
     @property
     def same_padding(self) -> int:
-        """Elements that an auto_pad of SAME adds."""
         count = -(-self.size // self.stride)
         return max(0, (count - 1) * self.stride + self.window - self.size)
 
     def windows(self, *, ceil: bool) -> int:
-        """Return the number of windows; with `ceil` none begins in the padding after the axis."""
+        """The number of windows; with `ceil` none begins in the padding after the axis."""
         pads = (self.begin, self.end)
         return window_count(self.size, pads, self.window, self.stride, ceil=ceil)
 
@@ -86,7 +85,7 @@ class _Pool(NamedTuple):
         return elements > _MOST_ELEMENTS or max(self.strides) > _MOST_STRIDE
 
     def axes(self, dims: tuple[int | None, ...]) -> list[_Axis | None]:
-        """Return the axes; None for one whose length is open."""
+        """The axes; None for one whose length is open."""
         spatial = len(self.windows)
         begins, ends = self.pads[:spatial], self.pads[spatial:]
         rows = zip(dims[_OUTER:], self.windows, self.strides, begins, ends, strict=True)
@@ -94,7 +93,7 @@ class _Pool(NamedTuple):
 
 
 def _pool(node: BoundNode, name: str) -> _Pool | None:
-    """Return a pool; None where an attribute is not well formed, which other rules report."""
+    """A pool; None where an attribute is not well formed, which other rules report."""
     windows = integers(attribute(node, name))
     if not windows or min(windows) < 1:
         return None
@@ -109,7 +108,7 @@ def _pool(node: BoundNode, name: str) -> _Pool | None:
 
 
 def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a list of integers, or what it is where the node does not set it."""
+    """A list of integers, or what it is where the node does not set it."""
     found = integers(attribute(node, name)) if node.is_set(name) else unset
     return () if found is None else found
 
@@ -117,7 +116,7 @@ def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ..
 def _axes(
     pool: _Pool, node: BoundNode, name: str
 ) -> tuple[list[_Axis | None], Text] | Answer | None:
-    """Return the axes of a pool on a tensor and the tensor's words; None where other rules report it."""
+    """The axes of a pool on a tensor and the tensor's words; None where other rules report it."""
     tensor = node.tensor(name)
     if tensor is None:
         return None
@@ -131,7 +130,7 @@ def _axes(
 
 
 def _none_of(found: list[_Axis | None], seen: Text, meets: list[bool | None]) -> Answer:
-    """Return the answer that no axis meets a condition; None for one that is not known."""
+    """The answer that no axis meets a condition; None for one that is not known."""
     if any(meets):
         return fails(seen)
     return unknown(seen) if None in found else HOLDS
@@ -162,7 +161,7 @@ def small_windows_begin_inside(rule: SmallWindowsBeginInside, node: BoundNode) -
 
 
 def _begin_inside(pool: _Pool | None, node: BoundNode, name: str) -> Answer:
-    """Return whether no window that ceil_mode adds begins after the tensor."""
+    """True if no window that ceil_mode adds begins after the tensor."""
     if pool is None or pool.is_volume or pool.auto_pad in _SAME or node.value("ceil_mode") != 1:
         return HOLDS
     found = _axes(pool, node, name)

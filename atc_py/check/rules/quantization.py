@@ -41,7 +41,7 @@ def dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
 
 
 def is_integer_layer(node: BoundNode) -> bool:
-    """Return True if one of the operands that are int8 in an integer layer is int8."""
+    """True if one of the operands that are int8 in an integer layer is int8."""
     decisive = (name for name, dtype in node.spec.quantized.items() if dtype is DType.INT8)
     return any(each.dtype is DType.INT8 for name in decisive for each in node.tensors(name))
 
@@ -65,7 +65,6 @@ def scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
 
 
 def _one_or_channels(rule: ScalesPerChannel, tensor: SourceTensor, other: SourceTensor) -> Answer:
-    """Return the answer for two tensors."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
         return HOLDS
@@ -106,7 +105,7 @@ def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
 
 
 def _positive(name: str, tensor: SourceTensor) -> Answer:
-    """Return True if all factors of a constant are positive."""
+    """True if all factors of a constant are positive."""
     import numpy as np
 
     data = constant(name, tensor)

@@ -27,12 +27,12 @@ _CEILING = 2**64
 
 
 def attribute(node: BoundNode, name: str) -> Any:
-    """Return the attribute's value or default; None if it has none or cannot be on the node."""
+    """The attribute's value or default; None if it has none or cannot be on the node."""
     return node.value(name) if node.has_attribute(name) else None
 
 
 def elements(node: BoundNode, name: str, value: Any) -> tuple[Any, ...] | None:
-    """Return the elements of a list, or the one value of another attribute.
+    """The elements of a list, or the one value of another attribute.
 
     None where the value is not of the attribute's type.
     """
@@ -45,13 +45,13 @@ def elements(node: BoundNode, name: str, value: Any) -> tuple[Any, ...] | None:
 
 
 def integers(value: Any) -> tuple[int, ...] | None:
-    """Return an integer or a list of integers as a tuple; None where it is anything else."""
+    """An integer or a list of integers as a tuple; None where it is anything else."""
     items: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
     return items if all(_has_type(item, AttributeType.INT) for item in items) else None
 
 
 def _has_type(value: Any, kind: AttributeType) -> bool:
-    """Return True if a value can be one of an attribute of type `kind`; a boolean is not an integer."""
+    """True if a value can be one of an attribute of type `kind`; a boolean is not an integer."""
     if kind is AttributeType.BOOL or isinstance(value, bool):
         return kind is AttributeType.BOOL and isinstance(value, bool)
     if kind is AttributeType.INT:
@@ -65,12 +65,12 @@ def _has_type(value: Any, kind: AttributeType) -> bool:
 
 
 def dims_of(tensor: SourceTensor) -> tuple[int | None, ...] | None:
-    """Return its dims, which of a constant are those of its data."""
+    """Its dims, which of a constant are those of its data."""
     return tensor.dims if tensor.const is None else tensor.const.shape
 
 
 def rank_of(tensor: SourceTensor) -> int | None:
-    """Return its number of axes where that is known."""
+    """Its number of axes where that is known."""
     dims = dims_of(tensor)
     return None if dims is None else len(dims)
 
@@ -93,7 +93,7 @@ def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor
 
 
 def count_of(dims: Sequence[int | None] | None) -> int | None:
-    """Return the number of elements, at most 2**64; None if it depends on an open dim."""
+    """The number of elements, at most 2**64; None if it depends on an open dim."""
     if dims is None:
         return None
     if 0 in dims:
@@ -110,7 +110,7 @@ def count_of(dims: Sequence[int | None] | None) -> int | None:
 
 
 def is_known(tensor: SourceTensor) -> bool:
-    """Return True if its values are known at compile time; those of an empty tensor are."""
+    """True if its values are known at compile time; those of an empty tensor are."""
     return tensor.const is not None or 0 in (tensor.dims or ())
 
 
@@ -120,7 +120,7 @@ def may_be_known(node: BoundNode, tensor: SourceTensor) -> bool:
 
 
 def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Text:
-    """Return the data of a tensor of the operand `name`, or why it is not looked at."""
+    """The data of a tensor of the operand `name`, or why it is not looked at."""
     if not is_known(tensor):
         return Text("{name} is not constant", name=name)
     if tensor.const is None:
@@ -137,7 +137,7 @@ def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Text:
 
 
 def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    """Return the data as integers or float64, flat; None where it is not numbers."""
+    """The data as integers or float64, flat; None where it is not numbers."""
     try:
         dtype = DType.from_numpy(data.dtype)
     except UnknownDTypeError:
@@ -151,7 +151,7 @@ def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
 
 
 def whole_numbers(data: npt.NDArray[Any]) -> tuple[int, ...] | None:
-    """Return the data as a tuple of integers, row by row; None where it is not integers."""
+    """The data as a tuple of integers, row by row; None where it is not integers."""
     found = numbers(data)
     if found is None or (found.size and found.dtype.kind == "f"):
         return None

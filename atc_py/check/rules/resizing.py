@@ -67,7 +67,6 @@ def outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
 
 
 def _kept(axis: int, change: _Change) -> Answer:
-    """Return whether an axis keeps its length and values."""
     if change.is_kept:
         return HOLDS
     if change.size is None or change.made is None:
@@ -103,7 +102,7 @@ def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
 
 
 def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -> Answer:
-    """Return whether ONNX and the kernel take elements from the same places along an axis."""
+    """True if ONNX and the kernel take elements from the same places along an axis."""
     from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
 
     mode = _coordinates(node)
@@ -128,7 +127,6 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
 
 
 def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answer:
-    """Return whether ONNX's places and the kernel's are the same."""
     import numpy as np
 
     mode = _coordinates(node)
@@ -159,25 +157,23 @@ def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answ
 
 
 def _coordinates(node: BoundNode) -> str:
-    """Return the coordinate mode."""
     if node.opset < _WITH_MODES:
         return "asymmetric"
     return str(node.value("coordinate_transformation_mode"))
 
 
 def _rounding(node: BoundNode) -> str:
-    """Return the mode of rounding."""
     return "simple" if node.opset < _WITH_MODES else str(node.value("nearest_mode"))
 
 
 def _region_is_known(node: BoundNode) -> bool:
-    """Return True if the region is a constant."""
+    """True if the region is a constant."""
     roi = node.tensor("roi")
     return roi is not None and is_known(roi)
 
 
 def _region(node: BoundNode, axis: int) -> tuple[float, float]:
-    """Return begin and end of the region on one axis; the whole axis where it is not well formed."""
+    """Begin and end of the region on one axis; the whole axis where it is not well formed."""
     roi = node.tensor("roi")
     found = None if roi is None else constant("roi", roi)
     if found is None or isinstance(found, Text) or found.size != 2 * _IMAGE:
@@ -187,7 +183,7 @@ def _region(node: BoundNode, axis: int) -> tuple[float, float]:
 
 
 def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change] | Text:
-    """Return every axis, or what is not known of them."""
+    """Every axis, or what is not known of them."""
     dims = dims_of(tensor)
     if dims is None:
         return described("X", tensor)
@@ -207,7 +203,6 @@ def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change] | Text:
 
 
 def _by_size(size: int | None, wanted: NDArray[np.int64]) -> _Change:
-    """Return an axis that gets a stated length."""
     count = int(wanted[0])
     if not size:
         return _Change(size, count, None)
@@ -215,7 +210,6 @@ def _by_size(size: int | None, wanted: NDArray[np.int64]) -> _Change:
 
 
 def _by_scale(size: int | None, scale: NDArray[np.float32]) -> _Change:
-    """Return an axis whose length is multiplied."""
     rate = scale.astype("float32")[0]
     count = None if size is None else int((scale * size).astype("float32")[0])
     return _Change(size, count, rate)

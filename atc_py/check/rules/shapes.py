@@ -62,7 +62,7 @@ def dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
 def _product_fits(
     rule: DimProductInRange, node: BoundNode, other: SourceTensor, factor: int | None
 ) -> Answer:
-    """Return True if each dim of the first tensor times `factor`, a dim of `other`, is in range."""
+    """True if each dim of the first tensor times `factor`, a dim of `other`, is in range."""
     if factor is None:
         return unknown(described(rule.other, other))
     least, most = rule.range
@@ -83,7 +83,7 @@ def prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
 
 
 def is_prime(number: int) -> bool:
-    """Return True if a number below 2**64 is prime, by the Miller-Rabin test.
+    """True if a number below 2**64 is prime, by the Miller-Rabin test.
 
     Formula: with number - 1 = d * 2**s and d odd, a prime has, for each base b, b**d = 1 or
     b**(d * 2**i) = -1 for some i < s, all modulo the number.
@@ -132,7 +132,7 @@ def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
 
 
 def _divisor(value: Any) -> int | None:
-    """Return an attribute's value as a positive integer, or None."""
+    """An attribute's value as a positive integer, or None."""
     found = None if isinstance(value, tuple) else integers(value)
     return found[0] if found and found[0] > 0 else None
 
@@ -140,7 +140,7 @@ def _divisor(value: Any) -> int | None:
 def _dim(
     node: BoundNode, name: str, dim: str, keeps: Callable[[int], bool], note: str = ""
 ) -> Answer:
-    """Return True if dimension `dim` of each tensor of operand `name` keeps a rule.
+    """True if dimension `dim` of each tensor of operand `name` keeps a rule.
 
     The value at fault is followed by `note`, or the tensor's shape.
     """
@@ -165,7 +165,7 @@ def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer
 
 
 def _count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
-    """Return the answer for one tensor; open dims make its count 0 or at least the known part."""
+    """The answer for one tensor; open dims make its count 0 or at least the known part."""
     least, most = rule.range
     dims = dims_of(tensor)
     count = count_of(dims)
@@ -205,7 +205,7 @@ def _lengths_agree(
     one: tuple[SourceTensor, int | None],
     two: tuple[SourceTensor, int | None],
 ) -> Answer:
-    """Return True if two tensors have one length on a dimension."""
+    """True if two tensors have one length on a dimension."""
     (tensor, first), (other, second) = one, two
     if first is None:
         return unknown(described(rule.tensor, tensor))
@@ -245,7 +245,7 @@ def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
 
 
 def _shapes_agree(rule: ShapesEqual, one: SourceTensor, two: SourceTensor) -> Answer:
-    """Return True if two tensors have one shape; known dims that differ decide."""
+    """True if two tensors have one shape; known dims that differ decide."""
     first, second = dims_of(one), dims_of(two)
     seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])
     if first is not None and second is not None:

@@ -125,17 +125,17 @@ def known_values_are(rule: KnownValuesAre, node: BoundNode) -> Answer:
 
 
 def _at_least(least: Number) -> _Keeps:
-    """Return a mask of the values that are at least `least`; NaN is not."""
+    """A mask of the values that are at least `least`; NaN is not."""
     return lambda data, _: data >= least
 
 
 def _equal_to(value: Number) -> _Keeps:
-    """Return a mask of the values that equal `value` in their own dtype: 0.1 in float16 is 0.09997559."""
+    """A mask of the values that equal `value` in their own dtype: 0.1 in float16 is 0.09997559."""
     return lambda data, kind: data == (float(kind(value)) if data.dtype.kind == "f" else value)
 
 
 def _the_same_as(values: tuple[Number, ...]) -> _Keeps:
-    """Return a mask of the values that are those; all are off where there are more or fewer."""
+    """A mask of the values that are those; all are off where there are more or fewer."""
 
     def keeps(data: npt.NDArray[Any], _: Any) -> npt.NDArray[Any]:
         import numpy as np
@@ -147,12 +147,12 @@ def _the_same_as(values: tuple[Number, ...]) -> _Keeps:
 
 
 def _other_than(value: Number) -> _Keeps:
-    """Return a mask of the values that differ from `value`."""
+    """A mask of the values that differ from `value`."""
     return lambda data, _: data != value
 
 
 def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool = False) -> Answer:
-    """Return True if operand `name` is constant and all its values keep a rule."""
+    """True if operand `name` is constant and all its values keep a rule."""
     return all_of(
         _values(name, tensor, keeps, flags=flags) if is_known(tensor) else _not_known(node, tensor)
         for tensor in node.tensors(name)
@@ -160,12 +160,12 @@ def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool =
 
 
 def _not_known(node: BoundNode, tensor: SourceTensor) -> Answer:
-    """Return the answer for a tensor that must be known and is not."""
+    """The answer for a tensor that must be known and is not."""
     return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
 
 
 def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answer:
-    """Return True if the values of operand `name` keep a rule where it is constant.
+    """True if the values of operand `name` keep a rule where it is constant.
 
     Values that may be constant with other dims are not decided where they would be an error then.
     """
@@ -181,7 +181,7 @@ def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answ
 
 
 def _values(name: str, tensor: SourceTensor, keeps: _Keeps, *, flags: bool = False) -> Answer:
-    """Return True if all values of a constant keep a rule; what is not a number keeps none.
+    """True if all values of a constant keep a rule; what is not a number keeps none.
 
     With `flags`, false and true count as 0 and 1.
     """

@@ -61,7 +61,6 @@ def _within_full(
     wanted: tuple[int, ...],
     pair: tuple[SourceTensor, SourceTensor],
 ) -> Answer:
-    """Return the answer for one tensor and its window."""
     shapes = []
     for name, tensor in zip((rule.tensor, rule.other), pair, strict=True):
         dims = dims_of(tensor)
@@ -80,7 +79,7 @@ def _within_full(
 
 
 def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Text) -> Answer:
-    """Return True if no number exceeds what is covered on its axis."""
+    """True if no number exceeds what is covered on its axis."""
     if any(most is not None and asked > most for asked, most in zip(wanted, full, strict=True)):
         covered = "x".join("?" if most is None else shown(most) for most in full)
         return fails(noted(shown(wanted), Text("{covered} is covered", covered=covered)))
@@ -88,14 +87,14 @@ def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Text) -
 
 
 def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> bool:
-    """Return True if a shape has the rank of its operand; if not, another rule reports it."""
+    """True if a shape has the rank of its operand; if not, another rule reports it."""
     return node.operand(name).has_rank(len(shape))
 
 
 def _full_cover(
     lengths: tuple[int | None, ...], windows: tuple[int | None, ...], steps: _Steps
 ) -> list[int | None]:
-    """Return the number of elements that all windows cover on each axis; None if a dim is open.
+    """The number of elements that all windows cover on each axis; None if a dim is open.
 
     Formula: (length - 1) * stride + (window - 1) * dilation + 1 + output_padding, which ONNX's
     ConvTranspose has as the output shape without pads.
@@ -132,7 +131,7 @@ def output_shape_from_pads(rule: OutputShapeFromPads, node: BoundNode) -> Answer
 
 
 def _is_plain(node: BoundNode) -> bool:
-    """Return True if auto_pad is written as NOTSET, not left out."""
+    """True if auto_pad is written as NOTSET, not left out."""
     return node.is_set("auto_pad") and attribute(node, "auto_pad") == "NOTSET"
 
 
@@ -141,7 +140,6 @@ def _each_axis(
     node: BoundNode,
     alike: Callable[[BoundNode, int, int, int, _Steps], bool],
 ) -> Answer:
-    """Return the answer of a test of an axis, what windows cover on it, and what is asked for."""
     wanted = integers(attribute(node, rule.attribute))
     tensors = node.tensor(rule.tensor), node.tensor(rule.other)
     if wanted is None or tensors[0] is None or tensors[1] is None:
@@ -165,7 +163,7 @@ def _each_axis(
 
 
 def _halved_alike(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
-    """Return True if ONNX and CANN begin an axis with the same half of its padding."""
+    """True if ONNX and CANN begin an axis with the same half of its padding."""
     upper = attribute(node, "auto_pad") == "SAME_UPPER"
     total = max(0, most - asked)
     taken = max(0, most - steps.output_padding[axis] - asked)
@@ -175,7 +173,7 @@ def _halved_alike(node: BoundNode, axis: int, most: int, asked: int, steps: _Ste
 
 
 def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
-    """Return True if the pads that are written give the shape that is asked for, and halve alike."""
+    """True if the pads that are written give the shape that is asked for, and halve alike."""
     pads = integers(attribute(node, "pads")) or ()
     axes = len(steps.strides)
     begin, end = (pads[axis], pads[axis + axes]) if len(pads) == 2 * axes else (0, 0)
@@ -205,7 +203,7 @@ def same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
 def _pads_evenly(
     name: str, tensor: SourceTensor, windows: tuple[int, ...], steps: _Steps
 ) -> Answer:
-    """Return the answer for one tensor.
+    """The answer for one tensor.
 
     Formula: the padding is (ceil(length / stride) - 1) * stride + window - length, or nothing where
     that is negative, as ONNX has it for SAME_UPPER and SAME_LOWER.
@@ -227,7 +225,7 @@ def _pads_evenly(
 
 
 def _steps(node: BoundNode, axes: int) -> _Steps | Answer:
-    """Return the attributes that place the windows, or the one that is not a list of an integer for each axis."""
+    """The attributes that place the windows, or the one that is not a list of an integer for each axis."""
     found = []
     for name, unset in zip(_Steps._fields, _UNSET, strict=True):
         value = attribute(node, name)

@@ -28,7 +28,7 @@ _ROUNDING = 6e-8
 
 
 def shown(value: Any) -> str:
-    """Return a value as text that reads the same in every language; long ones are cut."""
+    """A value as text that reads the same in every language; long ones are cut."""
     if isinstance(value, list | tuple):
         items = [shown(item) for item in value[:_ELEMENTS]]
         more = ["..."] if len(value) > _ELEMENTS else []
@@ -40,7 +40,6 @@ def shown(value: Any) -> str:
 
 
 def _value_text(value: Any) -> str:
-    """Return one value, neither list nor tensor, as text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -53,19 +52,19 @@ def _value_text(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text of the model in quotes; characters that do not print become escapes."""
+    """A text of the model in quotes; characters that do not print become escapes."""
     return f'"{_clipped(text)}"'
 
 
 def at_fault(items: Sequence[Any], index: int) -> str:
-    """Return a list whose element at `index` is at fault; of a long one only that element."""
+    """A list whose element at `index` is at fault; of a long one only that element."""
     if len(items) <= _ELEMENTS:
         return shown(tuple(items))
     return f"[{index}] = {shown(items[index])}"
 
 
 def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
-    """Return the data of a constant, of which the flat element `index` is at fault."""
+    """The data of a constant, of which the flat element `index` is at fault."""
     items = data.ravel()
     if not data.ndim:
         return shown(items.tolist()[0])
@@ -80,22 +79,22 @@ def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
 
 
 def noted(value: object, note: str) -> Text:
-    """Return a value with a note after it in brackets."""
+    """A value with a note after it in brackets."""
     return Text("{value} ({note})", value=value, note=note)
 
 
 def with_rank(text: str, name: str, rank: int) -> Text:
-    """Return a value that does not suit the rank of the operand `name`."""
+    """A value that does not suit the rank of the operand `name`."""
     return noted(text, Text("{name} has rank {rank}", name=name, rank=rank))
 
 
 def shape_text(tensor: SourceTensor) -> str:
-    """Return `1x3x?x?`; empty for a scalar and where the rank is not known."""
+    """`1x3x?x?`; empty for a scalar and where the rank is not known."""
     return _dims_text(dims_of(tensor) or ())
 
 
 def described(name: str, tensor: SourceTensor) -> Text:
-    """Return the shape of operand `name` in words, as far as it is known."""
+    """The shape of operand `name` in words, as far as it is known."""
     dims = dims_of(tensor)
     if dims is None:
         return Text("the rank of {name} is not known", name=name)
@@ -105,13 +104,13 @@ def described(name: str, tensor: SourceTensor) -> Text:
 
 
 def _dims_text(dims: Sequence[int | None]) -> str:
-    """Return dims with an x between them; of very many only the first."""
+    """Dims with an x between them; of very many only the first."""
     texts = ["?" if dim is None else _integer(dim) for dim in dims[:_ELEMENTS]]
     return "x".join(texts + (["..."] if len(dims) > _ELEMENTS else []))
 
 
 def _integer(value: int) -> str:
-    """Return an integer in full unless it is absurdly large."""
+    """An integer in full unless it is absurdly large."""
     bits = value.bit_length()
     if bits <= _BITS:
         return str(value)
@@ -119,13 +118,12 @@ def _integer(value: int) -> str:
 
 
 def _float(value: float) -> str:
-    """Return the shortest decimal that float32 rounds to the value: 0.2 for 0.200000003."""
+    """The shortest decimal that float32 rounds to the value: 0.2 for 0.200000003."""
     texts = (f"{value:.{digits}g}" for digits in (7, 8))
     text = next((t for t in texts if math.isclose(float(t), value, rel_tol=_ROUNDING)), repr(value))
     return f"{text}.0" if text.lstrip("-").isdigit() else text
 
 
 def _clipped(text: str) -> str:
-    """Return the beginning of a text, fit to print."""
     cut = text if len(text) <= _LETTERS else f"{text[:_LETTERS]}..."
     return cut if cut.isprintable() else ascii(cut)[1:-1]

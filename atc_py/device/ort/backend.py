@@ -58,7 +58,7 @@ class OrtModel:
         self._session: Any = self._loaded(emulated)
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return the outputs by name, in the dtypes that the model declares.
+        """The outputs by name, in the dtypes that the model declares.
 
         Raises:
             AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, DEVICE_MEMORY or DEVICE_FAILED.
@@ -85,7 +85,7 @@ class OrtModel:
         return arrays
 
     def observe(self, inputs: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-        """Return the tensors asked for, by position; those of branches are left out.
+        """The tensors asked for, by position; those of branches are left out.
 
         Raises:
             AtcError: as `run` does.
@@ -113,7 +113,7 @@ class OrtModel:
                 yield tensor, (self._fed[real], self._type(real)[0])
 
     def _fetched(self, inputs: Mapping[str, NDArray[Any]], names: list[str]) -> list[Any]:
-        """Return values of the session for `inputs`."""
+        """Values of the session for `inputs`."""
         check_feeds(
             self._types,
             inputs,
@@ -132,12 +132,11 @@ class OrtModel:
         return found
 
     def _type(self, tensor: int) -> tuple[DType, Dims]:
-        """Return dtype and dims of a tensor."""
         found = self.description.tensors[tensor]
         return DType.parse(found.dtype), tuple(found.shape)
 
     def _shown(self, emulated: Emulated, name: str, tensor: int) -> tuple[str, DType]:
-        """Return the name of an output that shows a value, and the value's dtype.
+        """The name of an output that shows a value, and the value's dtype.
 
         numpy has no bfloat16 that onnxruntime gives; float32 holds each.
         """
@@ -148,7 +147,7 @@ class OrtModel:
         return name, dtype
 
     def _loaded(self, emulated: Emulated) -> Any:
-        """Return a session of the exported model, whose constants stay where they are."""
+        """A session of the exported model, whose constants stay where they are."""
         ort = self._ort
         options = ort.SessionOptions()
         options.log_severity_level = _ERRORS
@@ -175,7 +174,7 @@ _MEMORY = ("bad_alloc", "allocate memory", "bad allocation")
 
 
 def onnxruntime() -> ModuleType:
-    """Return the library.
+    """The library.
 
     Raises:
         AtcError: NO_ONNXRUNTIME when it is not installed.
@@ -226,7 +225,7 @@ class OrtBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """Return the outputs for `inputs`, by name.
+        """The outputs for `inputs`, by name.
 
         Raises:
             AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT, DEVICE_MEMORY or DEVICE_FAILED.
@@ -234,7 +233,7 @@ class OrtBackend:
         return self._own(handle).run(inputs)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """Return nothing: onnxruntime merges nodes, so that none of the device's has its own time.
+        """Nothing: onnxruntime merges nodes, so that none of the device's has its own time.
 
         Raises:
             AtcError: DEVICE_FAILED when the model is not loaded.
@@ -248,7 +247,7 @@ class OrtBackend:
         self._library = None
 
     def _own(self, handle: DeviceModel) -> OrtModel:
-        """Return `handle` as one of the models that are loaded here."""
+        """`handle` as one of the models that are loaded here."""
         for model in self._models:
             if model is handle:
                 return model
@@ -258,7 +257,7 @@ class OrtBackend:
 
 
 def held(array: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], int]:
-    """Return an array as onnxruntime takes it, and ONNX's number of its elements."""
+    """An array as onnxruntime takes it, and ONNX's number of its elements."""
     array = np.asarray(array, dtype=held_dtype(dtype).numpy, order="C")
     if dtype is DType.BFLOAT16:
         array = array.view(np.uint16)

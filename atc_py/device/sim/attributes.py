@@ -10,7 +10,7 @@ from atc_py.text import Text
 
 
 def read_attributes(row: TargetOp, found: Mapping[str, OmAttribute]) -> dict[str, AttributeValue]:
-    """Return the attributes that `row` declares, from `found` or by default.
+    """The attributes that `row` declares, from `found` or by default.
 
     Raises:
         NodeError: one is not declared, is missing, or has the wrong type.
@@ -24,7 +24,6 @@ def read_attributes(row: TargetOp, found: Mapping[str, OmAttribute]) -> dict[str
 
 
 def _read(declared: Attribute, found: Mapping[str, OmAttribute]) -> AttributeValue:
-    """Return one attribute's value."""
     if declared.name in found:
         return _typed(declared, found[declared.name])
     if declared.default is None:
@@ -33,7 +32,7 @@ def _read(declared: Attribute, found: Mapping[str, OmAttribute]) -> AttributeVal
 
 
 def _typed(declared: Attribute, value: OmAttribute) -> AttributeValue:
-    """Return `value` in the type that the row declares."""
+    """`value` in the type that the row declares."""
     if isinstance(value, list):
         return _typed_list(declared, value)
     kind = declared.type
@@ -47,7 +46,6 @@ def _typed(declared: Attribute, value: OmAttribute) -> AttributeValue:
 
 
 def _typed_list(declared: Attribute, values: list[int | float]) -> AttributeValue:
-    """Return a list as a tuple of the declared type."""
     if declared.type == "ints" and all(type(value) is int for value in values):
         return tuple(int(value) for value in values)
     if declared.type == "floats":
@@ -56,7 +54,7 @@ def _typed_list(declared: Attribute, values: list[int | float]) -> AttributeValu
 
 
 def _dtype(name: str, text: str) -> DType:
-    """Return the dtype called `text`."""
+    """The dtype called `text`."""
     try:
         return DType.parse(text)
     except UnknownDTypeError as error:
@@ -64,5 +62,4 @@ def _dtype(name: str, text: str) -> DType:
 
 
 def _wrong_type(declared: Attribute, value: OmAttribute) -> NodeError:
-    """Return the error for a value of another type than the row declares."""
     return NodeError(f"attribute {declared.name} must be {declared.type}, found {value!r}")

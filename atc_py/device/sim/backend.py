@@ -54,7 +54,7 @@ class SimBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """Return the outputs for `inputs`, by name.
+        """The outputs for `inputs`, by name.
 
         Raises:
             AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT or DEVICE_FAILED.
@@ -67,7 +67,7 @@ class SimBackend:
         return found.progress if isinstance(found, SimModel) else None
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """Return the nodes of the last complete run in their order; empty before the first.
+        """The nodes of the last complete run in their order; empty before the first.
 
         Raises:
             AtcError: DEVICE_FAILED when the model is not loaded.
@@ -87,7 +87,7 @@ class SimBackend:
             raise DEVICE_FAILED.error("device 'sim' is not open", help="call open() first")
 
     def _own(self, handle: DeviceModel) -> SimModel | ExactModel:
-        """Return `handle` as one of the models that are loaded here."""
+        """`handle` as one of the models that are loaded here."""
         self._require_open()
         for model in self._models:
             if model is handle:

@@ -76,7 +76,7 @@ class Workspace(threading.local):
             )
 
     def take(self, name: str, shape: Shape, dtype: DTypeLike) -> NDArray[Any]:
-        """Return an array with undefined contents, valid until this thread takes `name` again.
+        """An array with undefined contents, valid until this thread takes `name` again.
 
         Raises:
             MemoryError: all of it would be more than the limit, or the system has no more.
@@ -124,11 +124,11 @@ class Call(msgspec.Struct, frozen=True):
     fixed: frozenset[int] = frozenset()
 
     def onto(self, outputs: tuple[NDArray[Any], ...]) -> Call:
-        """Return this launch with results to fill; `dataclasses.replace` takes much longer."""
+        """This launch with results to fill; `dataclasses.replace` takes much longer."""
         return Call(self.node, self.inputs, outputs, self.workspace, self.workers, fixed=self.fixed)
 
     def made(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
-        """Return a function that gives `make()` of input `position`, once if data are fixed."""
+        """A function that gives `make()` of input `position`, once if data are fixed."""
         if position not in self.fixed:
             return make
         found = make()
@@ -146,7 +146,7 @@ class Call(msgspec.Struct, frozen=True):
         kind: Kind = Kind.ANY,
         source: NDArray[Any] | None = None,
     ) -> Launch:
-        """Return a launch that rounds `values`, in C order, to its dtype: in place, or `source`."""
+        """A launch that rounds `values`, in C order, to its dtype: in place, or `source`."""
         scratch = self.workspace.take("rounding", (2 * ELEMENTS_AT_ONCE,), np.uint32)
         return rounding(values, dtype, scratch, kind, source)
 
@@ -161,14 +161,14 @@ class Call(msgspec.Struct, frozen=True):
         return self.outputs[0]
 
     def input(self, position: int) -> NDArray[Any]:
-        """Return the input at `position`, which the type rule has found present."""
+        """The input at `position`, which the type rule has found present."""
         array = self.inputs[position]
         if array is None:
             raise ValueError(f"input {position} is absent")
         return array
 
     def optional(self, position: int) -> NDArray[Any] | None:
-        """Return the input at `position`, or None when it is absent."""
+        """The input at `position`, or None when it is absent."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     @property
@@ -213,7 +213,7 @@ class Kernel(msgspec.Struct, frozen=True):
     bind: Callable[[Call], Launch] | None = None
 
     def launch(self, call: Call) -> Launch:
-        """Return a launch that runs the kernel on `call`; no two threads may launch it at once."""
+        """A launch that runs the kernel on `call`; no two threads may launch it at once."""
         return partial(self.run, call) if self.bind is None else self.bind(call)
 
     @property
@@ -244,7 +244,7 @@ _GAP = 16
 
 
 def falls_together(length: int, dtype: DTypeLike) -> bool:
-    """Return True if arrays of lines of `length` elements fall on the same places of a cache."""
+    """True if arrays of lines of `length` elements fall on the same places of a cache."""
     return length * np.dtype(dtype).itemsize % _PAGE == 0
 
 
@@ -255,7 +255,7 @@ _KERNELS: dict[str, Kernel] = {}
 
 
 def in_turn(launches: Sequence[Launch]) -> Launch:
-    """Return a launch that does all of `launches`, one after the other."""
+    """A launch that does all of `launches`, one after the other."""
     if len(launches) == 1:
         return launches[0]
 
@@ -269,7 +269,7 @@ def in_turn(launches: Sequence[Launch]) -> Launch:
 def shared(
     workers: Workers, total: int, build: Callable[[int, int], Launch], least: int = 1
 ) -> Launch:
-    """Return a launch that does items 0 to `total`, split among workers where that is worthwhile.
+    """A launch that does items 0 to `total`, split among workers where that is worthwhile.
 
     Args:
         workers: the threads.
@@ -311,13 +311,13 @@ def kernel(
 
 
 def kernels() -> Mapping[str, Kernel]:
-    """Return every kernel, by operator."""
+    """Every kernel, by operator."""
     _import_groups()
     return _KERNELS
 
 
 def find_kernel(op: str) -> Kernel | None:
-    """Return the kernel of `op`, or None; of a listed operator its module alone is imported."""
+    """The kernel of `op`, or None; of a listed operator its module alone is imported."""
     if op not in _KERNELS and op in MODULES:
         importlib.import_module(f"{_GROUPS}.{MODULES[op]}")
     if op not in _KERNELS:

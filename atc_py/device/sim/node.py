@@ -60,13 +60,13 @@ class TensorFacts(msgspec.Struct, frozen=True):
         return f"{self.dtype.value} {format_shape(self.dims)}"
 
     def with_open(self, number: int) -> TensorFacts:
-        """Return the same with a number for every dim that only the run knows."""
+        """The same with a number for every dim that only the run knows."""
         if not self.is_open:
             return self
         return TensorFacts(self.dtype, tuple(number if dim is None else dim for dim in self.dims))
 
     def may_be(self, other: TensorFacts) -> bool:
-        """Return True if nothing that is known of both differs."""
+        """True if nothing that is known of both differs."""
         return (
             self.dtype is other.dtype
             and self.rank == other.rank
@@ -77,7 +77,7 @@ class TensorFacts(msgspec.Struct, frozen=True):
         )
 
     def admits(self, other: TensorFacts) -> bool:
-        """Return True if `other` has this dtype and, where they are known, these dims."""
+        """True if `other` has this dtype and, where they are known, these dims."""
         return (
             self.dtype is other.dtype
             and self.rank == other.rank
@@ -130,7 +130,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
         return facts
 
     def numbers_of(self, position: int, name: str) -> NDArray[Any]:
-        """Return data of the input at `position`, which the operator reads as numbers.
+        """Data of the input at `position`, which the operator reads as numbers.
 
         Raises:
             NodeError: it is absent.
@@ -146,27 +146,27 @@ class NodeFacts(msgspec.Struct, frozen=True):
         return tuple(facts for facts in self.inputs if facts is not None)
 
     def integer(self, name: str) -> int:
-        """Return an attribute of type int."""
+        """An attribute of type int."""
         return cast("int", self.attributes[name])
 
     def number(self, name: str) -> float:
-        """Return an attribute of type float."""
+        """An attribute of type float."""
         return cast("float", self.attributes[name])
 
     def flag(self, name: str) -> bool:
-        """Return an attribute of type bool."""
+        """An attribute of type bool."""
         return cast("bool", self.attributes[name])
 
     def text(self, name: str) -> str:
-        """Return an attribute of type string."""
+        """An attribute of type string."""
         return cast("str", self.attributes[name])
 
     def dtype(self, name: str) -> DType:
-        """Return an attribute of type dtype."""
+        """An attribute of type dtype."""
         return cast("DType", self.attributes[name])
 
     def integers(self, name: str, count: int | None = None) -> tuple[int, ...]:
-        """Return an attribute of type ints, `count` long where that is given.
+        """An attribute of type ints, `count` long where that is given.
 
         Raises:
             NodeError: it has another length.

@@ -8,18 +8,18 @@ from atc_py.text import error_text
 
 
 def same_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of the first input."""
+    """The type of the first input."""
     return (node.x,)
 
 
 def same_float_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of the first input, which must be of a float dtype."""
+    """The type of the first input, which must be of a float dtype."""
     require_float(node.x)
     return (node.x,)
 
 
 def broadcast(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return two inputs of one dtype, broadcast against each other."""
+    """Two inputs of one dtype, broadcast against each other."""
     one_dtype(node.present)
     try:
         shape = broadcast_shapes(node.required(0).shape, node.required(1).shape)
@@ -70,7 +70,7 @@ def require_rank(facts: TensorFacts, rank: int, name: str) -> None:
 
 
 def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """Return `axes` counted from the front.
+    """`axes` counted from the front.
 
     Raises:
         NodeError: one is outside the rank, or two are the same.

@@ -30,17 +30,17 @@ def add_code(
 
 
 def all_codes() -> tuple[Code, ...]:
-    """Return every row, by number."""
+    """Every row, by number."""
     return tuple(sorted(_TABLE.values(), key=lambda row: row.id))
 
 
 def find_code(text: str) -> Code | None:
-    """Return the row with that number (`ATC2001`, `atc2001`, `2001`) or name, or None."""
+    """The row with that number (`ATC2001`, `atc2001`, `2001`) or name, or None."""
     return _SPELLINGS.get(text.strip().lower())
 
 
 def _row(number: str) -> Code:
-    """Return the row of that number, where it is known that there is one."""
+    """The row of that number, where it is known that there is one."""
     return _TABLE[number]
 
 

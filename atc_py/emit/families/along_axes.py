@@ -58,7 +58,7 @@ _WORK = 64
 
 
 def _axes(launch: Launch) -> tuple[int, ...]:
-    """Return the axes that the operator runs along; none named means all of them."""
+    """The axes that the operator runs along; none named means all of them."""
     attributes, rank = launch.kernel.attributes, len(launch.inputs[0])
     if launch.kernel.op == "LayerNorm":
         return tuple(range(int(attributes["begin_norm_axis"]) % max(1, rank), rank))  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def _axes(launch: Launch) -> tuple[int, ...]:
 
 
 def _block(kernel: KernelFacts) -> int:
-    """Return the lanes of a block in rows of blocks; 0 where rows run lane by lane."""
+    """The lanes of a block in rows of blocks; 0 where rows run lane by lane."""
     value = next((kernel.attributes[name] for name in _AXES if name in kernel.attributes), ())
     axes = value if isinstance(value, tuple) else (value,)
     across = _COLUMNS in {int(axis) % _IMAGE for axis in axes}  # type: ignore[arg-type]
@@ -80,14 +80,14 @@ def _block(kernel: KernelFacts) -> int:
 
 
 def _patterns(kernel: KernelFacts) -> tuple[str, ...]:
-    """Return the patterns that mark padding lanes where these count for a statistic."""
+    """The patterns that mark padding lanes where these count for a statistic."""
     if kernel.op in {"SoftmaxV2", "LogSoftmaxV2"}:
         return "pattern", "least"
     return ("pattern",) if kernel.op in {"LayerNorm", "MVNV2"} else ()
 
 
 def room_of(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
-    """Return elements that there is room for, and what buffers of a length take."""
+    """Elements that there is room for, and what buffers of a length take."""
     kernel = launch.kernel
     queued = [(port.name, port.dtype.itemsize) for port in (*kernel.inputs, *kernel.outputs)]
     tensors = _TENSORS + (_PARAMETERS if len(kernel.inputs) > 1 else 0)
@@ -105,7 +105,7 @@ def room_of(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
 
 
 def _channels_tiling(launch: Launch, room: int) -> ChannelsTiling:
-    """Return groups of one channel of one image each, whatever dims are 1."""
+    """Groups of one channel of one image each, whatever dims are 1."""
     images, channels, *pixels = launch.inputs[0]
     length = prod(pixels)
     rows = Folded(((images * channels, length),), (), 1, length)
@@ -134,7 +134,7 @@ class _AlongAxes(Family):
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for floats; of integers for what loses nothing on the way.
+        """True for floats; of integers for what loses nothing on the way.
 
         Axes that are an input must be constant.
         """
@@ -148,7 +148,7 @@ class _AlongAxes(Family):
         return dtype in _FLOATS | ({DType.INT32, DType.INT64} if kernel.op in _POSITIONS else set())
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the type that is computed in, and how operands become it."""
+        """The type that is computed in, and how operands become it."""
         x, y = kernel.inputs[0], kernel.outputs[0]
         return {
             "T": {DType.INT32: "int32_t", DType.INT64: "int64_t"}.get(x.dtype, "float"),
@@ -166,12 +166,12 @@ class _AlongAxes(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for what selects elements or positions, for sums in order, and for integers."""
+        """True for what selects elements or positions, for sums in order, and for integers."""
         exact = kernel.op in _EXTREMES | _POSITIONS | _SCANS
         return exact or not kernel.outputs[0].dtype.is_float
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return True for sums, which may cancel, and so may differences from a mean."""
+        """True for sums, which may cancel, and so may differences from a mean."""
         return kernel.op in {"ReduceSumD", "ReduceMeanD", "MVNV2", "LayerNorm", "LogSoftmaxV2"}
 
 
@@ -197,7 +197,7 @@ class _AlongImages(_AlongAxes):
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for images whose blocks are alike, and what makes zeros of lanes of zeros."""
+        """True for images whose blocks are alike, and what makes zeros of lanes of zeros."""
         storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
         blocks = {c0_of(port.dtype) for port in (*kernel.operands, *kernel.outputs)}
         alike = storages == {Storage(Format.NC1HWC0)} and len(blocks) == 1
@@ -205,12 +205,11 @@ class _AlongImages(_AlongAxes):
         return alike and kernel.op != "LpNorm" and not wraps and super().covers(kernel)
 
     def fits(self, launch: Launch) -> bool:
-        """Return True for axes that go past the blocks, along at least one element each."""
+        """True for axes that go past the blocks, along at least one element each."""
         axes = {axis % _IMAGE for axis in _axes(launch)}
         return _CHANNELS not in axes and all(launch.inputs[0])
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the same as for rows, and the blocks that are left of rows."""
         return {**super().context(kernel), "block": _block(kernel)}
 
 
@@ -237,7 +236,7 @@ class _AlongMatrices(_AlongAxes):
         return Plan(tiling, tiling.core_num, placed, launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for matrices in FRACTAL_NZ with parameters row by row."""
+        """True for matrices in FRACTAL_NZ with parameters row by row."""
         x, y = kernel.inputs[0], kernel.outputs[0]
         nz = Storage(Format.FRACTAL_NZ)
         parameters = all(port.storage is None for port in kernel.inputs[1:])
@@ -246,14 +245,13 @@ class _AlongMatrices(_AlongAxes):
         return {x.storage, y.storage} == {nz} and parameters and super().covers(kernel)
 
     def fits(self, launch: Launch) -> bool:
-        """Return True along the last axis alone, with parameters for each column."""
+        """True along the last axis alone, with parameters for each column."""
         shape, *parameters = launch.inputs
         axes = {axis % len(shape) for axis in _axes(launch)}
         whole = all(element_count(each) == shape[-1] for each in parameters)
         return axes == {len(shape) - 1} and whole and all(shape)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the same as for rows, and what is in blocks."""
         own = _patterns(kernel)
         lanes = c0_of(kernel.inputs[0].dtype)
         return {**super().context(kernel), "lanes": lanes, "pattern": PATTERN, "patterns": own}

@@ -30,7 +30,7 @@ class _BatchNorm(ElementwiseFamily):
         )
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True if the statistics are given."""
+        """True if the statistics are given."""
         return len(kernel.inputs) > _VARIANCE
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:

@@ -39,7 +39,7 @@ _OVER: Mapping[tuple[DType, DType], DType] = {
 
 
 def _chain(source: DType, target: DType) -> tuple[DType, ...]:
-    """Return the dtypes from `source` to `target`, both included; empty where there is no path.
+    """The dtypes from `source` to `target`, both included; empty where there is no path.
 
     A bool is a byte of 0 or 1.
     """
@@ -51,7 +51,7 @@ def _chain(source: DType, target: DType) -> tuple[DType, ...]:
 
 
 def _limits(dtype: DType) -> tuple[str, str]:
-    """Return the smallest and the largest value of an integer dtype, in C++."""
+    """The smallest and the largest value of an integer dtype, in C++."""
     bits = 8 * dtype.itemsize
     if dtype.value.startswith("u"):
         return "0", f"{2**bits - 1}u" if bits < 64 else f"{2**bits - 1}ull"  # noqa: PLR2004

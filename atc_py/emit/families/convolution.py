@@ -89,7 +89,6 @@ class _Geometry(ConvGeometry, frozen=True):
 
     @classmethod
     def of(cls, launch: Launch) -> _Geometry:
-        """Return the dims of a launch."""
         kernel, (x, weights) = launch.kernel, launch.inputs[:2]
         depthwise = kernel.op == DEPTHWISE
         groups = x[1] if depthwise else cast("int", kernel.attributes["groups"])
@@ -99,7 +98,7 @@ class _Geometry(ConvGeometry, frozen=True):
         )
 
     def product(self, itemsize: int) -> CubeProduct:
-        """Return the convolution as products of [m, k] x [k, n]."""
+        """The convolution as products of [m, k] x [k, n]."""
         channels = self.x[1] // self.groups
         return CubeProduct(
             self.y[0] * self.groups,
@@ -110,7 +109,7 @@ class _Geometry(ConvGeometry, frozen=True):
         )
 
     def seen(self, rows: int, columns: int, block: int) -> int:
-        """Return elements that one tap reads of a channel for a rectangle of the result."""
+        """Elements that one tap reads of a channel for a rectangle of the result."""
         if self.transposed:
             rows, columns = -(-rows // self.strides[0]), -(-columns // self.strides[1])
         else:
@@ -118,7 +117,7 @@ class _Geometry(ConvGeometry, frozen=True):
         return min(rows, self.x[-2]) * whole(min(columns, self.x[-1]), block)
 
     def rectangle(self, most: int, block: int, room: int) -> tuple[int, int]:
-        """Return rows and columns of the result's map: at most `most` positions that see `room`."""
+        """Rows and columns of the result's map: at most `most` positions that see `room`."""
         height, width = self.y[-2:]
         columns = max(1, min(width, most))
         while columns > 1 and self.seen(1, columns, block) > room:
@@ -136,7 +135,6 @@ def _tiling(
     rectangle: tuple[int, int],
     soc: Soc,
 ) -> ConvTiling:
-    """Return all numbers of one set of shapes."""
     sides, walk = cut
     block = BLOCK // product.itemsize
     counts = -(-product.m // sides.m), geometry.slices * geometry.map_tiles(*rectangle)
@@ -160,7 +158,7 @@ def _tiling(
 
 
 def _filter_rows(geometry: _Geometry, sides: Sides, soc: Soc, block: int) -> int:
-    """Return output channels whose filters fit, in whole blocks; 0 if stored as needed."""
+    """Output channels whose filters fit, in whole blocks; 0 if stored as needed."""
     if not geometry.transposed:
         return 0
     room = soc.ub_kib * 1024 // 16 // DEPTH * block // BLOCK // whole(geometry.window[-1], block)
@@ -168,7 +166,6 @@ def _filter_rows(geometry: _Geometry, sides: Sides, soc: Soc, block: int) -> int
 
 
 def _buffers(kernel: KernelFacts, tiling: ConvTiling) -> tuple[Buffer, ...]:
-    """Return the buffers for unrolled windows, bias and offsets."""
     size = kernel.inputs[0].dtype.itemsize
     sizes = {
         "patchQueue": DEPTH * tiling.patch_length * size,
@@ -217,7 +214,7 @@ class _Convolutions(ConvolutionFamily):
         return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the filter as left operand; channels are rows of the result."""
+        """The filter as left operand; channels are rows of the result."""
         return {
             "left": kernel.inputs[1],
             "right": kernel.inputs[0],

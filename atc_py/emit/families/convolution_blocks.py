@@ -109,7 +109,6 @@ class _Geometry(ConvGeometry, frozen=True):
 
     @classmethod
     def of(cls, launch: Launch) -> _Geometry:
-        """Return the dims of a launch."""
         (x, weights), y = launch.inputs[:2], launch.outputs[0]
         c0 = _depth(launch.kernel.inputs[0])
         if _filter_format(launch.kernel) is Format.C1HWNCOC0:
@@ -122,26 +121,26 @@ class _Geometry(ConvGeometry, frozen=True):
         return cls(x, y, weights[2:], count, inputs, outputs, rows, planes, c0)
 
     def product(self, itemsize: int) -> CubeProduct:
-        """Return the convolution as products of [m, k] x [k, n]."""
+        """The convolution as products of [m, k] x [k, n]."""
         depth = self.inputs * prod(self.window) * self.c0
         batch = self.y[0] * self.slices * self.products
         return CubeProduct(batch, prod(self.y[-2:]), self.outputs, depth, itemsize)
 
     def rectangle(self, most: int) -> tuple[int, int]:
-        """Return rows and columns of the result's map: at most `most` positions."""
+        """Rows and columns of the result's map: at most `most` positions."""
         height, width = self.y[-2:]
         columns = max(1, min(width, most))
         return max(1, min(height, most // columns)) if columns == width else 1, columns
 
 
 def _filter_format(kernel: KernelFacts) -> Format | None:
-    """Return the blocked format of the filter, None for row by row."""
+    """The blocked format of the filter, None for row by row."""
     storage = kernel.inputs[1].storage
     return None if storage is None else storage.format
 
 
 def _groups(kernel: KernelFacts) -> int:
-    """Return groups of channels: of a depthwise filter those that it is stored in."""
+    """Groups of channels: of a depthwise filter those that it is stored in."""
     storage = kernel.inputs[1].storage
     if kernel.op == DEPTHWISE:
         return 1 if storage is None else storage.groups
@@ -149,23 +148,23 @@ def _groups(kernel: KernelFacts) -> int:
 
 
 def _has_diagonals(kernel: KernelFacts) -> bool:
-    """Return True if a filter that is not turned has groups on block diagonals."""
+    """True if a filter that is not turned has groups on block diagonals."""
     fractals = _filter_format(kernel) in _FILTERS.values()
     return fractals and kernel.op not in TRANSPOSED and _groups(kernel) > 1
 
 
 def _depth(port: KernelPort) -> int:
-    """Return C0 of an operand."""
+    """C0 of an operand."""
     return depth_of(port.storage, port.dtype)
 
 
 def _in_halves(kernel: KernelFacts) -> bool:
-    """Return True if the result has blocks of eight channels, half a column of sums."""
+    """True if the result has blocks of eight channels, half a column of sums."""
     return _depth(kernel.outputs[0]) < FRACTAL_ROWS
 
 
 def _constants(kernel: KernelFacts, tiling: ConvBlocksTiling) -> tuple[Buffer, ...]:
-    """Return padding of images, and rows that fill up squares of int8 where a filter is turned."""
+    """Padding of images, and rows that fill up squares of int8 where a filter is turned."""
     padding = Buffer("padding", "ub", tiling.padding_length * BLOCK)
     turned = kernel.op in TRANSPOSED and kernel.inputs[0].dtype.itemsize == 1
     return (padding, Buffer("zeros", "ub", FRACTAL_ROWS * BLOCK)) if turned else (padding,)
@@ -178,7 +177,6 @@ def _tiling(
     rectangle: tuple[int, int],
     soc: Soc,
 ) -> ConvBlocksTiling:
-    """Return all numbers of one set of shapes."""
     sides, walk = cut
     counts = geometry.map_tiles(*rectangle), -(-product.n // sides.n)
     deep = len(geometry.x) == _VOLUME
@@ -229,7 +227,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for images in blocks and a filter without offsets.
+        """True for images in blocks and a filter without offsets.
 
         Padding of images counts as the zero of their data in all lanes, and only weights of zero
         take it away again.
@@ -249,7 +247,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         return filters.storage == Storage(_FILTERS[deep], _groups(kernel), c0)
 
     def fits(self, launch: Launch) -> bool:
-        """Return True for one filter a channel in C1HWNCoC0, and for groups in FRACTAL_Z.
+        """True for one filter a channel in C1HWNCoC0, and for groups in FRACTAL_Z.
 
         Blocks of eight leave split cores by the fix pipe. Every diagonal but the only one has
         whole blocks of channels. The last one may hold fewer
@@ -269,7 +267,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         return full and (blocks.blocks == 1 or whole_blocks)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the input as left operand; channels are columns of the result."""
+        """The input as left operand; channels are columns of the result."""
         return {
             "left": kernel.inputs[0],
             "right": kernel.inputs[1],

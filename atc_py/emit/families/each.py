@@ -40,7 +40,6 @@ def _corners(
 
 
 def _lengths(sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-    """Draw lengths of sequences."""
     x, shape = sample.shapes[:2]
     if sample.position != 1 or x is None:
         return None
@@ -145,15 +144,14 @@ class _Each(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for what is only moved, and for integers."""
+        """True for what is only moved, and for integers."""
         return kernel.op not in _SUMS or not kernel.outputs[0].dtype.is_float
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return True for sums, which may cancel."""
+        """True for sums, which may cancel."""
         return not self.exact(kernel)
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-        """Draw places that are there."""
         drawn = _DRAWN.get(sample.op)
         return None if drawn is None else drawn(sample, generator)
 

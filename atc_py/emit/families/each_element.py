@@ -39,7 +39,6 @@ class ScatterTiling(GatherTiling):
 
 
 def _axis(attributes: Mapping[str, Any], rank: int) -> int:
-    """Return the axis that indices reach into."""
     return number(attributes.get("dim", attributes.get("axis"))) % rank
 
 
@@ -120,7 +119,7 @@ class _Scatter(_Elements):
 
 
 def _chunk_length(indices: Shape, footprint: ElementFootprint, capacity: int) -> int:
-    """Return updates of a row that are loaded at once, in whole blocks."""
+    """Updates of a row that are loaded at once, in whole blocks."""
     whole = -(-indices[-1] // footprint.align) * footprint.align
     return max(footprint.align, min(whole, capacity))
 

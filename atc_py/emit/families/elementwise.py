@@ -49,11 +49,11 @@ class _Functions(ElementwiseFamily):
         )
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True if the unified buffer takes all operands."""
+        """True if the unified buffer takes all operands."""
         return len(kernel.inputs) <= _MOST_SUMMANDS
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for integers and bools, and for functions that round at most once."""
+        """True for integers and bools, and for functions that round at most once."""
         return kernel.row.is_exact or not kernel.outputs[0].dtype.is_float
 
 
@@ -82,7 +82,7 @@ class _Choices(_Functions):
 
 
 def _function(kernel: KernelFacts) -> VectorFunction:
-    """Return the function that a kernel's operator is.
+    """The function that a kernel's operator is.
 
     Raises:
         ValueError: its row has none; these families claim no such operator.

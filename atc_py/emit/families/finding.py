@@ -73,7 +73,6 @@ class _Suppression(Family):
         return Plan(tiling, cores, queues, launch.moved, marks * _WORD)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the attributes, and the inputs that are there."""
         return {
             "workspace": True,
             "attributes": kernel.attributes,
@@ -104,7 +103,6 @@ class _Places(Family):
     operators = frozenset({"NonZero"})
 
     def plan(self, launch: Launch) -> Plan:
-        """Leave all to one core."""
         x, port = launch.inputs[0], launch.kernel.outputs[0]
         tiling = FindTiling(total=prod(x), rank=len(x), tile_length=_MOST_FOUND)
         size = DEPTH * _MOST_FOUND * port.dtype.itemsize

@@ -23,17 +23,14 @@ def _runs_of_parts(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[
 
 
 def _concat(launch: Launch) -> Iterable[Box]:
-    """Yield a box for each tensor that is joined."""
     return _joined_boxes(launch.outputs[0], launch.inputs, _axis(launch))
 
 
 def _concat_blocks(launch: Launch) -> Iterable[Box]:
-    """Yield the same of tensors as they are stored."""
     return _joined_boxes(launch.stored_outputs[0], launch.stored_inputs, _stored_axis(launch))
 
 
 def _joined_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
-    """Yield a box for each part of a whole."""
     by_run = prod(whole[axis:])
     return [
         Box(shape, (shape[1], 1), (by_run, 1), target_start=start)
@@ -42,17 +39,14 @@ def _joined_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[B
 
 
 def _split(launch: Launch) -> Iterable[Box]:
-    """Yield a box for each part."""
     return _split_boxes(launch.inputs[0], launch.outputs, _axis(launch))
 
 
 def _split_blocks(launch: Launch) -> Iterable[Box]:
-    """Yield the same of tensors as they are stored."""
     return _split_boxes(launch.stored_inputs[0], launch.stored_outputs, _stored_axis(launch))
 
 
 def _split_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
-    """Yield a box for each part that a whole is cut into."""
     by_run = prod(whole[axis:])
     return [
         Box(shape, (by_run, 1), (shape[1], 1), source_start=start)
@@ -61,14 +55,14 @@ def _split_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Bo
 
 
 def _axis(launch: Launch) -> int:
-    """Return the axis of the operator, from 0."""
+    """The axis of the operator, from 0."""
     attributes = launch.kernel.attributes
     name = "concat_dim" if launch.kernel.op == "ConcatD" else "split_dim"
     return number(attributes[name]) % len(launch.inputs[0])
 
 
 def _stored_axis(launch: Launch) -> int:
-    """Return the axis of what is stored; slices of volumes come before their blocks of channels."""
+    """The axis of what is stored; slices of volumes come before their blocks of channels."""
     axis, storage = _axis(launch), launch.kernel.outputs[0].storage
     deep = storage is not None and storage.format is Format.NDC1HWC0
     return {_CHANNELS: _DEPTH, _DEPTH: _CHANNELS}.get(axis, axis) if deep else axis
@@ -78,7 +72,7 @@ class _Joins(BoxFamily):
     """Tensors joined or cut apart row by row."""
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the template facts: whole tensors keep their order; a part may be single elements."""
+        """The template facts: whole tensors keep their order; a part may be single elements."""
         return {"gathers": kernel.op != "ConcatD", "fill": None}
 
 
@@ -88,14 +82,13 @@ class _JoinsOfBlocks(_Joins):
     in_blocks = True
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for tensors that are all stored alike."""
         storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
         formats = {each.format for each in storages if each is not None}
         blocks = {Format.NC1HWC0, Format.NDC1HWC0, Format.FRACTAL_NZ}
         return len(storages) == 1 and formats <= blocks
 
     def fits(self, launch: Launch) -> bool:
-        """Return True if the axis does not run through blocks, or parts are whole blocks of it."""
+        """True if the axis does not run through blocks, or parts are whole blocks of it."""
         port, axis = launch.kernel.outputs[0], _axis(launch)
         if port.storage == Storage(Format.FRACTAL_NZ):
             return axis < len(launch.inputs[0]) - _MATRIX

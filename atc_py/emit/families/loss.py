@@ -44,15 +44,13 @@ class _Losses(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return False: exponentials and sums are rounded on the way."""
+        """False: exponentials and sums are rounded on the way."""
         return False
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return True: a logarithm is a difference."""
         return True
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
-        """Draw labels, a few of them outside the classes."""
         scores, labels = sample.shapes[:2]
         if sample.position != 1 or scores is None or labels is None:
             return None

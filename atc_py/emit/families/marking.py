@@ -34,7 +34,6 @@ class _OneHot(Family):
     operators = frozenset({"OneHot", "OneHotD"})
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the result as one range of elements."""
         x, result, port = launch.inputs[0], launch.outputs[0], launch.kernel.outputs[0]
         flat = vector_tiling(prod(result), ElementFootprint.of([port.dtype]), launch.soc)
         axis = number(launch.kernel.attributes["axis"]) % len(result)

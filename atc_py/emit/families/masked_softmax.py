@@ -21,7 +21,7 @@ class MaskedTiling(AxesTiling):
 
 
 def _strides(shape: Shape) -> tuple[int, ...]:
-    """Return elements between neighbors along each axis of rows."""
+    """Elements between neighbors along each axis of rows."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
@@ -47,7 +47,7 @@ class _MaskedSoftmax(Family):
         return Plan(placed, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for 16 and 32 bits of float under a mask of bytes."""
+        """True for 16 and 32 bits of float under a mask of bytes."""
         x, mask = kernel.inputs
         floats = {DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16}
         return x.dtype in floats and mask.dtype is DType.BOOL
@@ -63,7 +63,7 @@ class _MaskedSoftmax(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return False: exponentials and their shares are rounded."""
+        """False: exponentials and their shares are rounded."""
         return False
 
 

@@ -60,7 +60,7 @@ _OPERANDS = {None, _MATRICES, Storage(Format.FRACTAL_NZ, c0=FLOAT32_C0)}
 
 
 def _operands_transposed(kernel: KernelFacts) -> tuple[bool, bool]:
-    """Return True if the left and the right operand are stored summed axis first.
+    """True if the left and the right operand are stored summed axis first.
 
     FRACTAL_Z of a matrix has the bytes that FRACTAL_NZ of its transposed has.
     """
@@ -71,7 +71,7 @@ def _operands_transposed(kernel: KernelFacts) -> tuple[bool, bool]:
 
 
 def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> TileBounds:
-    """Return the bounds of a tile; sums that leave L0C directly have a bias from the table alone."""
+    """The bounds of a tile; sums that leave L0C directly have a bias from the table alone."""
     if direct:
         columns = _BIAS_TABLE if optional_input(kernel, BIAS) else _MOST
         return TileBounds(soc.l0c_kib * 1024 // ACCUMULATOR, _MOST, columns)
@@ -79,7 +79,7 @@ def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> TileBounds:
 
 
 def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Return the shape of the stack of results, and how both operands move along them."""
+    """The shape of the stack of results, and how both operands move along them."""
     stack = launch.outputs[0][:-_MATRIX]
     result = launch.outputs[0]
     linked = [
@@ -93,7 +93,7 @@ def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...
 
 
 def _steps(stack: Shape, rank: int) -> tuple[int, ...]:
-    """Return matrices from neighbor to neighbor along each axis, 0 where a stack repeats."""
+    """Matrices from neighbor to neighbor along each axis, 0 where a stack repeats."""
     padded = (1,) * (rank - len(stack)) + stack
     steps = [prod(padded[axis + 1 :]) if dim != 1 else 0 for axis, dim in enumerate(padded)]
     return tuple(steps) or (0,)
@@ -135,7 +135,7 @@ class _Products(ProductFamily):
         return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the operands of the cube, and where bias and offset go along the result."""
+        """The operands of the cube, and where bias and offset go along the result."""
         turned = _operands_transposed(kernel)
         return {
             "left": kernel.inputs[0],
@@ -151,7 +151,7 @@ class _Products(ProductFamily):
         }
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
-        """Return True if what links read may repeat along the stack, but not inside a matrix."""
+        """True if what links read may repeat along the stack, but not inside a matrix."""
         tensors = (each for link in kernel.links for each in link.tensors)
         repeated = any(each.reach is Reach.REPEATED for each in tensors)
         return applies_links(kernel, soc) and not repeated
@@ -163,7 +163,7 @@ class _ProductsOfBlocks(_Products):
     in_blocks = True
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True if what is beside the matrices and the result is stored row by row."""
+        """True if what is beside the matrices and the result is stored row by row."""
         left, right, result = *kernel.inputs[:2], kernel.outputs[0]
         stored = left.storage in _OPERANDS and right.storage in {*_OPERANDS, _WEIGHTS}
         if not stored or len(depths_of((left, right))) > 1:
@@ -173,13 +173,13 @@ class _ProductsOfBlocks(_Products):
         return alike and not others and links_are_stored_alike(kernel)
 
     def fits(self, launch: Launch) -> bool:
-        """Return False for blocked results, and for offsets, of cores without a unified buffer."""
+        """False for blocked results, and for offsets, of cores without a unified buffer."""
         blocked = launch.kernel.outputs[0].storage is not None
         buffered = not blocked and optional_input(launch.kernel, OFFSET) is None
         return buffered or launch.soc.vector_cores <= launch.soc.aicores
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the same as for rows, and which operands are in FRACTAL_NZ."""
+        """The same as for rows, and which operands are in FRACTAL_NZ."""
         return {**super().context(kernel), **blocked_operands(kernel)}
 
 

@@ -55,7 +55,7 @@ class _Neighbors(Family):
         return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return False: a power is rounded."""
+        """False: a power is rounded."""
         return False
 
 

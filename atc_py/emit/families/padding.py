@@ -11,7 +11,7 @@ from atc_py.emit.plan import KernelFacts, Launch
 
 
 def _borders(kernel: KernelFacts) -> list[tuple[int, int]]:
-    """Return (before, after) of each axis; negative ones cut."""
+    """(before, after) of each axis; negative ones cut."""
     numbers = numbers_of(kernel.attributes["paddings"])
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
@@ -69,7 +69,7 @@ def _pad_repeated(launch: Launch) -> Iterable[Box]:
 def _axis_runs(
     length: int, pair: tuple[int, int], *, edge: bool
 ) -> list[tuple[int, int, int, int]]:
-    """Return (elements, source start, source step, target start) of an axis' stretches."""
+    """(elements, source start, source step, target start) of an axis' stretches."""
     before, after = pair
     front, cut = max(0, before), max(0, -before)
     kept = max(0, length - cut - max(0, -after))
@@ -88,7 +88,7 @@ class _Padding(BoxFamily):
     """Borders around a tensor."""
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return whether elements may need reordering, and what borders are filled with.
+        """True if elements may need reordering, and what borders are filled with.
 
         A whole tensor between constants keeps its order.
         """

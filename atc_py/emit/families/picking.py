@@ -62,7 +62,7 @@ class PickTiling(Tiling):
 def _indexed_axes(
     op: str, attributes: Mapping[str, Any], x: Shape, indices: Shape
 ) -> tuple[int, Shape]:
-    """Return the first axis of x that indices reach into, and the dims of all of them."""
+    """The first axis of x that indices reach into, and the dims of all of them."""
     if op == "GatherV2D":
         axis = number(attributes["axis"]) % len(x)
         return axis, (x[axis],)
@@ -71,7 +71,6 @@ def _indexed_axes(
 
 
 def _picks(launch: Launch) -> _Picked:
-    """Return what the node picks."""
     op, (x, indices) = launch.kernel.op, launch.inputs[:2]
     first, reached = _indexed_axes(op, launch.kernel.attributes, x, indices)
     images, inner = prod(x[:first]), prod(x[first + len(reached) :])
@@ -83,7 +82,7 @@ def _picks(launch: Launch) -> _Picked:
 
 
 def _bytes_read(launch: Launch) -> tuple[int, int]:
-    """Return the bytes read: picked elements and indices, not all of x."""
+    """The bytes read: picked elements and indices, not all of x."""
     indices, result = launch.kernel.inputs[1].dtype, launch.kernel.outputs[0].dtype
     written = prod(launch.outputs[0]) * result.itemsize
     return written + prod(launch.inputs[1]) * indices.itemsize, written
@@ -127,7 +126,7 @@ class _Picks(Family):
         return Plan(tiling, tiling.core_num, (Buffer("through", "ub", size),), _bytes_read(launch))
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return whether negative indices count from the end of their axis."""
+        """True if negative indices count from the end of their axis."""
         return {"negative": bool(kernel.attributes["negative_index_support"])}
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:

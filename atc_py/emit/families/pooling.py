@@ -51,7 +51,7 @@ class _Axis(msgspec.Struct, frozen=True):
     after: int
 
     def span(self, windows: int, taps: int) -> int:
-        """Return elements from the first window's first to the last window's last."""
+        """Elements from the first window's first to the last window's last."""
         return (windows - 1) * self.stride + (taps - 1) * self.dilation + 1
 
     @property
@@ -100,13 +100,12 @@ class PoolBlocksTiling(PoolTiling):
 
 
 def _pair(value: AttrValue) -> tuple[int, int]:
-    """Return the spatial elements of an attribute in NCHW order."""
+    """The spatial elements of an attribute in NCHW order."""
     _, _, height, width = value if isinstance(value, tuple) else (1, 1, 1, 1)
     return int(height), int(width)
 
 
 def _axes(launch: Launch) -> tuple[_Axis, _Axis]:
-    """Return the windows of the node over height and width."""
     attributes = launch.kernel.attributes
     lengths, windows = launch.inputs[0][2:], launch.outputs[0][2:]
     if attributes["global_pooling"]:
@@ -125,7 +124,7 @@ def _axes(launch: Launch) -> tuple[_Axis, _Axis]:
 
 
 def _pads(attributes: Mapping[str, AttrValue]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return (before, after) along height and width, where they are given."""
+    """(before, after) along height and width, where they are given."""
     pads = attributes["pads"]
     if attributes["padding_mode"] != "CALCULATED" or not isinstance(pads, tuple):
         return (0, 0), (0, 0)
@@ -134,14 +133,14 @@ def _pads(attributes: Mapping[str, AttrValue]) -> tuple[tuple[int, int], tuple[i
 
 
 def _same_pads(axis: _Axis) -> _Axis:
-    """Return pads for ceil(dim / stride) windows; the odd element goes after."""
+    """Pads for ceil(dim / stride) windows; the odd element goes after."""
     windows = -(-axis.length // axis.stride)
     missing = max(0, axis.span(windows, axis.size) - axis.length)
     return replace(axis, before=missing // 2, after=missing - missing // 2)
 
 
 def _divisor(launch: Launch, rows: _Axis, columns: _Axis) -> int:
-    """Return the divisor of every sum; 0 where some windows include padding."""
+    """The divisor of every sum; 0 where some windows include padding."""
     override = launch.kernel.attributes.get("divisor_override")
     if isinstance(override, int) and override:
         return override
@@ -164,7 +163,6 @@ class _Tile(msgspec.Struct, frozen=True):
 
     @property
     def load_pitch(self) -> int:
-        """Elements from row to row of the loaded input."""
         span = self.width.span(self.columns, self.group)
         return _whole_blocks(max(1, min(self.width.length, span)) * self.lanes)
 
@@ -175,16 +173,13 @@ class _Tile(msgspec.Struct, frozen=True):
 
     @property
     def pitch(self) -> int:
-        """Elements from one folded row to the next."""
         return _whole_blocks(self.lead + self.width.span(self.columns, self.group) * self.lanes)
 
     @property
     def out_pitch(self) -> int:
-        """Elements from row to row of the result in the buffer."""
         return _whole_blocks(self.columns * self.lanes)
 
     def buffers(self) -> tuple[Buffer, ...]:
-        """Return the tile's share of the unified buffer."""
         count = self.rows * self.out_pitch
         step = _FLOAT if self.mean else self.size
         sizes = {
@@ -205,7 +200,7 @@ class _Tile(msgspec.Struct, frozen=True):
         return tuple(Buffer(name, "ub", size) for name, size in sizes.items())
 
     def smaller(self) -> _Tile:
-        """Return a tile that takes less: fewer rows, then columns, then columns of a window."""
+        """A tile that takes less: fewer rows, then columns, then columns of a window."""
         if self.rows > 1:
             rows = -(-self.rows // 2)
             needed = self.height.span(rows, self.height.size)
@@ -218,12 +213,12 @@ class _Tile(msgspec.Struct, frozen=True):
 
 
 def _whole_blocks(count: int) -> int:
-    """Return `count` elements rounded up to whole blocks of half."""
+    """`count` elements rounded up to whole blocks of half."""
     return -(-count // _PER_BLOCK) * _PER_BLOCK
 
 
 def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
-    """Return the tile for a number of planes whose columns have a number of elements.
+    """The tile for a number of planes whose columns have a number of elements.
 
     A tile has at least one row and one column, even for empty results.
     """
@@ -249,7 +244,6 @@ def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
 
 
 def _tiling(launch: Launch, tile: _Tile, planes: int) -> PoolTiling:
-    """Return the numbers of planes that are cut into tiles."""
     height, width = tile.height, tile.width
     row_tiles, column_tiles = -(-height.windows // tile.rows), -(-width.windows // tile.columns)
     tiles = planes * row_tiles * column_tiles
@@ -298,12 +292,12 @@ class _Pools(Family):
         return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for maps of half, of which a mean is made, and of float32."""
+        """True for maps of half, of which a mean is made, and of float32."""
         dtype = kernel.inputs[0].dtype
         return dtype is DType.FLOAT16 or (kernel.op == "MaxPoolV3" and dtype is DType.FLOAT32)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, AttrValue]:
-        """Return the template fact of padding: True if it is left out of the count."""
+        """The template fact of padding: True if it is left out of the count."""
         return {"exclusive": kernel.attributes.get("exclusive", True), "lanes": 1}
 
 
@@ -313,7 +307,6 @@ class _PoolsOfBlocks(_Pools):
     in_blocks = True
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut each plane of a block of channels."""
         images, channels = launch.inputs[0][:2]
         lanes = c0_of(launch.kernel.inputs[0].dtype)
         blocks = -(-channels // lanes)
@@ -323,14 +316,13 @@ class _PoolsOfBlocks(_Pools):
         return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True if blocks that windows step over are few enough for one instruction."""
+        """True if blocks that windows step over are few enough for one instruction."""
         storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
         width = 1 if kernel.attributes["global_pooling"] else _pair(kernel.attributes["strides"])[1]
         images = storages == {Storage(Format.NC1HWC0)}
         return super().covers(kernel) and images and width <= _FARTHEST
 
     def context(self, kernel: KernelFacts) -> Mapping[str, AttrValue]:
-        """Return the same as for rows, and what a column of blocks is."""
         lanes = c0_of(kernel.inputs[0].dtype)
         return {**super().context(kernel), "lanes": lanes, "pattern": PATTERN}
 

@@ -88,11 +88,11 @@ class _Pictures(Family):
         return Plan(tiling, tiling.core_num, (queue,), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for the formats that the simulator has, and for dynamic settings."""
+        """True for the formats that the simulator has, and for dynamic settings."""
         return _is_dynamic(kernel.attributes) or kernel.attributes["input_format"] in _LAYOUTS
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the formats that pictures may have, and whether settings come with the data."""
+        """The formats that pictures may have, and whether settings come with the data."""
         dynamic = _is_dynamic(kernel.attributes)
         numbered = [layout for layout in _LAYOUTS.values() if layout.number]
         named = _LAYOUTS.get(str(kernel.attributes["input_format"]))
@@ -115,12 +115,12 @@ class _Pictures(Family):
 
 
 def _is_dynamic(attributes: Mapping[str, Any]) -> bool:
-    """Return True if settings come with the data."""
+    """True if settings come with the data."""
     return bool(attributes["aipp_mode"] == "dynamic")
 
 
 def _drawn_settings(sample: InputSample, generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return a parameter buffer for pictures that fit the images, with a crop and a frame."""
+    """A parameter buffer for pictures that fit the images, with a crop and a frame."""
     images, channels, height, width = sample.results[0]
     numbers = [1, 2, 5] if channels > 1 else [10]
     number = int(generator.choice(numbers))
@@ -149,7 +149,6 @@ def _drawn_settings(sample: InputSample, generator: np.random.Generator) -> NDAr
 
 
 def _put(data: NDArray[np.uint8], at: int, values: Any, dtype: str) -> None:
-    """Store numbers into a buffer."""
     found = np.asarray(values).astype(dtype).view(np.uint8)
     data[at : at + found.size] = found
 

@@ -26,7 +26,7 @@ _SHORTS = Scratch("shorts", "int16_t")
 
 
 def _quant(kernel: KernelFacts) -> Formula:
-    """Return every step in the dtype that `compute_type` names."""
+    """Every step in the dtype that `compute_type` names."""
     step = C_TYPES[DType(kernel.attributes["compute_type"])]
     narrow = (_SHORTS, _HALVES) if step == "float" and kernel.outputs[0].ctype == "int8_t" else ()
     context = (
@@ -40,14 +40,14 @@ def _quant(kernel: KernelFacts) -> Formula:
 
 
 def _anti_quant(kernel: KernelFacts) -> Formula:
-    """Return every step in float16, whatever dtype the result has."""
+    """Every step in float16, whatever dtype the result has."""
     scratch = () if kernel.outputs[0].ctype == "half" else (Scratch("values", "half"),)
     context = (("sqrt_mode", kernel.attributes["sqrt_mode"]), ("words", False))
     return Formula("vector", loaded(kernel.inputs), scratch=scratch, context=context)
 
 
 def _dequant(kernel: KernelFacts) -> Formula:
-    """Return int32 times a factor a channel, from words or in float16."""
+    """Int32 times a factor a channel, from words or in float16."""
     x, scale = kernel.inputs
     words = scale.dtype is DType.UINT64
     factor = _factor(scale) if words else Loaded("factor", scale, scale.ctype)
@@ -66,7 +66,7 @@ def _dequant(kernel: KernelFacts) -> Formula:
 
 
 def _requant(kernel: KernelFacts) -> Formula:
-    """Return the kernel of int32 sums, or two int16 tensors, times factor plus offset a channel."""
+    """The kernel of int32 sums, or two int16 tensors, times factor plus offset a channel."""
     x, words, *addend = kernel.inputs
     operands = (
         *loaded((x,)),
@@ -82,7 +82,6 @@ def _requant(kernel: KernelFacts) -> Formula:
 
 
 def _dequant_s16(kernel: KernelFacts) -> Formula:
-    """Return a shift for each channel: the scalar unit shifts."""
     x, words, *addend = kernel.inputs
     operands = (
         *loaded((x,)), Loaded("shift", words, "int32_t", "LoadShift"), *loaded(addend)
@@ -91,13 +90,13 @@ def _dequant_s16(kernel: KernelFacts) -> Formula:
 
 
 def _of_words(kernel: KernelFacts, addend: list[KernelPort]) -> tuple[tuple[str, object], ...]:
-    """Return the template facts of kernels whose second operand holds words."""
+    """The template facts of kernels whose second operand holds words."""
     name = kernel.inputs[-1].name if addend else None
     return (("words", True), ("relu", kernel.attributes["relu_flag"]), ("addend", name))
 
 
 def _factor(words: KernelPort) -> Loaded:
-    """Return the factors of words, as float32."""
+    """The factors of words, as float32."""
     return Loaded("factor", words, "float", "LoadFactor")
 
 
@@ -115,7 +114,6 @@ class _Quantization(ElementwiseFamily):
     """Operators between floats, small integers and sums of products."""
 
     def formula(self, kernel: KernelFacts) -> Formula:
-        """Say how a kernel computes, by its operator."""
         return _FORMULAS[kernel.op](kernel)
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:

@@ -73,7 +73,7 @@ class _Layer(Family):
         return Plan(tiling, tiling.core_num, buffers, launch.moved, workspace)
 
     def _sizes(self, launch: Launch) -> list[tuple[str, int]]:
-        """Return the buffers, and how many bytes each takes for a unit."""
+        """The buffers, and how many bytes each takes for a unit."""
         size = launch.kernel.inputs[0].dtype.itemsize
         queues = [
             ("inQueue", self.count * size), ("stateQueue", self.count * _FLOAT),
@@ -84,7 +84,7 @@ class _Layer(Family):
         return [*((name, DEPTH * each) for name, each in queues), *whole, *single]
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for the attributes that the simulator takes, without further results."""
+        """True for the attributes that the simulator takes, without further results."""
         attributes = kernel.attributes
         known = all(attributes[name] == value for name, value in _EXPECTED.items())
         return known and attributes["gate_order"] == self._order
@@ -95,7 +95,6 @@ class _Layer(Family):
         """The order of the gates in the weights, as the attribute says it."""
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return what templates of layers know."""
         return {
             "workspace": True,
             "count": self.count,
@@ -106,15 +105,15 @@ class _Layer(Family):
         }
 
     def _input(self, kernel: KernelFacts, position: int) -> KernelPort | None:
-        """Return the input at `position`, if it is there."""
+        """The input at `position`, if it is there."""
         return next((port for port in kernel.inputs if port.position == position), None)
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return False: sums and functions are rounded."""
+        """False: sums and functions are rounded."""
         return False
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return True: sums of weighted elements may cancel."""
+        """True: sums of weighted elements may cancel."""
         return True
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
@@ -139,14 +138,13 @@ class _Lstm(_Layer):
     _order = "ijfo"
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for what the simulator takes: no peepholes and no mask."""
+        """True for what the simulator takes: no peepholes and no mask."""
         attributes = kernel.attributes
         plain = attributes["cell_type"] == "LSTM" and not attributes["use_peephole"]
         positions = {port.position for port in kernel.inputs}
         return plain and max(positions) <= 5 and len(kernel.outputs) <= 3 and super().covers(kernel)  # noqa: PLR2004
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the states given, and which of them are results."""
         states = ("now_", "now_", "2")
         return {
             **super().context(kernel),
@@ -165,11 +163,10 @@ class _Gru(_Layer):
     _order = "zrh"
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for what the simulator takes."""
         return len(kernel.outputs) <= 2 and super().covers(kernel)  # noqa: PLR2004  (y, output_h)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the state given, the biases, and when the reset gate is applied."""
+        """The state given, the biases, and when the reset gate is applied."""
         return {
             **super().context(kernel),
             "initial": [(0, self._input(kernel, 6))],

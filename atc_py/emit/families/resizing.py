@@ -70,16 +70,13 @@ class _Tile(msgspec.Struct, frozen=True):
 
     @property
     def load_pitch(self) -> int:
-        """Room for these columns."""
         return self._whole_plan(max(1, min(self.source, self.reach)) * self.lanes)
 
     @property
     def out_pitch(self) -> int:
-        """Elements from row to row of the result."""
         return self._whole_plan(self.columns * self.lanes)
 
     def buffers(self) -> tuple[Buffer, ...]:
-        """Return the tile's share of the unified buffer."""
         row = DEPTH * self.itemsize
         return (
             Buffer("xQueue", "ub", self.rows * self.load_pitch * row),
@@ -88,7 +85,7 @@ class _Tile(msgspec.Struct, frozen=True):
         )
 
     def smaller(self) -> _Tile:
-        """Return half the rows; half the columns of one row."""
+        """Half the rows; half the columns of one row."""
         rows, columns = -(-self.rows // 2), self.columns
         if self.rows == 1:
             columns = -(-self.columns // 2)
@@ -111,7 +108,6 @@ class _Line(_Tile, frozen=True):
         return 0 if self.crops else self._whole_plan(loaded * self.lanes)
 
     def buffers(self) -> tuple[Buffer, ...]:
-        """Return the line's share of the unified buffer."""
         loaded, result = self.load_pitch, self.out_pitch
         found = [Buffer("yQueue", "ub", DEPTH * self.itemsize * result)]
         found += [Buffer(name, "ub", _FLOAT * result) for name in _COLUMNS]
@@ -122,14 +118,14 @@ class _Line(_Tile, frozen=True):
 
 
 def _fitting(tile: _Tile, soc: Soc) -> _Tile:
-    """Return the largest part of a tile that fits the unified buffer."""
+    """The largest part of a tile that fits the unified buffer."""
     while sum(each.nbytes for each in tile.buffers()) > soc.ub_kib * 1024:
         tile = tile.smaller()
     return tile
 
 
 def _tile(launch: Launch, x: Shape, y: Shape, lanes: int) -> _Tile:
-    """Return a tile as large as the unified buffer allows while all cores have work."""
+    """A tile as large as the unified buffer allows while all cores have work."""
     itemsize, width = launch.kernel.outputs[0].dtype.itemsize, max(1, y[-1])
     if not _takes_elements(launch.kernel):
         line = _Line(1, width, width, x[-1], itemsize, lanes, _crops(launch.kernel))
@@ -139,12 +135,12 @@ def _tile(launch: Launch, x: Shape, y: Shape, lanes: int) -> _Tile:
 
 
 def _crops(kernel: KernelFacts) -> bool:
-    """Return True if a part of x is resized, beyond which results have a value of their own."""
+    """True if a part of x is resized, beyond which results have a value of their own."""
     return kernel.attributes["coordinate_transformation_mode"] == _CROP
 
 
 def _takes_elements(kernel: KernelFacts) -> bool:
-    """Return True if results are elements of x, whose places follow from ratios alone."""
+    """True if results are elements of x, whose places follow from ratios alone."""
     return kernel.attributes["mode"] == "nearest" and not _crops(kernel)
 
 
@@ -180,7 +176,7 @@ class _Resizing(Family):
         return _plan_rows(launch, launch.inputs[0] or (1,), launch.outputs[0] or (1,), 1)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the operand that has the ratios, or the dims that they follow from."""
+        """The operand that has the ratios, or the dims that they follow from."""
         given = {port.name: port for port in kernel.inputs}
         sizes = "sizes" in given
         return {
@@ -195,18 +191,17 @@ class _Resizing(Family):
         }
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for modes that the simulator has, with the operands that they need."""
+        """True for modes that the simulator has, with the operands that they need."""
         given = {port.name for port in kernel.inputs}
         ratios = not given.isdisjoint({"scales", "sizes"})
         known = kernel.attributes["mode"] in {"nearest", "linear"}
         return known and ratios and ("roi" in given or not _crops(kernel))
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for the nearest element, which is taken as it is."""
         return kernel.attributes["mode"] == "nearest"
 
     def sums(self, kernel: KernelFacts) -> bool:
-        """Return True for what is between elements of either sign."""
+        """True for what is between elements of either sign."""
         return kernel.attributes["mode"] != "nearest"
 
 
@@ -221,18 +216,18 @@ class _ResizingOfBlocks(_Resizing):
         return _plan_rows(launch, tuple(x), tuple(y), lanes)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for the whole of images in NC1HWC0 with ratios row by row."""
+        """True for the whole of images in NC1HWC0 with ratios row by row."""
         x, y = kernel.inputs[0], kernel.outputs[0]
         others = all(port.storage is None for port in kernel.inputs[1:])
         images = {x.storage, y.storage} == {Storage(Format.NC1HWC0)}
         return images and others and not _crops(kernel) and super().covers(kernel)
 
     def fits(self, launch: Launch) -> bool:
-        """Return True if images and channels stay as many."""
+        """True if images and channels stay as many."""
         return launch.inputs[0][:2] == launch.outputs[0][:2]
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return the same as for rows, and how many elements are a block."""
+        """The same as for rows, and how many elements are a block."""
         return {**super().context(kernel), "lanes": c0_of(kernel.inputs[0].dtype)}
 
 

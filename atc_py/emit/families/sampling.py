@@ -69,7 +69,6 @@ class _Work:
 
 
 def _work(launch: Launch) -> _Work:
-    """Return what a launch samples."""
     kind, attributes = _KINDS[launch.kernel.op], launch.kernel.attributes
     (images, channels, *_), places = launch.inputs[:2]
     positions = prod(launch.outputs[0][2:])
@@ -84,7 +83,7 @@ def _work(launch: Launch) -> _Work:
 
 
 def _whole(count: int, unit: int) -> int:
-    """Return `count` rounded up to a multiple of `unit`."""
+    """`count` rounded up to a multiple of `unit`."""
     return -(-count // unit) * unit
 
 
@@ -99,7 +98,6 @@ class _Tile:
     kind: str
 
     def buffers(self) -> tuple[Buffer, ...]:
-        """Return the buffers of a kernel."""
         capacity, short = self.pitch * self.samples, self.itemsize < _FLOAT
         sizes = {
             "xQueue": DEPTH * self.load_length * self.itemsize,
@@ -116,7 +114,6 @@ class _Tile:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all buffers together."""
         return sum(each.nbytes for each in self.buffers())
 
 
@@ -163,7 +160,7 @@ class _Samples(Family):
         return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True for two inputs in forms that the simulator has."""
+        """True for two inputs in forms that the simulator has."""
         attributes, kind = kernel.attributes, _KINDS[kernel.op]
         if kind == "grid":
             return attributes["interpolation_mode"] == "bilinear"
@@ -183,7 +180,7 @@ class _Samples(Family):
         }
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return False: sums are rounded on the way."""
+        """False: sums are rounded on the way."""
         return False
 
     def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:

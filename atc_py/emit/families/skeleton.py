@@ -37,18 +37,17 @@ class _AiCpu(Family):
 
 
 def _total(launch: Launch) -> int:
-    """Return the number of elements of all results."""
     return sum(element_count(shape) for shape in launch.outputs)
 
 
 @cache
 def skeleton(name: str) -> Family:
-    """Return the family of operators whose rows name `name`, which is not written yet."""
+    """The family of operators whose rows name `name`, which is not written yet."""
     return _Flat(name)
 
 
 def is_skeleton(family: Family) -> bool:
-    """Return True if a family stands for an operator that is not written."""
+    """True if a family stands for an operator that is not written."""
     return isinstance(family, _Flat)
 
 

@@ -38,13 +38,12 @@ class _Lanes(NamedTuple):
 
     @classmethod
     def of(cls, length: int, c0: int) -> _Lanes:
-        """Return the blocks of `length` elements."""
+        """The blocks of `length` elements."""
         tail = length % c0
         return cls(c0, length // c0, tail, c0 - tail if tail else 0, -(-length // c0))
 
 
 def _boxes(launch: Launch) -> Iterable[Box]:
-    """Return the boxes to move, and zeros for padding."""
     source, target = launch.kernel.inputs[0], launch.kernel.outputs[0]
     shape = launch.inputs[0]
     c0 = depth_of(source.storage or target.storage, source.dtype)
@@ -210,14 +209,14 @@ class _Filter(NamedTuple):
 
     @classmethod
     def of(cls, shape: Shape) -> _Filter:
-        """Return [N, C, H, W], or K x N, whose rows are what is summed up."""
+        """[N, C, H, W], or K x N, whose rows are what is summed up."""
         if len(shape) == _MATRIX:
             return cls(shape[1], shape[0], 1, (1, shape[1], 1))
         outputs, inputs, taps = shape[0], shape[1], prod(shape[2:])
         return cls(outputs, inputs, taps, (inputs * taps, taps, 1))
 
     def places(self, c0: int) -> tuple[int, int, int]:
-        """Return elements from block to block of channels, and from tap to tap; outputs padded."""
+        """Elements from block to block of channels, and from tap to tap; outputs padded."""
         outputs = -(-self.outputs // FRACTAL_ROWS) * FRACTAL_ROWS
         return self.taps * outputs * c0, outputs * c0, outputs
 
@@ -300,25 +299,22 @@ def _deep_filter_back(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 def _ordered_box(axes: list[tuple[int, int, int]], source: int = 0, target: int = 0) -> Box:
-    """Return a box of (length, source, target) whose axes are in the target's order."""
     lengths, froms, tos = zip(*sorted(axes, key=lambda axis: -axis[2]), strict=True)
     return Box(lengths, froms, tos, source, target)
 
 
 def _zeros(lengths: Shape, target: tuple[int, ...], start: int) -> Box:
-    """Return padding."""
     return Box(lengths, (0,) * len(lengths), target, 0, start, filled=True)
 
 
 def _storage(kernel: KernelFacts) -> Storage | None:
-    """Return the storage that one side has, None where both or neither have one."""
+    """The storage that one side has, None where both or neither have one."""
     sides = [port.storage for port in (kernel.inputs[0], kernel.outputs[0])]
     found = [each for each in sides if each is not None]
     return found[0] if len(found) == 1 else None
 
 
 def _makes_a_filter(kernel: KernelFacts) -> bool:
-    """Return True from an image in blocks to a filter of one group."""
     sides = kernel.inputs[0].storage, kernel.outputs[0].storage
     return sides == (Storage(Format.NC1HWC0), Storage(Format.FRACTAL_Z))
 
@@ -329,7 +325,7 @@ class _TransData(BoxFamily):
     in_blocks = True
 
     def covers(self, kernel: KernelFacts) -> bool:
-        """Return True between rows and one blocked format, and from an image to a filter.
+        """True between rows and one blocked format, and from an image to a filter.
 
         Filters of groups are constants, which are packed before.
         """
@@ -342,7 +338,7 @@ class _TransData(BoxFamily):
         return plain and storage.groups == 1 and storage.format is not Format.C1HWNCOC0
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return whether elements are gathered, and the zeros where blocks are made.
+        """True if elements are gathered, and the zeros where blocks are made.
 
         Lanes of fractals stand side by side in rows, channels do not.
         """

@@ -28,7 +28,6 @@ class _Triangles(Family):
     operators = frozenset({"Trilu"})
 
     def plan(self, launch: Launch) -> Plan:
-        """Cut the result as one range of elements."""
         result = launch.outputs[0]
         x, y = launch.kernel.inputs[0], launch.kernel.outputs[0]
         flat = vector_tiling(prod(result), ElementFootprint.of([x.dtype, y.dtype]), launch.soc)
@@ -46,7 +45,6 @@ class _Triangles(Family):
         return Plan(tiling, tiling.core_num, queues, launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return which side is kept."""
         return {"upper": bool(kernel.attributes.get("upper", 0))}
 
 

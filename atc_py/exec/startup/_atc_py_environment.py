@@ -26,7 +26,7 @@ _PATHS = "PYTHONPATH"
 
 
 def hooked(run: str, paths: str | None) -> dict[str, str]:
-    """Return the variables of a process with the hook, whose own PYTHONPATH is `paths`."""
+    """The variables of a process with the hook, whose own PYTHONPATH is `paths`."""
     others = [each for each in paths.split(os.pathsep) if each != STARTUP] if paths else []
     return {
         _PATHS: os.pathsep.join([STARTUP, *others]),
@@ -35,7 +35,7 @@ def hooked(run: str, paths: str | None) -> dict[str, str]:
 
 
 def hidden(paths: str | None, mark: str) -> str | None:
-    """Return PYTHONPATH as it would be without the hook; None where it would not be set."""
+    """PYTHONPATH as it would be without the hook; None where it would not be set."""
     others = [each for each in paths.split(os.pathsep) if each != STARTUP] if paths else []
     if any(others):
         return os.pathsep.join(others)
@@ -83,7 +83,6 @@ def _keep_variables(run: str) -> None:
             put(name, value)
 
     def unsetenv(name: _Text, /) -> None:
-        """Delete an environment variable."""
         if os.fsdecode(name) == _PATHS:
             put_hooked(None)
         else:
@@ -110,7 +109,7 @@ def carry_in_forks(module: Any, run: str) -> None:
 
 
 def _with_mapping(start: Callable[..., Any], run: str) -> Callable[..., Any]:
-    """Return a function of os whose third argument is an environment, with the hook in that."""
+    """A function of os whose third argument is an environment, with the hook in that."""
 
     def started(path: Any, argv: Any, env: Any, **options: Any) -> Any:
         # None is what the system passes on; what else has no items the function refuses itself.
@@ -121,7 +120,7 @@ def _with_mapping(start: Callable[..., Any], run: str) -> Callable[..., Any]:
 
 
 def _mapping(env: Mapping[Any, Any], run: str) -> dict[Any, Any]:
-    """Return an environment with the hook; one that has it, or is no environment, as it is."""
+    """An environment with the hook; one that has it, or is no environment, as it is."""
     given = {os.fsdecode(name): value for name, value in env.items()}
     if MARK in given:
         return dict(env)
@@ -131,7 +130,7 @@ def _mapping(env: Mapping[Any, Any], run: str) -> dict[Any, Any]:
 
 
 def _with_list(start: Callable[..., Any], run: str) -> Callable[..., Any]:
-    """Return `_posixsubprocess.fork_exec` with the hook in a list of variables, its sixth argument."""
+    """`_posixsubprocess.fork_exec` with the hook in a list of variables, its sixth argument."""
     at = 5
 
     def fork_exec(*args: Any) -> Any:

@@ -60,7 +60,7 @@ class ImportWatch:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return nothing but for modules that are changed or counted, whose own spec it is."""
+        """Nothing but for modules that are changed or counted, whose own spec it is."""
         if name not in _WATCHED or (name == STARTER and self.is_carrying):
             return None
         spec = self._found(name, path, target)
@@ -80,7 +80,6 @@ class ImportWatch:
     def _found(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
     ) -> ModuleSpec | None:
-        """Return what the other finders find."""
         for other in list(sys.meta_path):
             find = getattr(other, "find_spec", None)
             if other is not self and find is not None:

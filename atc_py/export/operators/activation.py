@@ -16,18 +16,17 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
 
 
 def _attribute(body: Body, name: str) -> str:
-    """Return an attribute as a constant in the dtype in which x is computed."""
     return number(body, body.node.number(name))
 
 
 def _rounds_steps(body: Body) -> bool:
-    """Return True of the implementation that rounds each step; only float16 has several."""
+    """True of the implementation that rounds each step; only float16 has several."""
     mode = body.node.attributes.get("impl_mode")
     return body.node.dtype() is DType.FLOAT16 and mode == "high_performance"
 
 
 def _step(body: Body, value: str) -> str:
-    """Return the result of a step, rounded to float16 where the implementation does so."""
+    """The result of a step, rounded to float16 where the implementation does so."""
     return body.rounded(value, DType.FLOAT16) if _rounds_steps(body) else value
 
 
@@ -55,7 +54,7 @@ def selu(body: Body) -> str:
 
 
 def _of_sides(body: Body, below: float, above: float, inner: float) -> str:
-    """Return `above * max(x, 0) + below * (exp(inner * min(x, 0)) - 1)`."""
+    """`above * max(x, 0) + below * (exp(inner * min(x, 0)) - 1)`."""
     x, zero = body.x(), number(body, 0)
     held = body.add("Min", x, zero)
     held = held if inner == 1 else body.add("Mul", held, number(body, inner))
@@ -93,7 +92,6 @@ def prelu(body: Body) -> str:
 
 
 def _weight(body: Body) -> str:
-    """Return the weights in a shape that broadcasts against x."""
     shared = body.node.type(1).dims in {(1,), ()}
     shape = () if shared else (-1, *(1,) * (body.node.rank() - 2))
     if 1 not in body.node.constants:
@@ -101,14 +99,13 @@ def _weight(body: Body) -> str:
     wide = DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
 
     def along_channels(weight: NDArray[Any]) -> NDArray[Any]:
-        """Return the constant weights so."""
         return np.asarray(weight).reshape(shape).astype(wide.numpy)
 
     return body.form(1, f"slopes_of_{body.node.rank()}_axes", along_channels)
 
 
 def _sloped(body: Body, x: str, slope: str) -> str:
-    """Return x, or `slope * x` below 0."""
+    """X, or `slope * x` below 0."""
     below = body.add("Less", x, number(body, 0))
     return body.add("Where", below, body.add("Mul", x, slope), x)
 

@@ -34,7 +34,7 @@ class _Plane(NamedTuple):
 
 
 def _packed(size: int, first: int = 0) -> tuple[_Plane, ...]:
-    """Return up to three channels of pixels that have `size` bytes side by side."""
+    """Up to three channels of pixels that have `size` bytes side by side."""
     return tuple(_Plane((0, first + at), size, 1, size, 1) for at in range(min(size, 3)))
 
 
@@ -80,7 +80,7 @@ def aipp(body: Body) -> str:
 
 
 def _gathered(body: Body, name: str) -> tuple[int, int, str]:
-    """Return height and width of the part that is read, and its bytes as [N, channels, pixels]."""
+    """Height and width of the part that is read, and its bytes as [N, channels, pixels]."""
     node = body.node
     area = (0, 0, node.integer("src_image_size_h"), node.integer("src_image_size_w"))
     if node.flag("crop"):
@@ -104,12 +104,11 @@ def _gathered(body: Body, name: str) -> tuple[int, int, str]:
 
 
 def _lines(body: Body, lines: Sequence[NDArray[np.int64]], side: tuple[int, int]) -> str:
-    """Return one row or one column of places for each channel."""
+    """One row or one column of places for each channel."""
     return body.const(np.stack(lines).reshape(len(lines), *side), DType.INT64)
 
 
 def _swapped(node: CompiledNode, planes: tuple[_Plane, ...], *, chroma: bool) -> tuple[_Plane, ...]:
-    """Return the channels in the order that the node says."""
     if not node.flag("rbuv_swap_switch") or len(planes) == 1:
         return planes
     first, second, third = planes
@@ -117,7 +116,7 @@ def _swapped(node: CompiledNode, planes: tuple[_Plane, ...], *, chroma: bool) ->
 
 
 def _converted(body: Body, value: str, *, chroma: bool) -> str:
-    """Return [N, 3 or 1, pixels] in other colors."""
+    """[N, 3 or 1, pixels] in other colors."""
     node, rows = body.node, body.node.outputs[0].shape[1]
     value = body.cast(value, DType.INT32)
     if chroma:
@@ -134,7 +133,7 @@ def _converted(body: Body, value: str, *, chroma: bool) -> str:
 
 
 def _normalized(body: Body, value: str, count: int) -> str:
-    """Return the features of the part that is read: bytes, or float32 on the grid of float16."""
+    """The features of the part that is read: bytes, or float32 on the grid of float16."""
     node = body.node
     if node.outputs[0].dtype is DType.UINT8:
         return body.cast(value, DType.UINT8)
@@ -148,14 +147,13 @@ def _normalized(body: Body, value: str, count: int) -> str:
 
 
 def _per_channel(values: Sequence[float], count: int) -> NDArray[np.float32]:
-    """Return numbers of the first channels on the grid of float16, beside [N, C, H, W]."""
+    """Numbers of the first channels on the grid of float16, beside [N, C, H, W]."""
     with np.errstate(over="ignore"):
         held = np.asarray(values[:count], np.float32).astype(np.float16)
     return held.astype(np.float32).reshape(count, 1, 1)
 
 
 def _framed(body: Body, value: str) -> str:
-    """Return features with the frame around them."""
     node = body.node
     if not node.flag("padding"):
         return value

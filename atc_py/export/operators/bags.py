@@ -43,7 +43,7 @@ def embedding_bag(body: Body) -> str:
 
 
 def _indices(body: Body) -> str:
-    """Return the indices as a list, negative ones as what is outside the table: a run stops there."""
+    """The indices as a list, negative ones as what is outside the table: a run stops there."""
     indices = body.cast(body.add("Reshape", body.own(1), body.ints(-1)), DType.INT64)
     negative = body.add("Less", indices, body.const(0, DType.INT64))
     return body.add("Where", negative, body.add("Shape", body.own(0), start=0, end=1), indices)
@@ -54,7 +54,7 @@ def _shape(body: Body, value: str) -> str:
 
 
 def _starts(body: Body) -> tuple[str, str, str]:
-    """Return the first element of each bag and the end of the last; int64 [1] of bags; that end."""
+    """The first element of each bag and the end of the last; int64 [1] of bags; that end."""
     one = body.ints(1)
     end = body.add("Reshape", body.add("Size", body.own(1)), one)
     if not body.node.has(_OFFSETS):
@@ -72,7 +72,7 @@ def _starts(body: Body) -> tuple[str, str, str]:
 
 
 def _rising(body: Body, starts: str, end: str) -> str:
-    """Return starts; a run stops where they do not rise from 0 to at most `end`."""
+    """Starts; a run stops where they do not rise from 0 to at most `end`."""
     before, after = _part(body, starts, 0, -1), _part(body, starts, 1)
     rules = (
         body.add("Equal", _part(body, starts, 0, 1), body.ints(0)),
@@ -87,7 +87,7 @@ def _part(body: Body, value: str, start: int, end: int = np.iinfo(np.int64).max)
 
 
 def _bags(body: Body, starts: str, total: str) -> str:
-    """Return the bag of each element: how many bags begin at it or before, less one."""
+    """The bag of each element: how many bags begin at it or before, less one."""
     zero, one = body.const(0, DType.INT64), body.const(1, DType.INT64)
     size = body.add("Add", body.add("Reshape", total, body.ints(1)), body.ints(1))
     begun = body.add("Expand", body.ints(0), size)
@@ -99,13 +99,13 @@ def _bags(body: Body, starts: str, total: str) -> str:
 
 
 def _put(body: Body, where: str, rows: str, size: str, how: str = "add", first: float = 0) -> str:
-    """Return a table of `size`, filled with `first`, into which rows are reduced."""
+    """A table of `size`, filled with `first`, into which rows are reduced."""
     table = body.add("Expand", body.const(np.float32(first)), size)
     return body.add("ScatterElements", table, where, rows, axis=0, reduction=how)
 
 
 def _largest(body: Body, rows: str, where: str, size: str, counts: str) -> str:
-    """Return the largest numbers, NaN where there is one, 0 of empty bags."""
+    """The largest numbers, NaN where there is one, 0 of empty bags."""
     unknown = body.cast(body.add("IsNaN", rows), DType.FLOAT32)
     some = body.add("Greater", _put(body, where, unknown, size), body.const(0.0))
     known = body.add("Where", body.add("IsNaN", rows), body.const(0.0), rows)

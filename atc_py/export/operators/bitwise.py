@@ -57,12 +57,12 @@ def right_shift(body: Body) -> str:
 
 
 def _wide(body: Body, position: int) -> str:
-    """Return an operand as int64, which has the bits of uint64."""
+    """An operand as int64, which has the bits of uint64."""
     return body.cast(body.own(position), DType.INT64)
 
 
 def _amount(body: Body) -> tuple[str, str]:
-    """Return whether the second operand is from 0 to below the width, and it or 0 as uint64."""
+    """True if the second operand is from 0 to below the width, and it or 0 as uint64."""
     amount, zero = _wide(body, 1), body.const(0, DType.INT64)
     valid = body.add(
         "And",
@@ -73,7 +73,7 @@ def _amount(body: Body) -> tuple[str, str]:
 
 
 def _chosen(body: Body, valid: str, bits: str) -> str:
-    """Return the low bits of uint64 where the shift is valid, else 0."""
+    """The low bits of uint64 where the shift is valid, else 0."""
     value = body.cast(bits, DType.INT64)
     chosen = body.add("Where", valid, value, body.const(0, DType.INT64))
     return body.cast(chosen, body.node.dtype())

@@ -38,7 +38,7 @@ def cast(body: Body) -> str:
 
 
 def _narrowed(body: Body, x: str, dtype: DType) -> str:
-    """Return float32 numbers that round to the 16-bit dtype as float64 `x` does.
+    """Float32 numbers that round to the 16-bit dtype as float64 `x` does.
 
     float32 in between rounds once too often where its number is halfway between two of the dtype
     and x is not: then the neighbor is right that x is nearer to.

@@ -9,12 +9,11 @@ from atc_py.tensor.dtypes import DType
 
 
 def _ordered(body: Body, op_type: str) -> str:
-    """Return a comparison of two operands."""
     return body.add(op_type, _in_order(body, 0), _in_order(body, 1))
 
 
 def _in_order(body: Body, position: int) -> str:
-    """Return an operand as numbers that runtimes compare; uint64 moved down to the range of int64."""
+    """An operand as numbers that runtimes compare; uint64 moved down to the range of int64."""
     value = carried(body, position)
     if body.node.dtype(position) is not DType.UINT64:
         return value

@@ -16,7 +16,7 @@ _AXES, _STRIDES = 3, 4
 
 
 def _numbers(body: Body, position: int) -> str:
-    """Return the numbers of an input as int64 [n]."""
+    """The numbers of an input as int64 [n]."""
     value = body.own(position)
     if body.node.dtype(position) is not DType.INT64:
         value = body.cast(value, DType.INT64)
@@ -95,7 +95,7 @@ def reduce_sum(body: Body) -> str:
 
 
 def _distinct(body: Body, axes: str, rank: int) -> str:
-    """Return axes, each once and counted from the front."""
+    """Axes, each once and counted from the front."""
     places = body.add("Mod", axes, body.ints(rank))
     ones = body.add("Expand", body.ints(1), body.add("Shape", axes))
     named = body.add("ScatterElements", body.ints(*(0,) * rank), places, ones)
@@ -155,7 +155,7 @@ def _span(body: Body, count: str) -> Sequence[str]:
 
 
 def _ends(body: Body, begins: str, ends: str, axes: str, strides: str) -> str:
-    """Return ends with which nothing is taken from a begin in front of the axis backwards.
+    """Ends with which nothing is taken from a begin in front of the axis backwards.
 
     ONNX moves such a begin to the first element, which then is taken; numpy takes nothing.
     """

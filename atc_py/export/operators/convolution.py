@@ -48,7 +48,7 @@ def depthwise(body: Body) -> str:
 
 
 def _convolved(body: Body, groups: int) -> str:
-    """Return a convolution whose padding is `offset_x`."""
+    """A convolution whose padding is `offset_x`."""
     node = body.node
     geometry = {"group": groups, "pads": _onnx_pads(node.integers("pads")), **_steps(body)}
     if node.dtype() is not DType.INT8:
@@ -91,7 +91,7 @@ def transposed(body: Body) -> str:
 def _without_long_extra(
     pads: Sequence[int], extra: Sequence[int], steps: Geometry
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return pads and output_padding, of which runtimes take less than stride or dilation.
+    """Pads and output_padding, of which runtimes take less than stride or dilation.
 
     What is longer is left off the padding at the end, which is the same.
 
@@ -120,7 +120,7 @@ def _check_float64(body: Body) -> None:
 
 
 def _has_infinite_weights(body: Body) -> bool:
-    """Return True if the filter is a constant with infinity or NaN.
+    """True if the filter is a constant with infinity or NaN.
 
     Their products with padding are NaN, which onnxruntime leaves out where it is blocked by channels.
     """
@@ -129,7 +129,7 @@ def _has_infinite_weights(body: Body) -> bool:
 
 
 def _padded_apart(body: Body, geometry: Geometry, data: str) -> tuple[Geometry, str]:
-    """Return the geometry without padding, and the data with it.
+    """The geometry without padding, and the data with it.
 
     There is an axis more in between: onnxruntime would add a mere Pad to the convolution that follows.
     """
@@ -140,17 +140,16 @@ def _padded_apart(body: Body, geometry: Geometry, data: str) -> tuple[Geometry, 
 
 
 def _bias(body: Body) -> list[str]:
-    """Return the bias as a list of one, or of none."""
+    """The bias as a list of one, or of none."""
     return [body.x(_BIAS)] if body.node.has(_BIAS) else []
 
 
 def _steps(body: Body) -> Geometry:
-    """Return the strides and dilations of the axes of space."""
     return {name: body.node.integers(name)[2:] for name in ("strides", "dilations")}
 
 
 def _onnx_pads(pads: tuple[int, ...]) -> tuple[int, ...]:
-    """Return CANN's pads, which are axis by axis, as ONNX's: all first ones before all last ones."""
+    """CANN's pads, which are axis by axis, as ONNX's: all first ones before all last ones."""
     return *pads[::2], *pads[1::2]
 
 
@@ -158,7 +157,7 @@ def _onnx_pads(pads: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _integer_sums(body: Body, data: str, weights: str, zero: int, geometry: Geometry) -> str:
-    """Return the sums of `(w - offset_w) * (x - zero)` in int32, data and filter given as bytes."""
+    """The sums of `(w - offset_w) * (x - zero)` in int32, data and filter given as bytes."""
     total = body.add(
         "ConvInteger", data, weights, zero_point(body, zero), single_offset(body), **geometry
     )
@@ -176,7 +175,7 @@ def _integer_sums(body: Body, data: str, weights: str, zero: int, geometry: Geom
 
 
 def _oihw(body: Body) -> tuple[int, ...]:
-    """Return the dims of the filter, output channels first."""
+    """The dims of the filter, output channels first."""
     first, second, *kernel = body.node.shape(_FILTER)
     if body.node.op != "Conv2DTransposeD":
         return first, second, *kernel
@@ -185,12 +184,12 @@ def _oihw(body: Body) -> tuple[int, ...]:
 
 
 def _by_channel(body: Body, values: str) -> str:
-    """Return one number for each channel as [channels, 1, 1]."""
+    """One number for each channel as [channels, 1, 1]."""
     return body.add("Reshape", values, body.ints(-1, *(1,) * (body.node.rank() - 2)))
 
 
 def _all_taps(body: Body, zero: int) -> str:
-    """Return `zero` times the sum of the weights of each channel."""
+    """`zero` times the sum of the weights of each channel."""
     depth = body.node.rank() - 2
     if _FILTER in body.node.constants:
         sums = body.form(_FILTER, f"sums_{zero}", partial(_channel_sums, zero))
@@ -206,14 +205,14 @@ def _all_taps(body: Body, zero: int) -> str:
 
 
 def _channel_sums(zero: int, weights: NDArray[Any]) -> NDArray[np.int32]:
-    """Return `zero` times the sum of an OIHW filter of each output channel, modulo 2^32."""
+    """`zero` times the sum of an OIHW filter of each output channel, modulo 2^32."""
     sums = weights.reshape(len(weights), -1).sum(axis=1, dtype=np.int64) * zero
     found: NDArray[np.int32] = sums.astype(np.int32)
     return found
 
 
 def _with_constants(body: Body, total: str, constants: list[str]) -> str:
-    """Return `total` plus constants of the channels and the bias, modulo 2^32."""
+    """`total` plus constants of the channels and the bias, modulo 2^32."""
     if body.node.has(_BIAS):
         constants = [*constants, body.own(_BIAS)]
     if not constants:
@@ -223,7 +222,7 @@ def _with_constants(body: Body, total: str, constants: list[str]) -> str:
 
 
 def _integer_transposed(body: Body, groups: int, extra: tuple[int, ...]) -> str:
-    """Return a convolution, by the turned filter, of the data with `offset_x` between and around."""
+    """A convolution, by the turned filter, of the data with `offset_x` between and around."""
     node = body.node
     zero, kernel = node.integer("offset_x"), _oihw(body)[2:]
     strides, dilations = (node.integers(name)[2:] for name in ("strides", "dilations"))
@@ -242,7 +241,7 @@ def _integer_transposed(body: Body, groups: int, extra: tuple[int, ...]) -> str:
 
 
 def _spread(body: Body, data: str, zero: int, strides: tuple[int, ...]) -> str:
-    """Return the data with `stride - 1` times `zero` after each element."""
+    """The data with `stride - 1` times `zero` after each element."""
     if set(strides) == {1}:
         return data
     apart = body.add("Unsqueeze", data, body.ints(3, 5))
@@ -253,12 +252,12 @@ def _spread(body: Body, data: str, zero: int, strides: tuple[int, ...]) -> str:
 
 
 def _padded(body: Body, data: str, zero: int, pads: list[int]) -> str:
-    """Return the data with as much of `zero` around; a negative pad cuts off."""
+    """The data with as much of `zero` around; a negative pad cuts off."""
     return body.add("Pad", data, body.ints(*pads), zero_point(body, zero)) if any(pads) else data
 
 
 def _turned(body: Body, groups: int) -> str:
-    """Return an IOHW filter as the bytes of an OIHW filter, its axes of space backward."""
+    """An IOHW filter as the bytes of an OIHW filter, its axes of space backward."""
     if _FILTER in body.node.constants:
         return body.form(_FILTER, f"turned_{groups}", partial(_turned_filter, groups))
     channels, depth, *kernel = _oihw(body)
@@ -271,7 +270,6 @@ def _turned(body: Body, groups: int) -> str:
 
 
 def _turned_filter(groups: int, weights: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the same of data."""
     inputs, filters, *kernel = weights.shape
     split = weights.reshape(groups, inputs // groups, filters, *kernel).swapaxes(1, 2)
     whole = split.reshape(groups * filters, inputs // groups, *kernel)

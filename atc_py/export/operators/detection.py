@@ -61,7 +61,7 @@ def roi_pooling(body: Body) -> str:
 
 
 def _pixels(body: Body) -> str:
-    """Return regions with corners scaled and rounded to pixels, half away from 0."""
+    """Regions with corners scaled and rounded to pixels, half away from 0."""
     node, rois = body.node, body.x(1)
     across, down = (node.number(f"spatial_scale_{side}") for side in ("w", "h"))
     image, corners = body.several("Split", 2, rois, body.ints(1, 4), axis=1)
@@ -73,7 +73,6 @@ def _pixels(body: Body) -> str:
 
 
 def _largest(body: Body, x: str, rois: str) -> str:
-    """Return the largest element of each cell."""
     node = body.node
     size = [node.integer("pooled_h"), node.integer("pooled_w")]
     return body.add("MaxRoiPool", x, rois, pooled_shape=size, spatial_scale=1.0)
@@ -114,7 +113,7 @@ _LIMITS = (DType.INT64, DType.FLOAT32, DType.FLOAT32)
 
 
 def _one(body: Body, position: int, dtype: DType) -> str:
-    """Return an operand of one element as [1], or an empty name."""
+    """An operand of one element as [1], or an empty name."""
     if not body.node.has(position):
         return ""
     return body.cast(body.add("Reshape", body.own(position), body.ints(1)), dtype)

@@ -57,13 +57,13 @@ def floor_mod(body: Body) -> str:
 
 
 def _is_small(body: Body, x: str) -> str:
-    """Return whether integers are 1, 0 or -1."""
+    """True if integers are 1, 0 or -1."""
     above = body.add("Greater", x, number(body, -2))
     return body.add("And", above, body.add("Less", x, number(body, 2)))
 
 
 def _unsigned_quotient(body: Body) -> str:
-    """Return the quotient of uint64 as int64 of the same bits; 0 of a division by 0.
+    """The quotient of uint64 as int64 of the same bits; 0 of a division by 0.
 
     A divisor of 2^63 and more goes once or not at all. By another one half of the number is
     divided, whose quotient is doubled, and the rest is below two divisors.
@@ -84,13 +84,13 @@ def _unsigned_quotient(body: Body) -> str:
 
 
 def _reaches(body: Body, x: str, y: str) -> str:
-    """Return whether x, bits of uint64 held as int64, is y or more."""
+    """True if x, bits of uint64 held as int64, is y or more."""
     least = number(body, np.iinfo(np.int64).min)
     return body.add("GreaterOrEqual", *(body.add("Add", each, least) for each in (x, y)))
 
 
 def _unsigned_remainder(body: Body) -> str:
-    """Return the remainder of uint64; 1 stands in for a divisor of 0."""
+    """The remainder of uint64; 1 stands in for a divisor of 0."""
     divisor = carried(body, 1)
     zero, one = number(body, 0), number(body, 1)
     divisor = body.add("Where", body.add("Equal", divisor, zero), one, divisor)

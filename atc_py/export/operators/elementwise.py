@@ -7,7 +7,7 @@ from atc_py.tensor.dtypes import DType
 
 
 def _pair(body: Body, op_type: str) -> str:
-    """Return `op_type` of two operands; integers wrap around."""
+    """`op_type` of two operands; integers wrap around."""
     return returned(body, body.add(op_type, carried(body, 0), carried(body, 1)))
 
 
@@ -71,7 +71,7 @@ def minimum(body: Body) -> str:
 
 
 def _bound(body: Body, op_type: str) -> str:
-    """Return the larger or the smaller of two operands; that of uint64 ONNX has itself."""
+    """The larger or the smaller of two operands; that of uint64 ONNX has itself."""
     if body.node.dtype() is DType.UINT64:
         return body.add(op_type, body.own(0), body.own(1))
     return _pair(body, op_type)
@@ -102,7 +102,7 @@ def clip_by_value(body: Body) -> str:
 
 
 def _are_numbers(body: Body, position: int) -> bool:
-    """Return True of a constant without NaN, which runtimes' Clip does not heed."""
+    """True of a constant without NaN, which runtimes' Clip does not heed."""
     found = body.node.constant(position)
     return found is not None and not bool((found != found).any())  # noqa: PLR0124
 

@@ -35,7 +35,7 @@ def roi_extractor(body: Body) -> str:
 
 
 def _levels(body: Body, sizes: str, count: int) -> str:
-    """Return the map of each region, int64: how many powers of 2 its size reaches."""
+    """The map of each region, int64: how many powers of 2 its size reaches."""
     dtype = real_of(body)
     width, height = body.several("Split", 2, sizes, axis=1, num_outputs=2)
     side = body.add("Sqrt", body.add("Mul", width, height))
@@ -65,7 +65,7 @@ def _by_level(body: Body, levels: str, corners: str, images: str, scales: Sequen
 
 
 def _pooled(body: Body, position: int, corners: str, images: str, scale: float) -> str:
-    """Return cells of regions of one map; the largest of samples by way of cells of one sample."""
+    """Cells of regions of one map; the largest of samples by way of cells of one sample."""
     node = body.node
     samples, largest = node.integer("sample_num"), node.text("pool_mode") == "max"
     pooled = node.integer("pooled_height"), node.integer("pooled_width")
@@ -119,7 +119,7 @@ def batch_multi_class_nms(body: Body) -> Sequence[str]:
 
 
 def _framed(body: Body) -> tuple[str, str]:
-    """Return boxes [images, classes or 1, boxes, 4] cut to the window and in its frame.
+    """Boxes [images, classes or 1, boxes, 4] cut to the window and in its frame.
 
     The second value is which images have a window with an area [images, 1, 1], where that matters.
     """
@@ -146,7 +146,7 @@ def _ordered(body: Body, low: str, high: str) -> str:
 
 
 def _eligible(body: Body, boxes: str, scores: str, framed: str) -> str:
-    """Return scores [images, classes, boxes], -infinity of boxes that may not be kept."""
+    """Scores [images, classes, boxes], -infinity of boxes that may not be kept."""
     node = body.node
     low, high = body.several("Split", 2, boxes, axis=3, num_outputs=2)
     fit = _ordered(body, low, high)
@@ -161,7 +161,7 @@ def _eligible(body: Body, boxes: str, scores: str, framed: str) -> str:
 
 
 def _threshold(body: Body) -> float:
-    """Return the score that boxes must be above."""
+    """The score that boxes must be above."""
     return body.node.number("score_threshold")
 
 
@@ -186,7 +186,7 @@ def _kept(body: Body, boxes: str, scores: str) -> str:
 
 
 def _best(body: Body, boxes: str, scores: str, kept: str) -> Sequence[str]:
-    """Return boxes, scores and classes of the best, and their count; 0 where there is none."""
+    """Boxes, scores and classes of the best, and their count; 0 where there is none."""
     node = body.node
     images, count, classes = node.shape(1)
     most = node.integer("max_total_size")

@@ -20,7 +20,6 @@ def _declare(op: str, text: str, of_doubles: Callable[[Body, str], str] | None =
     """
 
     def write(body: Body) -> str:
-        """Write the function of x."""
         if of_doubles is not None and body.node.dtype() is DType.FLOAT64:
             return of_doubles(body, body.own())
         return body.add(op, body.x())

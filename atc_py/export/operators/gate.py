@@ -42,7 +42,7 @@ def swish(body: Body) -> str:
 
 
 def _divided(body: Body, x: str, exponent: str) -> str:
-    """Return `x / (1 + exp(exponent))`."""
+    """`x / (1 + exp(exponent))`."""
     return body.add("Div", x, body.add("Add", body.add("Exp", exponent), number(body, 1)))
 
 

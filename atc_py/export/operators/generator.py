@@ -24,7 +24,7 @@ def multinomial(body: Body) -> str:
 
 
 def _nothing(body: Body) -> str:
-    """Return a result without elements."""
+    """A result without elements."""
     facts = body.node.outputs[0]
     if 0 not in facts.dims or None in facts.dims:
         raise NoFormError("it draws random numbers, and ONNX does not say which ones a seed gives")

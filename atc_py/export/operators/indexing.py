@@ -72,7 +72,7 @@ def scatter(body: Body) -> str:
 
 
 def _replaced(body: Body) -> str:
-    """Return the last of the updates, each of which is as large as x, or x if there is none."""
+    """The last of the updates, each of which is as large as x, or x if there is none."""
     shape = body.add("Shape", body.own())
     rows = [
         body.add("Reshape", value, body.add("Concat", body.ints(count), shape, axis=0))
@@ -83,7 +83,7 @@ def _replaced(body: Body) -> str:
 
 
 def _are_distinct(body: Body) -> bool:
-    """Return True if there is one tuple, or tuples are constants that differ."""
+    """True if there is one tuple, or tuples are constants that differ."""
     if body.node.rank(1) == 1:
         return True
     indices = body.node.constant(1)
@@ -94,7 +94,7 @@ def _are_distinct(body: Body) -> bool:
 
 
 def _last_updates(body: Body, indices: str, length: int) -> str:
-    """Return updates of which those of equal tuples are all the last one.
+    """Updates of which those of equal tuples are all the last one.
 
     ONNX leaves open which of several updates stays, and runtimes write them side by side.
     """
@@ -135,7 +135,7 @@ def reverse_sequence(body: Body) -> str:
 
 
 def _reversed(body: Body, value: str, batch: int, time: int) -> str:
-    """Return a value of the first input's dtype with sequences reversed along axes 0 and 1."""
+    """A value of the first input's dtype with sequences reversed along axes 0 and 1."""
     lengths = _wide(body, 1)
     return carried(
         body,
@@ -166,7 +166,7 @@ def where(body: Body) -> str:
 
 
 def _found(body: Body) -> str:
-    """Return int64 [rank, n]; a scalar has no axis, so no row."""
+    """Int64 [rank, n]; a scalar has no axis, so no row."""
     value, dtype = body.x(), body.node.dtype()
     if dtype not in {*_FOUND, DType.FLOAT16, DType.BFLOAT16}:
         value = body.cast(value, DType.BOOL)
@@ -177,6 +177,6 @@ def _found(body: Body) -> str:
 
 
 def _wide(body: Body, position: int) -> str:
-    """Return indices as int64."""
+    """Indices as int64."""
     value = body.own(position)
     return value if body.node.dtype(position) is DType.INT64 else body.cast(value, DType.INT64)

@@ -13,7 +13,6 @@ _CHANNEL_AXES = 2
 
 
 def _centered(body: Body, axes: Sequence[int]) -> tuple[str, str, str]:
-    """Return x less its means, the means and the variances."""
     x = body.x()
     means = mean(body, x, axes)
     centered = body.add("Sub", x, means)
@@ -21,13 +20,13 @@ def _centered(body: Body, axes: Sequence[int]) -> tuple[str, str, str]:
 
 
 def _root(body: Body, squares: str) -> str:
-    """Return `sqrt(squares + epsilon)`."""
+    """`sqrt(squares + epsilon)`."""
     epsilon = number(body, body.node.number("epsilon"))
     return body.add("Sqrt", body.add("Add", squares, epsilon))
 
 
 def _has_elements(body: Body, axes: Sequence[int]) -> bool:
-    """Return True if no dim of x among `axes` is known to be 0."""
+    """True if no dim of x among `axes` is known to be 0."""
     return all(body.node.type(0).dims[axis] != 0 for axis in axes)
 
 

@@ -44,7 +44,7 @@ def batch_matmul(body: Body) -> str:
 
 
 def _turned(body: Body, matrices: list[str], turns: tuple[bool, bool]) -> list[str]:
-    """Return both operands, transposed where a flag says so."""
+    """Both operands, transposed where a flag says so."""
     found = []
     for at, (matrix, turn) in enumerate(zip(matrices, turns, strict=True)):
         last = body.node.rank(at) - 1
@@ -54,7 +54,7 @@ def _turned(body: Body, matrices: list[str], turns: tuple[bool, bool]) -> list[s
 
 
 def _integer_product(body: Body, turns: tuple[bool, bool]) -> str:
-    """Return the product of int8 matrices, exact modulo 2^32."""
+    """The product of int8 matrices, exact modulo 2^32."""
     left, right = _turned(body, [bytes_of_operand(body, at) for at in range(2)], turns)
     zeros = zero_point(body), single_offset(body)
     total = body.add("MatMulInteger", left, right, *zeros)
@@ -89,7 +89,7 @@ def determinant(body: Body) -> str:
 
 
 def _elimination(body: Body) -> GraphProto:
-    """Return the body of a loop that removes the first column of each matrix and its pivot's row."""
+    """The body of a loop that removes the first column of each matrix and its pivot's row."""
     dtype, inner = DType.FLOAT64, body.inner()
     index, go, matrices, product = (inner.name(each) for each in ("i", "go", "matrices", "product"))
     zero = inner.const(0, DType.INT64)

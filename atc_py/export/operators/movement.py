@@ -102,7 +102,7 @@ def strided_slice(body: Body) -> str:
 
 
 def _bounds(body: Body, axis: int, dim: int | None) -> tuple[int, int, int]:
-    """Return begin, end and stride along an axis, as ONNX's Slice means them.
+    """Begin, end and stride along an axis, as ONNX's Slice means them.
 
     A negative end means something only when the stride is negative: up to and including the first
     element.
@@ -148,5 +148,4 @@ def tile(body: Body) -> str:
 
 
 def _integers(body: Body, dims: tuple[int | None, ...]) -> str:
-    """Return known dims as a constant."""
     return body.ints(*(dim or 0 for dim in dims))

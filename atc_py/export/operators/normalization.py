@@ -33,13 +33,13 @@ def batch_norm(body: Body) -> str:
 
 
 def _step(body: Body, value: str, modes: Collection[str]) -> str:
-    """Return the result of a step, rounded to float16 where the node's implementation does that."""
+    """The result of a step, rounded to float16 where the node's implementation does that."""
     narrow = body.node.dtype() is DType.FLOAT16 and body.node.attributes.get("impl_mode") in modes
     return body.rounded(value, DType.FLOAT16) if narrow else value
 
 
 def _is_plain(body: Body, axes: Sequence[int]) -> bool:
-    """Return True if one operator of ONNX does it: along one axis, and no step is rounded."""
+    """True if one operator of ONNX does it: along one axis, and no step is rounded."""
     mode = body.node.attributes.get("impl_mode")
     narrow = body.node.dtype() is DType.FLOAT16 and mode in _DIFFERENCE
     return len(axes) == 1 and not narrow
@@ -112,7 +112,7 @@ def lrn(body: Body) -> str:
 
 
 def _channels(body: Body, value: str, start: int, stop: int) -> str:
-    """Return the channels from `start` to `stop`, counted from the end where it is not 0."""
+    """The channels from `start` to `stop`, counted from the end where it is not 0."""
     if not start and not stop:
         return value
     end = stop or np.iinfo(np.int64).max

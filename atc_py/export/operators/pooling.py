@@ -15,12 +15,12 @@ from atc_py.tensor.dtypes import DType
 
 
 def _is_empty(body: Body) -> bool:
-    """Return True if x is known to have no elements, which onnxruntime's pools refuse."""
+    """True if x is known to have no elements, which onnxruntime's pools refuse."""
     return 0 in body.node.type(0).dims
 
 
 def _of_nothing(pool: SlidingPool, values: NDArray[np.float64]) -> str:
-    """Return a result all of whose windows see padding alone.
+    """A result all of whose windows see padding alone.
 
     Raises:
         NoFormError: its shape depends on dims that only the run knows.
@@ -110,7 +110,7 @@ def _global_average(body: Body, x: str, override: int) -> str:
 
 
 def _counts(pool: SlidingPool, override: int, *, exclusive: bool) -> NDArray[np.float64]:
-    """Return the divisor of each output, broadcast against [oh, ow].
+    """The divisor of each output, broadcast against [oh, ow].
 
     Raises:
         NoFormError: they depend on dims that only the run knows.

@@ -25,7 +25,7 @@ def pow_(body: Body) -> str:
 
 
 def _integer_power(body: Body) -> str:
-    """Return integers raised to powers, as int64; to a negative one, all but 1 and -1 give 0."""
+    """Integers raised to powers, as int64; to a negative one, all but 1 and -1 give 0."""
     dtype = body.node.dtype()
     one, zero = (body.const(each, DType.INT64) for each in (1, 0))
     left, right = (body.cast(body.own(position), DType.INT64) for position in range(2))
@@ -43,7 +43,7 @@ def _integer_power(body: Body) -> str:
 
 
 def _multiplied(body: Body, base: str, bits: str) -> str:
-    """Return powers of int64, whose low bits are those of any integer.
+    """Powers of int64, whose low bits are those of any integer.
 
     A loop squares the base, and multiplies the squares for which the exponent has a bit.
     """
@@ -75,7 +75,7 @@ def _multiplied(body: Body, base: str, bits: str) -> str:
 
 
 def _any_bit(body: Body, bits: str) -> str:
-    """Return whether one of the elements of uint64 is not 0."""
+    """True if one of the elements of uint64 is not 0."""
     counted = body.cast(body.cast(bits, DType.BOOL), DType.INT64)
     total = body.add("ReduceSum", counted, keepdims=0)
     return body.add("Greater", total, body.const(0, DType.INT64))

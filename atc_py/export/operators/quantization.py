@@ -43,7 +43,7 @@ def _factors(body: Body, compute: DType) -> list[str]:
 
 
 def _held(value: float, compute: DType) -> np.float32:
-    """Return an attribute as it is held in float16 or float32."""
+    """An attribute as it is held in float16 or float32."""
     with np.errstate(over="ignore"):
         held: np.float32 = np.float32(np.float16(value) if compute is F16 else value)
     return held
@@ -77,5 +77,5 @@ def ascend_dequant(body: Body) -> str:
 
 
 def _last(body: Body, values: str) -> str:
-    """Return results rounded to float16, which is left to the declared dtype where that is it."""
+    """Results rounded to float16, which is left to the declared dtype where that is it."""
     return values if body.node.outputs[0].dtype is F16 else body.rounded(values, F16)

@@ -31,7 +31,7 @@ def count_up(body: Body) -> str:
 
 
 def _quotient(body: Body, start: str, limit: str, delta: str) -> str:
-    """Return `ceil((limit - start) / delta)` of float64, which no rounding of the quotient moves.
+    """`ceil((limit - start) / delta)` of float64, which no rounding of the quotient moves.
 
     It is the opposite of a quotient rounded down, whose remainder is exact.
     """

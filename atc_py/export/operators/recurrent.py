@@ -31,12 +31,11 @@ _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, Tru
 
 
 def _real(body: Body) -> DType:
-    """Return the dtype of the layer's arithmetic."""
     return DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
 
 
 def _optional(body: Body, position: int) -> str:
-    """Return an operand, or an empty name."""
+    """An operand, or an empty name."""
     return body.x(position) if body.node.has(position) else ""
 
 
@@ -81,7 +80,7 @@ def dynamic_gru(body: Body) -> Sequence[str]:
 def _one_direction(
     body: Body, weights: tuple[str, str, str], hidden: int, lengths: int, states: tuple[int, ...]
 ) -> CellOperands:
-    """Return a layer with its weights and states as ONNX has them, directions first."""
+    """A layer with its weights and states as ONNX has them, directions first."""
     node = body.node
     steps, batch, _ = node.shape()
     return CellOperands(
@@ -111,7 +110,7 @@ def _plain(body: Body, op_type: str, layer: CellOperands, attributes: dict[str, 
 
 
 def _flat(body: Body, layer: CellOperands) -> CellOperands:
-    """Return a layer of one direction without the axis of directions."""
+    """A layer of one direction without the axis of directions."""
 
     def first(value: str) -> str:
         return body.add("Squeeze", value, body.ints(0)) if value else ""
@@ -126,7 +125,7 @@ def _flat(body: Body, layer: CellOperands) -> CellOperands:
 
 
 def _turned(body: Body, position: int, form: str, rows: slice, columns: Array) -> str:
-    """Return rows of a matrix, with columns in another order, turned [1, columns, rows]."""
+    """Rows of a matrix, with columns in another order, turned [1, columns, rows]."""
     if position in body.node.constants:
         wide = _real(body).numpy
         return body.form(position, form, lambda data: data[rows][:, columns].T[None].astype(wide))
@@ -138,7 +137,7 @@ def _turned(body: Body, position: int, form: str, rows: slice, columns: Array) -
 
 
 def _lstm_bias(body: Body, columns: Array, forget_bias: float) -> str:
-    """Return the bias of the input, and zeros for the state [1, 8 * hidden]."""
+    """The bias of the input, and zeros for the state [1, 8 * hidden]."""
     wide, hidden = _real(body), len(columns) // 4
     more = np.zeros(len(columns), wide.numpy)
     more[2 * hidden : 3 * hidden] = forget_bias
@@ -160,7 +159,7 @@ def _lstm_bias(body: Body, columns: Array, forget_bias: float) -> str:
 
 
 def _gru_bias(body: Body, wide: int) -> str:
-    """Return the biases of input and state [1, 6 * hidden], or an empty name."""
+    """The biases of input and state [1, 6 * hidden], or an empty name."""
     if not (body.node.has(3) or body.node.has(4)):
         return ""
     zeros = body.const(np.zeros(wide), _real(body))
@@ -184,7 +183,7 @@ def common_gru(body: Body) -> Sequence[str]:
 
 
 def _layer(body: Body, op_type: str, option: str, *, states: int) -> Sequence[str]:
-    """Return results [steps, directions, batch, hidden] and the last states."""
+    """Results [steps, directions, batch, hidden] and the last states."""
     node, count = body.node, states + 1
     activations, clip = _activations(body), max(node.number("clip"), 0.0)
     directions = _LAYERS[node.text("direction")]
@@ -218,14 +217,13 @@ def _layer(body: Body, op_type: str, option: str, *, states: int) -> Sequence[st
 
 
 def _activations(body: Body) -> list[CellActivation]:
-    """Return the activations of all directions; those without parameters have none."""
+    """The activations of all directions; those without parameters have none."""
     names = [name.lower() for name in body.node.text("activations").split(",") if name]
     alphas, betas = (body.node.floats(f"activation_{name}") for name in ("alpha", "beta"))
     return [CellActivation(*each) for each in zip(names, alphas, betas, strict=True)]
 
 
 def _part(body: Body, direction: int, reverse: bool, states: int) -> CellOperands:
-    """Return the operands of one direction."""
     node = body.node
 
     def part(position: int) -> str:

@@ -27,7 +27,6 @@ _POOLED_FROM = 2
 
 
 def _axes(body: Body, name: str = "axes") -> tuple[int, ...]:
-    """Return the axes that an attribute names, from the front."""
     return from_front(body.node.integers(name), body.node.rank())
 
 
@@ -69,7 +68,7 @@ def square_sum(body: Body) -> str:
 
 
 def _square(body: Body, value: str) -> str:
-    """Return `value * value`."""
+    """`value * value`."""
     return body.add("Mul", value, value)
 
 

@@ -50,7 +50,7 @@ def ascend_dequant_s16(body: Body) -> str:
 
 
 def _requantized(body: Body, x: str, *, relu: bool) -> str:
-    """Return `saturate(round(x * factor) + offset)`, x and product rounded to float32."""
+    """`saturate(round(x * factor) + offset)`, x and product rounded to float32."""
     scale, finite = factor(body)
     values = body.add("Mul", body.cast(x, DType.FLOAT32), scale)
     if relu:
@@ -63,5 +63,5 @@ def _requantized(body: Body, x: str, *, relu: bool) -> str:
 
 
 def _held(body: Body, values: str, low: int, high: int) -> str:
-    """Return int32 within bounds."""
+    """Int32 within bounds."""
     return body.add("Clip", values, body.const(low, DType.INT32), body.const(high, DType.INT32))

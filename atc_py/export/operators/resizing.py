@@ -55,14 +55,14 @@ def _mode(body: Body) -> str:
 
 
 def _axes(body: Body) -> list[Axis]:
-    """Return the axes that are resized, the last one first."""
+    """The axes that are resized, the last one first."""
     crops = _mode(body) == _CROPS
     found = (_axis(body, number) for number in range(body.node.rank()))
     return [axis for axis in [*found][::-1] if crops or axis.scale is None or axis.scale != 1]
 
 
 def _axis(body: Body, number: int) -> Axis:
-    """Return an axis, worked out here where its dims and what of it is taken are known."""
+    """An axis, worked out here where its dims and what of it is taken are known."""
     node, crops = body.node, _mode(body) == _CROPS
     length = node.type(0).dims[number]
     scale = np.float32(node.numbers(_SCALES)[number]) if node.has(_SCALES) else None
@@ -78,7 +78,7 @@ def _axis(body: Body, number: int) -> Axis:
 
 
 def _late_roi(body: Body, number: int) -> tuple[str, str]:
-    """Return the first and the last place to take of an axis, as float32 scalars."""
+    """The first and the last place to take of an axis, as float32 scalars."""
     roi = body.cast(body.own(_ROI), DType.FLOAT32)
     first, last = (
         body.add("Gather", roi, body.const(at, DType.INT64))
@@ -91,7 +91,6 @@ def _late_roi(body: Body, number: int) -> tuple[str, str]:
 
 
 def _taken(body: Body, axes: Sequence[Axis]) -> str:
-    """Return the elements nearest to the results."""
     repeats = [_repeats(body, axis) for axis in axes]
     dtype = body.node.dtype()
     if all(repeats) and carrier_of(dtype, _REPEATED) in _REPEATED:
@@ -120,7 +119,7 @@ def _repeats(body: Body, axis: Axis) -> int:
 
 
 def _repeated(body: Body, value: str, scales: np.ndarray) -> str:
-    """Return each element as often as `scales` says; runtimes are faster at that than at picking."""
+    """Each element as often as `scales` says; runtimes are faster at that than at picking."""
     return body.add(
         "Resize",
         value,
@@ -133,7 +132,7 @@ def _repeated(body: Body, value: str, scales: np.ndarray) -> str:
 
 
 def _interpolated(body: Body, axes: Sequence[Axis]) -> str:
-    """Return results between two elements; fractions of integers are dropped."""
+    """Results between two elements; fractions of integers are dropped."""
     dtype = body.node.dtype()
     computed = dtype if dtype is DType.FLOAT64 else DType.FLOAT32
     value = body.own() if dtype is computed else body.cast(body.own(), computed)
@@ -150,7 +149,7 @@ def _interpolated(body: Body, axes: Sequence[Axis]) -> str:
 
 
 def _between(body: Body, axis: Axis, dtype: DType) -> tuple[str, str, str, str]:
-    """Return the two elements between which each result is, and the weights of both."""
+    """The two elements between which each result is, and the weights of both."""
     column = (-1, *(1,) * (body.node.rank() - axis.number - 1))
     if isinstance(axis, LateAxis):
         left, right, part = axis.between(_mode(body))
@@ -163,7 +162,7 @@ def _between(body: Body, axis: Axis, dtype: DType) -> tuple[str, str, str, str]:
 
 
 def _truncated(body: Body, value: str) -> str:
-    """Return float32 numbers as integers, those that rounded to beyond the largest as that one."""
+    """Float32 numbers as integers, those that rounded to beyond the largest as that one."""
     dtype = body.node.dtype()
     largest = np.iinfo(dtype.numpy).max
     if dtype not in {DType.INT32, DType.INT64}:  # narrow ones are exact in float32
@@ -174,7 +173,6 @@ def _truncated(body: Body, value: str) -> str:
 
 
 def _extrapolated(body: Body, value: str, axes: Sequence[Axis]) -> str:
-    """Return results of which those outside x have a given value."""
     node, dtype = body.node, body.node.dtype()
     carrier = carrier_of(dtype, CHOSEN)
     number = np.asarray(node.number("extrapolation_value")).astype(dtype.numpy)

@@ -16,7 +16,6 @@ _PARTS = 3
 
 
 def _real(body: Body) -> DType:
-    """Return the dtype of coordinates, weights and sums."""
     return DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
 
 
@@ -92,7 +91,7 @@ def deformable_offsets(body: Body) -> str:
 
 
 def _points(body: Body) -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
-    """Return rows and columns [windows, points] without offsets, and how many windows there are."""
+    """Rows and columns [windows, points] without offsets, and how many windows there are."""
     node, found = body.node, []
     pads = node.integers("pads")
     for side, points in enumerate(node.integers("ksize")):
@@ -105,14 +104,14 @@ def _points(body: Body) -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
 
 
 def _held(body: Body, at: str, size: int) -> str:
-    """Return coordinates, those far outside an axis just outside; what is no number before it."""
+    """Coordinates, those far outside an axis just outside; what is no number before it."""
     dtype = _real(body)
     held = body.add("Clip", at, body.const(-2, dtype), body.const(size + 1, dtype))
     return body.add("Where", body.add("IsNaN", at), body.const(-2, dtype), held)
 
 
 def _bilinear(body: Body, pixels: str, at: tuple[str, str], sizes: Sequence[int]) -> str:
-    """Return weighted sums [..., positions, channels] of the pixels around positions.
+    """Weighted sums [..., positions, channels] of the pixels around positions.
 
     Args:
         body: where nodes are written.

@@ -24,7 +24,7 @@ def running_sum(body: Body) -> str:
 
 
 def _running(body: Body, axis: str) -> str:
-    """Return running sums; integers wrap around."""
+    """Running sums; integers wrap around."""
     value, dtype = body.x(), body.node.dtype()
     narrow = dtype.is_integer and dtype not in _SUMMED
     if narrow:
@@ -54,7 +54,7 @@ def top_k(body: Body) -> tuple[str, str]:
 
 
 def _ordered(body: Body, value: str, k: str, axis: int) -> str:
-    """Return places of the first k elements: all sorted as numbers, then by being a number."""
+    """Places of the first k elements: all sorted as numbers, then by being a number."""
     largest = body.node.flag("largest")
     unknown = body.add("IsNaN", value)
     numbers = body.add("Where", unknown, body.const(0.0, DType.FLOAT64), value)

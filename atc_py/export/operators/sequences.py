@@ -54,7 +54,6 @@ def moving_sum(body: Body) -> str:
 
 
 def _real(body: Body) -> DType:
-    """Return the dtype of the sums."""
     return DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
 
 
@@ -77,7 +76,7 @@ def _places(body: Body) -> tuple[str, str]:
 
 
 def _range(body: Body, lengths: str) -> str:
-    """Return the numbers from 0 to below the sum of `lengths`."""
+    """The numbers from 0 to below the sum of `lengths`."""
     total = body.add("ReduceSum", lengths, keepdims=0)
     zero, one = body.const(0, DType.INT64), body.const(1, DType.INT64)
     return body.add("Range", zero, total, one)
@@ -89,12 +88,12 @@ def _starts(body: Body, lengths: str) -> str:
 
 
 def _sequence_of(body: Body, places: str, lengths: str) -> str:
-    """Return the sequence of each place: how many end before it."""
+    """The sequence of each place: how many end before it."""
     ends = body.add("CumSum", lengths, body.const(0, DType.INT64))
     ended = body.add("GreaterOrEqual", body.add("Unsqueeze", places, body.ints(1)), ends)
     return body.add("ReduceSum", body.cast(ended, DType.INT64), body.ints(1), keepdims=0)
 
 
 def _at(body: Body, values: str, places: str) -> str:
-    """Return rows of `values`."""
+    """Rows of `values`."""
     return body.add("Gather", values, places)

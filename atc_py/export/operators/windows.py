@@ -43,7 +43,7 @@ def adaptive_max_pool(body: Body) -> tuple[str, str]:
 
 
 def _largest(body: Body, windows: str) -> str:
-    """Return the place of the largest element in each window, or that of the first NaN."""
+    """The place of the largest element in each window, or that of the first NaN."""
     dtype = DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
     value = windows if body.node.dtype() is dtype else body.cast(windows, dtype)
     unknown = body.add("IsNaN", value)
@@ -55,7 +55,7 @@ def _largest(body: Body, windows: str) -> str:
 
 
 def _places(dim: int, count: int) -> NDArray[np.int64]:
-    """Return elements of each window along one axis [count, longest]; short ones repeat their last."""
+    """Elements of each window along one axis [count, longest]; short ones repeat their last."""
     window = np.arange(count)
     starts, stops = window * dim // count, -(-(window + 1) * dim // count)
     longest = int((stops - starts).max())

@@ -59,7 +59,7 @@ class Attended:
 
 
 def masked_score(site: Site) -> float:
-    """Return the term of scores that take no part: the least finite number of their dtype."""
+    """The term of scores that take no part: the least finite number of their dtype."""
     return float(np.finfo(site.element.numpy).min)
 
 
@@ -150,7 +150,7 @@ _LENGTHS, _KEYS, _QUERIES = 1, 2, 3
 
 
 def causal_term(site: Site, dims: HeadDims, window: int = -1) -> NDArray[Any]:
-    """Return the term that leaves each query the keys up to its own position.
+    """The term that leaves each query the keys up to its own position.
 
     Args:
         site: of the node.

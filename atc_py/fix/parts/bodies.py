@@ -13,7 +13,7 @@ from atc_py.frontend.rewriting.loop_count import LoopTrace, trace_loop
 
 
 def body_of(site: Site, attribute: str, work: WorkNode | None = None) -> GraphBody:
-    """Return a graph that a node holds.
+    """A graph that a node holds.
 
     Args:
         site: the node.
@@ -47,7 +47,7 @@ def _whole_numbers(site: Site) -> dict[str, int]:
 def trace(
     site: Site, most: int, *, going: bool, first: int, wanted: Sequence[str] = ()
 ) -> LoopTrace | None:
-    """Return the steps of a Loop, one more than `most` at most.
+    """The steps of a Loop, one more than `most` at most.
 
     It is None where values that are not constant decide them.
 
@@ -80,7 +80,7 @@ FIRST_STATE = 2
 
 
 def starts_true(site: Site) -> bool:
-    """Return the condition of a Loop before its first step."""
+    """The condition of a Loop before its first step."""
     return site.tensor(1) is None or bool(site.constant(1).reshape(-1)[0])
 
 

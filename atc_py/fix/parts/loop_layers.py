@@ -69,7 +69,7 @@ class _Gate(NamedTuple):
 def lstm_of(
     updates: Mapping[int, Vector], h: int, c: int, x: tuple[str, int], names: Mapping[int, str]
 ) -> CellLayer | None:
-    """Return the LSTM whose states are `h` and `c`; None if it is none.
+    """The LSTM whose states are `h` and `c`; None if it is none.
 
     Args:
         updates: what the states become, by position.
@@ -101,7 +101,7 @@ def lstm_of(
 def gru_of(
     updates: Mapping[int, Vector], h: int, x: tuple[str, int], names: Mapping[int, str]
 ) -> CellLayer | None:
-    """Return the GRU whose state is `h`; None if it is none. Arguments are those of `lstm_of`."""
+    """The GRU whose state is `h`; None if it is none. Arguments are those of `lstm_of`."""
     update = updates[h]
     new = next((a for m in update.terms for a in m if a.kind == "Tanh"), None)
     z = next((a for m in update.terms for a in m if a.kind == "Sigmoid"), None)
@@ -251,7 +251,7 @@ class Recurrence:
         return [(kind, sizes[kind]) for kind in self.reader.taken if kind in sizes]
 
     def result(self, at: int) -> Rows | None:
-        """Return an output of the body, counted from the first state; None if it is not read."""
+        """An output of the body, counted from the first state; None if it is not read."""
         return self.reader.rows.get(self.body.outputs[self.before + at])
 
 
@@ -378,7 +378,6 @@ def write_layer(site: Site, loop: Recurrence, layer: CellLayer, x: str) -> list[
 
 
 def _sequence(site: Site, loop: Recurrence, x: str, rows: int) -> str:
-    """Write the slices of all steps as [steps, rows, elements]."""
     taken = loop.reader.taken[x]
     graph = None if site.around is None else site.around.graph
     dims = None if graph is None else graph.static_shape(taken.sequence)
@@ -415,7 +414,6 @@ def _last(site: Site, loop: Recurrence, layer: CellLayer, found: Sequence[str], 
 
 
 def _gathered(site: Site, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
-    """A sequence to which each step appends the state of the layer."""
     own, name = loop.body.inputs[loop.first + at], loop.body.outputs[loop.before + at]
     maker = next((node for node in loop.body.nodes if name in node.outputs), None)
     inserts = maker is not None and maker.op_type == "SequenceInsert"
@@ -432,7 +430,6 @@ def _gathered(site: Site, loop: Recurrence, layer: CellLayer, y: str, at: int) -
 
 
 def _stacked(site: Site, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
-    """A scanned output, which is the state of each step."""
     if site.output(at) is None:
         return ""
     result, same = loop.result(at), loop.result(layer.states[0])

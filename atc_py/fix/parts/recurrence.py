@@ -80,7 +80,7 @@ class Vector:
         return monomial[0] if len(monomial) == 1 and is_number(factor, 1.0) else None
 
     def times(self, matrix: NDArray[np.float64]) -> Vector:
-        """Return the product with a matrix from the right."""
+        """The product with a matrix from the right."""
         terms: dict[Monomial, Factor] = {
             term: factor * matrix if isinstance(factor, float) else factor @ matrix
             for term, factor in self.terms.items()
@@ -88,14 +88,14 @@ class Vector:
         return _vector(matrix.shape[1], terms, self.whole_constant @ matrix)
 
     def plus(self, other: Vector) -> Vector:
-        """Return the sum of two vectors of one size."""
+        """The sum of two vectors of one size."""
         terms = dict(self.terms)
         for monomial, factor in other.terms.items():
             terms[monomial] = _sum(terms.get(monomial, 0.0), factor, monomial[0].size)
         return _vector(max(self.size, other.size), terms, self.constant + other.constant)
 
     def scaled(self, by: NDArray[np.float64]) -> Vector:
-        """Return the product with one number, or with one for each element."""
+        """The product with one number, or with one for each element."""
         if by.size == 1:
             number = float(by.reshape(-1)[0])
             terms = {term: factor * number for term, factor in self.terms.items()}
@@ -104,7 +104,7 @@ class Vector:
 
 
 def is_number(factor: Factor, number: float) -> bool:
-    """Return True if a factor is that multiple of the identity."""
+    """True if a factor is that multiple of the identity."""
     return isinstance(factor, float) and factor == number
 
 
@@ -115,15 +115,15 @@ class Space:
         self._atoms: dict[tuple[object, ...], Atom] = {}
 
     def leaf(self, name: str, size: int) -> Vector:
-        """Return an input or state as a vector."""
+        """An input or state as a vector."""
         return self._as_vector(self._atom(name, size, None))
 
     def function(self, kind: str, of: Vector) -> Vector:
-        """Return a function of a vector, element by element."""
+        """A function of a vector, element by element."""
         return self._as_vector(self._atom(kind, of.size, of))
 
     def product(self, one: Vector, other: Vector) -> Vector:
-        """Return the elementwise product; what is not a sum of monomials becomes an atom first."""
+        """The elementwise product; what is not a sum of monomials becomes an atom first."""
         if not one.terms or not other.terms:
             constant, vector = (other, one) if one.terms else (one, other)
             return vector.scaled(constant.constant)
@@ -138,7 +138,7 @@ class Space:
         return total
 
     def part(self, vector: Vector, start: int, end: int) -> Vector:
-        """Return elements `start` to `end`."""
+        """Elements `start` to `end`."""
         total = _vector(end - start, {}, vector.whole_constant[start:end])
         piece: dict[Monomial, Factor]
         for monomial, factor in vector.terms.items():
@@ -160,7 +160,6 @@ class Space:
         return self._atom(atom.kind, end - start, self.part(atom.of, start, end))
 
     def _polynomial(self, vector: Vector) -> Vector:
-        """A vector whose factors are numbers, and whose constant is one number."""
         plain = all(isinstance(term, float) for term in vector.terms.values())
         if plain and np.unique(vector.constant).size == 1:
             return _vector(vector.size, vector.terms, vector.constant[:1])
@@ -178,7 +177,7 @@ class Space:
 
 
 def joined(vectors: Sequence[Vector]) -> Vector:
-    """Return vectors one after the other."""
+    """Vectors one after the other."""
     size = sum(vector.size for vector in vectors)
     total, start = _vector(size, {}, tables.zeros(size)), 0
     for vector in vectors:
@@ -243,7 +242,7 @@ class Rows:
         return int(np.prod(self.dims[:-1], dtype=np.int64))
 
     def of(self, vector: Vector) -> Rows:
-        """Return another vector of as many rows."""
+        """Another vector of as many rows."""
         return Rows(vector, (*self.dims[:-1], vector.size))
 
 
@@ -322,7 +321,7 @@ class Reader:
         return _READ[node.op_type](self, node)
 
     def constant(self, name: str) -> NDArray[np.float64]:
-        """Return a constant as floats.
+        """A constant as floats.
 
         Raises:
             KeyError: it is not constant.
@@ -330,7 +329,7 @@ class Reader:
         return np.asarray(self._constants[name], np.float64)
 
     def operand(self, name: str) -> Rows:
-        """Return a value that may be constant.
+        """A value that may be constant.
 
         Raises:
             KeyError: it is not read.
@@ -345,7 +344,7 @@ class Reader:
         return Rows(Vector(max(row.size, 1), {}, row), value.shape or (1,))
 
     def numbers(self, node: BodyNode, position: int, attribute: str) -> list[int] | None:
-        """Return integers that are an input or, in older opsets, an attribute; None if absent."""
+        """Integers that are an input or, in older opsets, an attribute; None if absent."""
         if len(node.inputs) > position and node.inputs[position]:
             return [int(number) for number in self._constants[node.inputs[position]].reshape(-1)]
         found = node.attributes.get(attribute)

@@ -28,7 +28,7 @@ def _cubic(away: NDArray[np.float64], a: float) -> NDArray[np.float64]:
 
 
 def matrix(axis: ResizedAxis, site: Site, mode: str) -> NDArray[np.float64]:
-    """Return the weight in each element of the result of each element of X, along one axis."""
+    """The weight in each element of the result of each element of X, along one axis."""
     cubic = site.text("mode", "nearest") == "cubic"
     a = site.number("cubic_coeff_a", -0.75)
     fine = min(float(axis.scale), 1.0) if site.integer("antialias", 0) else 1.0
@@ -50,7 +50,7 @@ def matrix(axis: ResizedAxis, site: Site, mode: str) -> NDArray[np.float64]:
 
 
 def resized_axes(site: Site) -> tuple[ResizedAxis, ...]:
-    """Return every axis of a Resize or an Upsample."""
+    """Every axis of a Resize or an Upsample."""
     x = site.shape(0)
     regions = site.node.op_type == "Resize" and site.node.opset >= _WITH_REGION
     axes = [each % len(x) for each in site.integers("axes") or range(len(x))]

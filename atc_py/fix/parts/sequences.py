@@ -59,7 +59,7 @@ class SplitTensor(NamedTuple):
 
 
 def split_tensor(site: Site, name: str) -> SplitTensor | None:
-    """Return the tensor that the sequence called `name` was split from; None if it was changed."""
+    """The tensor that the sequence called `name` was split from; None if it was changed."""
     maker = _source(site, name)
     if maker is None or maker.node.op_type != "SplitToSequence":
         return None
@@ -72,7 +72,7 @@ def split_tensor(site: Site, name: str) -> SplitTensor | None:
 
 
 def optional_value(site: Site) -> str:
-    """Return the name of the value of the optional that the node reads; "" if it has none."""
+    """The name of the value of the optional that the node reads; "" if it has none."""
     given = site.tensor(0)
     if given is None or given.dtype is not None:
         return site.name(0)
@@ -85,7 +85,7 @@ def optional_value(site: Site) -> str:
 
 
 def place_in(tensor: SourceTensor | None, default: int, count: int, last: int) -> int:
-    """Return a constant place in a sequence.
+    """A constant place in a sequence.
 
     Args:
         tensor: the place; negative ones count from the end. None for an absent input.

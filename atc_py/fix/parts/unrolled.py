@@ -74,7 +74,7 @@ class Activation:
 
 
 def activations_of(site: Site, defaults: Sequence[str]) -> list[Activation]:
-    """Return the activations of a recurrent node.
+    """The activations of a recurrent node.
 
     Values of alpha and beta are taken in order by the functions that have them.
 
@@ -166,7 +166,7 @@ def driven_gates(site: Site, way: int, bias: str) -> str:
 
 
 def part_of(site: Site, position: int, way: int) -> str:
-    """Return an input of one direction; "" if it is absent."""
+    """An input of one direction; "" if it is absent."""
     if site.tensor(position) is None:
         return ""
     if site.shape(position)[0] == 1:

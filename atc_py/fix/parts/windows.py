@@ -88,7 +88,7 @@ class Images:
 
 
 def images_of(site: Site) -> Images:
-    """Return the geometry of a Conv node with explicit or automatic pads."""
+    """The geometry of a Conv node with explicit or automatic pads."""
     x, w = site.shape(0), site.shape(1)
     require(len(x) == _IMAGES and len(w) == _IMAGES, "X and W have rank 4")
     strides, dilations = site.integers("strides", (1, 1)), site.integers("dilations", (1, 1))
@@ -192,7 +192,7 @@ class PoolAxis:
 
 
 def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
-    """Return the axes of a pool with explicit or automatic pads."""
+    """The axes of a pool with explicit or automatic pads."""
     size = site.shape(0)[_FIRST:]
     rank = len(size)
     taps = site.integers("kernel_shape")
@@ -233,7 +233,7 @@ def require_known_windows(site: Site) -> None:
 
 
 def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
-    """Return the pads before and after an axis that auto_pad adds."""
+    """The pads before and after an axis that auto_pad adds."""
     missing = (-(-size // stride) - 1) * stride + span - size
     require(missing >= -_MOST_LEFT_OUT, "with SAME pads the windows reach the end of X")
     total = max(missing, 0)
@@ -259,7 +259,7 @@ def take(site: Site, x: str, axis: int, positions: Sequence[int] | NDArray[Any],
 
 
 def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.float64]:
-    """Return the taps of each window divided by those that count for its mean.
+    """The taps of each window divided by those that count for its mean.
 
     Args:
         axes: of the pool.

@@ -258,7 +258,6 @@ def integers_as_float32(site: Site) -> Sequence[str]:
 
 
 def _require_whole_numbers(site: Site) -> None:
-    """Require attributes with which all steps have whole numbers."""
     nearest = site.text("mode", "nearest") == "nearest"
     require(nearest or site.node.op_type != "Resize", "mode is nearest")
     for name in ("alpha", "beta"):

@@ -50,7 +50,7 @@ _FIRST_FREE = 0x100
 
 
 def terms_of(equation: str, ranks: Sequence[int]) -> tuple[list[str], str, frozenset[str]]:
-    """Return the letters of the operands, those of the result, and those of the ellipsis.
+    """The letters of the operands, those of the result, and those of the ellipsis.
 
     Axes of an ellipsis are counted from the last. Without a result, it has those axes and then, in
     order, the letters that come up once.

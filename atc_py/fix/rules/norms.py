@@ -52,7 +52,7 @@ def root_of(site: Site, square: str, epsilon: float, element: DType | None = Non
 
 
 def statistics(site: Site, mean: str, deviation: str) -> tuple[str, str]:
-    """Return the mean and the inverse deviation as outputs 1 and 2; "" where nothing uses them."""
+    """The mean and the inverse deviation as outputs 1 and 2; "" where nothing uses them."""
     used = [site.output(at) is not None for at in (1, 2)]
     exact = site.element is DType.FLOAT32 or not any(used)
     require(exact, "Mean and InvStdDev are not used in float16")

@@ -57,7 +57,7 @@ def require_float32(site: Site) -> None:
 
 
 def number_of(tensor: SourceTensor | None) -> float | None:
-    """Return the value of a constant whose elements are all the same; None for others."""
+    """The value of a constant whose elements are all the same; None for others."""
     if tensor is None or tensor.const is None or not prod(tensor.const.shape):
         return None
     data = tensor.const.numpy().reshape(-1)
@@ -65,7 +65,7 @@ def number_of(tensor: SourceTensor | None) -> float | None:
 
 
 def beside_number(node: SourceNode | None) -> tuple[SourceTensor, float] | None:
-    """Return the operand and the constant of a node with two inputs; None if it has no such."""
+    """The operand and the constant of a node with two inputs; None if it has no such."""
     if node is None or len(node.inputs) != _TWO:
         return None
     first, second = node.inputs
@@ -79,7 +79,7 @@ def beside_number(node: SourceNode | None) -> tuple[SourceTensor, float] | None:
 
 
 def square_of(site: Site, tensor: SourceTensor | None) -> SourceTensor | None:
-    """Return the tensor whose squares `tensor` has; None if it is no square."""
+    """The tensor whose squares `tensor` has; None if it is no square."""
     node = site.maker(tensor)
     if node is None or len(node.inputs) != _TWO:
         return None
@@ -107,7 +107,7 @@ def shaped(site: Site, tensor: SourceTensor | None) -> SourceTensor | None:
 
 
 def mean_of(site: Site, tensor: SourceTensor | None) -> Mean | None:
-    """Return the mean that a tensor is: ReduceMean, or ReduceSum with a factor or divisor."""
+    """The mean that a tensor is: ReduceMean, or ReduceSum with a factor or divisor."""
     node = site.maker(tensor)
     if node is None:
         return None
@@ -180,7 +180,6 @@ def log_of_clipped(site: Site) -> str:
 
 
 def _bounded(node: SourceNode | None) -> tuple[SourceTensor, float]:
-    """A tensor and its lower bound."""
     result = None
     if node is not None and node.op_type == "Max":
         result = beside_number(node)
@@ -383,7 +382,6 @@ def softmax_of_steps(site: Site) -> str:
 
 
 def _axis(total: SourceNode, rank: int) -> int:
-    """The one axis of the sum."""
     axes = total.attributes.get("axes")
     second = total.inputs[1] if len(total.inputs) > 1 else None
     if second is not None and second.const is not None:

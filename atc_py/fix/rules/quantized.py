@@ -23,7 +23,7 @@ _BYTE = 8
 
 
 def unpacked(packed: NDArray[Any], bits: int) -> NDArray[Any]:
-    """Return the integers of the last axis, of which each byte holds `8 / bits`, low bits first."""
+    """The integers of the last axis, of which each byte holds `8 / bits`, low bits first."""
     require(bits in (2, 4, 8), "2, 4 or 8 bits")
     shifts = tables.arange(_BYTE // bits, dtype=np.uint8) * np.uint8(bits)
     parts: NDArray[Any] = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
@@ -33,7 +33,7 @@ def unpacked(packed: NDArray[Any], bits: int) -> NDArray[Any]:
 def blocks_as_floats(
     values: NDArray[Any], scales: NDArray[Any], zeros: NDArray[Any] | float
 ) -> NDArray[Any]:
-    """Return (values - zeros) * scales in float32.
+    """(values - zeros) * scales in float32.
 
     Args:
         values: `[..., blocks, size]`.

@@ -298,7 +298,6 @@ def grid_sample_as_gather(site: Site) -> str:
 
 
 def _in_dtype(site: Site, tap: PixelTap) -> PixelTap:
-    """A tap whose weight has the dtype of X."""
     return PixelTap(tap.position, site.cast(tap.weight, site.element) if tap.weight else "")
 
 

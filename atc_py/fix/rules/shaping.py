@@ -49,7 +49,7 @@ class Pads:
 
 
 def pads_of(site: Site) -> Pads:
-    """Return the pads, two numbers for each axis of the data."""
+    """The pads, two numbers for each axis of the data."""
     rank = len(site.dims(0))
     value: float | None = 0.0
     if site.node.opset < _AS_INPUT:

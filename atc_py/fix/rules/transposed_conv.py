@@ -51,7 +51,7 @@ class TransposedAxis:
 
 
 def transposed_axes(site: Site) -> tuple[TransposedAxis, ...]:
-    """Return the axes of a ConvTranspose with explicit, stated or automatic dims."""
+    """The axes of a ConvTranspose with explicit, stated or automatic dims."""
     sizes, taps = site.shape(0)[2:], site.shape(1)[2:]
     rank = len(sizes)
     strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))

@@ -60,7 +60,7 @@ class Carried:
 
 
 def carried(node: SourceNode, relation: Relation) -> Carried | None:
-    """Return the form of a node on twins, whose results are twins; None if it has none."""
+    """The form of a node on twins, whose results are twins; None if it has none."""
     if node.domain or not node.inputs or node.inputs[0] is None or node.inputs[0].dims is None:
         return None
     everything = Carried(tuple(range(len(node.inputs))))

@@ -51,22 +51,22 @@ class Squeezed:
     label = "image"
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
-        """Return the data of the twin."""
+        """The data of the twin."""
         return np.expand_dims(value, self.axis)
 
     def operand(self, value: NDArray[Any], rank: int) -> NDArray[Any] | None:
-        """Return a constant as an operand beside twins of values of `rank` axes; None if it has no form."""
+        """A constant as an operand beside twins of values of `rank` axes; None if it has no form."""
         after = rank - self.axis
         if after < 0:  # values of so few axes have no such twin
             return None
         return value if value.ndim <= after else np.expand_dims(value, value.ndim - after)
 
     def leave(self, opset: int) -> TwinStep:
-        """Return the node from the twin to the value."""
+        """The node from the twin to the value."""
         return self._step("Squeeze", opset)
 
     def enter(self, opset: int) -> TwinStep:
-        """Return the node from the value to the twin."""
+        """The node from the value to the twin."""
         return self._step("Unsqueeze", opset)
 
     def _step(self, op_type: str, opset: int) -> TwinStep:
@@ -92,11 +92,11 @@ class Transposed:
         return tuple(int(axis) for axis in np.argsort(self.perm))
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
-        """Return the data of the twin."""
+        """The data of the twin."""
         return np.ascontiguousarray(value.transpose(self.back))
 
     def operand(self, value: NDArray[Any], rank: int) -> NDArray[Any] | None:
-        """Return a constant as an operand beside twins of values of `rank` axes; None if it has no form."""
+        """A constant as an operand beside twins of values of `rank` axes; None if it has no form."""
         if value.size == 1 and value.ndim <= rank:
             return value
         if value.ndim > rank or rank != len(self.perm):
@@ -104,11 +104,11 @@ class Transposed:
         return self.entered(value.reshape((1,) * (rank - value.ndim) + value.shape))
 
     def leave(self, _opset: int) -> TwinStep:
-        """Return the node from the twin to the value."""
+        """The node from the twin to the value."""
         return TwinStep("Transpose", None, {"perm": list(self.perm)})
 
     def enter(self, _opset: int) -> TwinStep:
-        """Return the node from the value to the twin."""
+        """The node from the value to the twin."""
         return TwinStep("Transpose", None, {"perm": list(self.back)})
 
 
@@ -126,20 +126,20 @@ class Reshaped:
     label = "reshaped"
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
-        """Return the data of the twin."""
+        """The data of the twin."""
         return value.reshape(self.twin)
 
     def operand(self, value: NDArray[Any], rank: int) -> NDArray[Any] | None:
-        """Return a constant as an operand beside twins of values of `rank` axes; None if it has no form."""
+        """A constant as an operand beside twins of values of `rank` axes; None if it has no form."""
         fits = value.size == 1 and value.ndim <= rank
         return value.reshape(()) if fits else None
 
     def leave(self, _opset: int) -> TwinStep:
-        """Return the node from the twin to the value."""
+        """The node from the twin to the value."""
         return TwinStep("Reshape", self.value, {})
 
     def enter(self, _opset: int) -> TwinStep:
-        """Return the node from the value to the twin."""
+        """The node from the value to the twin."""
         return TwinStep("Reshape", self.twin, {})
 
 
@@ -155,20 +155,20 @@ class Narrowed:
     label = "narrow"
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
-        """Return the data of the twin."""
+        """The data of the twin."""
         return value.astype(np.int32)
 
     def operand(self, value: NDArray[Any], _rank: int) -> NDArray[Any] | None:
-        """Return a constant as an operand beside twins; None if int32 does not hold it."""
+        """A constant as an operand beside twins; None if int32 does not hold it."""
         fits = not value.size or (INT32.low <= value.min() and value.max() <= INT32.high)
         return self.entered(value) if fits else None
 
     def leave(self, _opset: int) -> TwinStep:
-        """Return the node from the twin to the value."""
+        """The node from the twin to the value."""
         return TwinStep("Cast", None, {"to": element_of_dtype(self.wide)})
 
     def enter(self, _opset: int) -> TwinStep:
-        """Return the node from the value to the twin."""
+        """The node from the value to the twin."""
         return TwinStep("Cast", None, {"to": element_of_dtype(DType.INT32)})
 
 
@@ -176,7 +176,7 @@ Relation: TypeAlias = "Squeezed | Transposed | Reshaped | Narrowed"
 
 
 def leaves(node: SourceNode) -> Relation | None:
-    """Return the relation of a node's result to its first input, as its twin."""
+    """The relation of a node's result to its first input, as its twin."""
     source, result = next(iter(node.inputs), None), node.outputs[0]
     if source is None or result is None or source.dims is None or result.dims is None:
         return None
@@ -189,7 +189,7 @@ def leaves(node: SourceNode) -> Relation | None:
 
 
 def enters(node: SourceNode) -> Relation | None:
-    """Return the relation of a node's first input to its result, as its twin."""
+    """The relation of a node's first input to its result, as its twin."""
     source, result = next(iter(node.inputs), None), node.outputs[0]
     if source is None or result is None or source.dims is None or result.dims is None:
         return None

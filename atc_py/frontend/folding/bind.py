@@ -21,7 +21,7 @@ def bind_inputs(
     nodes: Sequence[WorkNode] = (),
     opened: Mapping[str, Dims] | None = None,
 ) -> dict[str, ValueType]:
-    """Return types of `inputs`, with dims of `shapes` where the model leaves them open.
+    """Types of `inputs`, with dims of `shapes` where the model leaves them open.
 
     Args:
         path: the model's file.
@@ -56,7 +56,7 @@ def observe_inputs(
     suggest: Callable[[], ShapeAdvice] | None = None,
     nodes: Sequence[WorkNode] = (),
 ) -> dict[str, ValueType]:
-    """Return types of `inputs` as far as they are known, with the dims of `shapes`.
+    """Types of `inputs` as far as they are known, with the dims of `shapes`.
 
     Args are those of `bind_inputs`.
 
@@ -74,7 +74,7 @@ def observe_inputs(
 def input_faults(
     path: Path, inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]
 ) -> list[Diagnostic]:
-    """Return the faults of `inputs` that hold for any shape: BAD_MODEL and BAD_TENSOR."""
+    """The faults of `inputs` that hold for any shape: BAD_MODEL and BAD_TENSOR."""
     sink = Sink()
     binder = _Binder(path, inputs, shapes, sink)
     for declared in inputs:
@@ -130,7 +130,7 @@ class _Binder:
         self._advice: ShapeAdvice | None = None
 
     def bind(self, declared: DeclaredInput) -> ValueType:
-        """Return the type of one input; findings go to the sink."""
+        """The type of one input; findings go to the sink."""
         self.look_at(declared)
         if declared.kind:
             return ValueType(0, None)
@@ -144,7 +144,7 @@ class _Binder:
         return ValueType(declared.element, fixed)
 
     def observe(self, declared: DeclaredInput) -> ValueType:
-        """Return the known type of one input; only the user's shape can be at fault."""
+        """The known type of one input; only the user's shape can be at fault."""
         given = self._shapes.get(declared.name)
         if given is not None:
             self._check_given(declared, given)
@@ -253,13 +253,12 @@ class _Binder:
         )
 
     def _suggested_shapes(self) -> ShapeAdvice | None:
-        """Return shapes found by `suggest`, if given; it is called once."""
+        """Shapes found by `suggest`, if given; it is called once."""
         if self._suggest is not None and self._advice is None:
             self._advice = self._suggest()
         return self._advice
 
     def _report_free(self, declared: DeclaredInput) -> None:
-        """Report a finding about an input that stays open."""
         if declared.dims is None:
             what = Text("the rank of input {declared} is open", declared=repr(declared.name))
         else:
@@ -281,7 +280,6 @@ class _Binder:
         )
 
     def _hint(self) -> str:
-        """Return the hint: what to give for inputs that stay open."""
         is_first = self._advice is None
         advice = self._suggested_shapes()
         if advice is None:
@@ -302,7 +300,7 @@ class _Binder:
         return Text('give --input-shape "{advice}" ({note})', advice=advice.text, note=note)
 
     def _suggestion(self) -> dict[str, Shape]:
-        """Return shapes that fit the model, for all inputs that need one or were given one."""
+        """Shapes that fit the model, for all inputs that need one or were given one."""
         wanted: dict[str, Shape] = {}
         for declared in self._inputs:
             dims = declared.dims
@@ -316,5 +314,4 @@ class _Binder:
         return wanted
 
     def _place(self, declared: DeclaredInput) -> Place:
-        """Return the location of the input."""
         return Place(file=str(self._path), field=Text("input {at}", at=repr(declared.name)))

@@ -48,7 +48,7 @@ _OLDEST_OPSET = 7
 
 
 def can_evaluate(node: WorkNode) -> bool:
-    """Return True if `node` is a function of its inputs that the reference gets right."""
+    """True if `node` is a function of its inputs that the reference gets right."""
     if node.domain or node.op_type in _NEVER or node.captured:
         return False
     schema = node.schema if node.opset >= _OLDEST_OPSET else None
@@ -56,14 +56,14 @@ def can_evaluate(node: WorkNode) -> bool:
 
 
 def is_slow(node: WorkNode) -> bool:
-    """Return True if the reference takes long for the node on more than SLOW_LIMIT bytes."""
+    """True if the reference takes long for the node on more than SLOW_LIMIT bytes."""
     return node.op_type in _SLOW
 
 
 def evaluate(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> dict[str, npt.NDArray[Any]] | None:
-    """Return the node's outputs by name; None where the reference cannot compute them.
+    """The node's outputs by name; None where the reference cannot compute them.
 
     Floats of 16 bits are float32 here: what is computed of them step by step is rounded once, at
     its end, by whoever asks.
@@ -87,7 +87,7 @@ def evaluate(
 
 
 def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
-    """Return True if the reference works the node out as the device does, for these operands."""
+    """True if the reference works the node out as the device does, for these operands."""
     if node.op_type == "Cast":
         return _stays_in_range(node, arrays)
     if node.op_type == "ReduceL2":  # squares of integers wrap around in it, and so do their sums
@@ -101,18 +101,18 @@ def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool
 
 
 def _is_float(array: npt.NDArray[Any]) -> bool:
-    """Return True if `array` holds floats, numpy's own or others."""
+    """True if `array` holds floats, numpy's own or others."""
     return DType.from_numpy(array.dtype).is_float
 
 
 def _as_float32(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return floats of 16 bits as float32; other arrays as they are."""
+    """Floats of 16 bits as float32; other arrays as they are."""
     is_half = _is_float(array) and array.dtype.itemsize == np.dtype(np.float16).itemsize
     return array.astype(np.float32) if is_half else array
 
 
 def _stays_in_range(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
-    """Return True if a Cast to integers stays in their range; ONNX does not define the rest.
+    """True if a Cast to integers stays in their range; ONNX does not define the rest.
 
     Undefined results are up to the device, which saturates where numpy wraps around.
     """
@@ -136,7 +136,7 @@ def fits_the_cast(source: npt.NDArray[Any], target: int) -> npt.NDArray[np.bool_
 def _run_reference(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> Sequence[object]:
-    """Return the reference's results for the node's outputs; raises what it raises."""
+    """The reference's results for the node's outputs; raises what it raises."""
     from onnx.reference import ReferenceEvaluator
 
     names = list(node.writes)
@@ -147,7 +147,7 @@ def _run_reference(
 
 
 def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> Sequence[object]:
-    """Return GatherElements, which the reference refuses for some shapes that ONNX allows.
+    """GatherElements, which the reference refuses for some shapes that ONNX allows.
 
     Raises:
         ValueError: the node breaks the rules of the operator.
@@ -164,7 +164,7 @@ def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
 
 
 def _tensors(names: list[str], results: Sequence[object]) -> dict[str, npt.NDArray[Any]] | None:
-    """Return `results` by name where all of them are tensors that this compiler can hold."""
+    """`results` by name where all of them are tensors that this compiler can hold."""
     found: dict[str, npt.NDArray[Any]] = {}
     for name, result in zip(names, results, strict=True):
         if not isinstance(result, (np.ndarray, np.generic)):

@@ -32,24 +32,22 @@ class _Form:
         self._attributes = {each.name: each for each in node.attribute}
 
     def has(self, position: int) -> bool:
-        """Return True if the node has an input."""
+        """True if the node has an input."""
         return bool("".join(self._inputs[position : position + 1]))
 
     def is_set(self, *names: str) -> bool:
-        """Return True if the node states one of these attributes."""
+        """True if the node states one of these attributes."""
         return any(name in self._attributes for name in names)
 
     def integer(self, name: str, default: int = 0) -> int:
-        """Return an integer attribute."""
         return self._attributes[name].i if name in self._attributes else default
 
     def text(self, name: str) -> str:
-        """Return a text attribute."""
         found = self._attributes[name].s if name in self._attributes else b""
         return found.decode("utf-8", "replace")
 
     def departs(self, name: str, plain: int) -> bool:
-        """Return True if one number of a list is not `plain`."""
+        """True if one number of a list is not `plain`."""
         found = self._attributes[name].ints if name in self._attributes else ()
         return any(each != plain for each in found)
 
@@ -73,13 +71,13 @@ class _Fault(NamedTuple):
 
 
 def _of_mean(form: _Form) -> bool:
-    """Return True for windows that overhang, or that are dilated within automatic pads."""
+    """True for windows that overhang, or that are dilated within automatic pads."""
     dilated = form.departs("dilations", 1) and form.is_padded_by_name
     return form.integer("ceil_mode") != 0 or dilated
 
 
 def _of_maximum(form: _Form) -> bool:
-    """Return True for the pads that MaxPool gets wrong, which depend on its steps."""
+    """True for the pads that MaxPool gets wrong, which depend on its steps."""
     stepped = form.departs("dilations", 1) or form.departs("strides", 1)
     if form.is_padded_by_name:
         return stepped or form.integer("ceil_mode") != 0
@@ -87,24 +85,24 @@ def _of_maximum(form: _Form) -> bool:
 
 
 def _of_transposed(form: _Form) -> bool:
-    """Return True for groups with a bias, a stated shape and automatic pads."""
+    """True for groups with a bias, a stated shape and automatic pads."""
     grouped = form.integer("group", 1) != 1 and form.has(2)
     return grouped or form.is_set("output_shape") or form.is_padded_by_name
 
 
 def _of_recurrence(form: _Form) -> bool:
-    """Return True for sequences of different lengths, and what limits or replaces activations."""
+    """True for sequences of different lengths, and what limits or replaces activations."""
     return form.has(_LENGTHS) or form.is_set("activations", "clip", "input_forget")
 
 
 def _of_resize(form: _Form) -> bool:
-    """Return True if scales give the length that coordinates depend on."""
+    """True if scales give the length that coordinates depend on."""
     lengths = {"align_corners", "half_pixel_symmetric", "tf_crop_and_resize"}
     return not form.has(_SIZES) and form.text("coordinate_transformation_mode") in lengths
 
 
 def _of_samples(form: _Form) -> bool:
-    """Return True for cubic places beyond a border, whose pixels count one by one."""
+    """True for cubic places beyond a border, whose pixels count one by one."""
     return "cubic" in form.text("mode") and form.text("padding_mode") == "border"
 
 

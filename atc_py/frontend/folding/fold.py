@@ -140,7 +140,7 @@ class _Folder:
         self._producers: dict[str, WorkNode] = {}
 
     def fold(self) -> bool:
-        """Return one walk over the nodes; whether anything folded."""
+        """One walk over the nodes; whether anything folded."""
         graph = self._graph
         changed = False
         self._producers = {}
@@ -172,7 +172,7 @@ class _Folder:
         return sink.errors
 
     def _try(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """Return the node's outputs as constants, or None."""
+        """The node's outputs as constants, or None."""
         if node.domain or node in self._given_up or node in self._graph.unsound:
             return None
         if node.op_type in self._held:
@@ -195,7 +195,7 @@ class _Folder:
         return results
 
     def _remembered(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """Return the outputs of a node, from an earlier graph where that had the same inputs."""
+        """The outputs of a node, from an earlier graph where that had the same inputs."""
         if self._memo is None:
             return self._fold(node)
         read = [self._graph.consts[name] for name in node.reads]
@@ -207,7 +207,7 @@ class _Folder:
         return results
 
     def _masked(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """Return the result of a Where whose condition chooses no undefined element."""
+        """The result of a Where whose condition chooses no undefined element."""
         if node.inputs[0] not in self._graph.consts or not node.outputs:
             return None
         if not self._producers:
@@ -222,7 +222,6 @@ class _Folder:
         return None if found is None else {node.outputs[0]: DenseConst(found)}
 
     def _fold(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """Return the outputs of a node whose inputs are all constants."""
         name = next(iter(node.writes), "")
         if node.op_type == "Constant":
             const = self._constant(node)
@@ -258,7 +257,7 @@ class _Folder:
             )
 
     def _fold_shape(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """Return shape or Size of a value whose shape is known, whether or not its data is."""
+        """Shape or Size of a value whose shape is known, whether or not its data is."""
         shape = self._graph.static_shape(node.inputs[0]) if node.inputs else None
         if shape is None:
             return None
@@ -275,7 +274,7 @@ class _Folder:
         return {next(iter(node.writes), ""): DenseConst(numbers)}
 
     def _constant(self, node: WorkNode) -> ConstData | None:
-        """Return the value of a Constant node; None for strings and unsound sparse tensors."""
+        """The value of a Constant node; None for strings and unsound sparse tensors."""
         for attribute in node.proto.attribute:
             if attribute.name == "value":
                 return self._tensors.const(attribute.t, node.place)
@@ -294,7 +293,7 @@ class _Folder:
         return None
 
     def _constant_of_shape(self, node: WorkNode) -> ConstData | None:
-        """Return one value over the shape that the input gives, however large."""
+        """One value over the shape that the input gives, however large."""
         shape = ints_of(self._graph.consts.get(node.inputs[0]) if node.inputs else None)
         if shape is None or len(shape) > MAX_RANK or any(dim < 0 for dim in shape):
             return None
@@ -311,7 +310,6 @@ class _Folder:
         return SplatConst(bool(value) if dtype is DType.BOOL else value, dtype, shape)
 
     def _by_reference(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """Return the node's outputs as ONNX's reference computes them."""
         consts = {name: self._graph.consts[name] for name in node.reads}
         size = sum(element_count(c.shape) * c.dtype.itemsize for c in consts.values())
         if size > self._limit or not can_evaluate(node):
@@ -393,7 +391,7 @@ _VALUE_ATTRIBUTES = {
 
 
 def _bytes_of(types: Mapping[str, ValueType]) -> int:
-    """Return bytes of the largest of some values, as far as their types are known."""
+    """Bytes of the largest of some values, as far as their types are known."""
     known = ((dtype_of_element(each.element), each.shape) for each in types.values())
     return max(
         (element_count(shape) * dtype.itemsize for dtype, shape in known if dtype and shape),
@@ -402,14 +400,14 @@ def _bytes_of(types: Mapping[str, ValueType]) -> int:
 
 
 def _bytes_held(const: ConstData) -> int:
-    """Return bytes that a constant takes; those that stay in a file take none."""
+    """Bytes that a constant takes; those that stay in a file take none."""
     if not isinstance(const, DenseConst | SplatConst):
         return 0
     return element_count(const.shape) * const.dtype.itemsize
 
 
 def _in_promised_half(array: npt.NDArray[Any], known: ValueType | None) -> npt.NDArray[Any]:
-    """Return a result computed in float32, in the narrower dtype that inference promised."""
+    """A result computed in float32, in the narrower dtype that inference promised."""
     dtype = dtype_of_element(known.element) if known else None
     if dtype not in {DType.FLOAT16, DType.BFLOAT16} or array.dtype != np.float32:
         return array
@@ -418,7 +416,7 @@ def _in_promised_half(array: npt.NDArray[Any], known: ValueType | None) -> npt.N
 
 
 def _has_promised_type(const: ConstData, known: ValueType | None) -> bool:
-    """Return True if a result is of the type that inference promised."""
+    """True if a result is of the type that inference promised."""
     if known is None or dtype_of_element(known.element) is not const.dtype:
         return False
     return known.shape is None or known.shape == const.shape

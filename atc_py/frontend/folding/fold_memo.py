@@ -18,7 +18,7 @@ class FoldMemo:
         ] = {}
 
     def get(self, node: WorkNode, read: Sequence[ConstData]) -> dict[str, ConstData] | None:
-        """Return the results of a node that read these constants before, else None."""
+        """The results of a node that read these constants before, else None."""
         found = self._known.get((node, tuple(map(id, read))))
         return None if found is None else found[1]
 

@@ -13,7 +13,7 @@ Fold: TypeAlias = "Callable[[Sequence[ConstData | None], Attributes], ConstData 
 
 
 def reshaped(const: ConstData, shape: Shape) -> ConstData:
-    """Return `const` under another shape of as many elements; no data is read."""
+    """`const` under another shape of as many elements; no data is read."""
     if shape == const.shape:
         return const
     if isinstance(const, SplatConst):
@@ -26,7 +26,7 @@ def reshaped(const: ConstData, shape: Shape) -> ConstData:
 
 
 def ints_of(const: ConstData | None) -> tuple[int, ...] | None:
-    """Return the numbers of a constant list of dims or axes; None where it is none."""
+    """The numbers of a constant list of dims or axes; None where it is none."""
     if const is None or len(const.shape) > 1 or not const.dtype.is_integer:
         return None
     if element_count(const.shape) > MAX_RANK:
@@ -35,7 +35,7 @@ def ints_of(const: ConstData | None) -> tuple[int, ...] | None:
 
 
 def _identity(inputs: Sequence[ConstData | None], _: Attributes) -> ConstData | None:
-    """Return y = X."""
+    """Y = X."""
     return inputs[0]
 
 
@@ -59,7 +59,7 @@ def _reshape(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
 
 
 def _flatten(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return a matrix whose rows run over the axes before `axis`."""
+    """A matrix whose rows run over the axes before `axis`."""
     axis = attributes.get("axis", 1)
     if inputs[0] is None or not isinstance(axis, int):
         return None
@@ -73,7 +73,7 @@ def _flatten(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
 
 
 def _squeeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return the given axes of length 1 taken out, or all of them."""
+    """The given axes of length 1 taken out, or all of them."""
     if inputs[0] is None:
         return None
     shape = inputs[0].shape
@@ -88,7 +88,7 @@ def _squeeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
 
 
 def _unsqueeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return axes of length 1 inserted; they are counted in the result."""
+    """Axes of length 1 inserted; they are counted in the result."""
     wanted = _list_argument(inputs, attributes, "axes")
     if inputs[0] is None or wanted is None:
         return None
@@ -103,7 +103,7 @@ def _unsqueeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> Co
 
 
 def _transpose(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return axes in another order, computed when the constant is read."""
+    """Axes in another order, computed when the constant is read."""
     const = inputs[0]
     if const is None:
         return None
@@ -136,7 +136,7 @@ VIEW_FOLDS: dict[str, Fold] = {
 def _list_argument(
     inputs: Sequence[ConstData | None], attributes: Attributes, name: str
 ) -> tuple[int, ...] | None:
-    """Return numbers that newer opsets take as the second input and older ones as an attribute."""
+    """Numbers that newer opsets take as the second input and older ones as an attribute."""
     if len(inputs) > 1:
         return ints_of(inputs[1])
     found = attributes.get(name)
@@ -144,7 +144,7 @@ def _list_argument(
 
 
 def _axes(axes: tuple[int, ...] | None, rank: int) -> set[int] | None:
-    """Return axes counted from the front; None where one is out of range or stands twice."""
+    """Axes counted from the front; None where one is out of range or stands twice."""
     if axes is None:
         return None
     try:
@@ -155,7 +155,7 @@ def _axes(axes: tuple[int, ...] | None, rank: int) -> set[int] | None:
 
 
 def _reshaped_if_valid(const: ConstData, shape: Shape) -> ConstData | None:
-    """Return `const` under `shape` where that has as many elements and not too many axes."""
+    """`const` under `shape` where that has as many elements and not too many axes."""
     if (
         len(shape) > MAX_RANK
         or any(length < 0 for length in shape)

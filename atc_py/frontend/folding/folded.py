@@ -29,7 +29,7 @@ class FoldedModel(msgspec.Struct, frozen=True):
         return self.folded.graph
 
     def to_source(self) -> SourceModel:
-        """Return the source model, every tensor of which has a dtype and a rank; dims may be open.
+        """The source model, every tensor of which has a dtype and a rank; dims may be open.
 
         Raises:
             AtcError: with every finding of `report_untyped`.

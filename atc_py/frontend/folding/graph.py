@@ -113,7 +113,7 @@ class WorkNode(msgspec.Struct, eq=False):
 
 @lru_cache(maxsize=1024)
 def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
-    """Return ONNX's definition of an operator, or None."""
+    """ONNX's definition of an operator, or None."""
     try:
         return onnx.defs.get_schema(op_type, opset, domain)
     except onnx.defs.SchemaError:
@@ -166,7 +166,7 @@ class WorkGraph(msgspec.Struct, eq=False):
         return self.runs < _FEWEST_RUNS or self.runs * len(self.nodes) <= VISITS
 
     def used_names(self) -> set[str]:
-        """Return names that nodes or the graph's outputs need."""
+        """Names that nodes or the graph's outputs need."""
         used = set(self.outputs)
         for node in self.nodes:
             used.update(node.reads)
@@ -185,7 +185,7 @@ class WorkGraph(msgspec.Struct, eq=False):
         self.consts = {name: const for name, const in self.consts.items() if name in needed}
 
     def static_shape(self, name: str) -> Shape | None:
-        """Return the shape of the value called `name` where it is known."""
+        """The shape of the value called `name` where it is known."""
         if name in self.consts:
             return self.consts[name].shape
         known = self.types.get(name) or self.inputs.get(name) or self.foreign.get(name)
@@ -193,7 +193,7 @@ class WorkGraph(msgspec.Struct, eq=False):
 
 
 def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[WorkNode]:
-    """Return the nodes of `proto`, in the file's order.
+    """The nodes of `proto`, in the file's order.
 
     Raises:
         AtcError: NOT_ONNX for names that are not text.
@@ -203,7 +203,7 @@ def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list
 
 
 def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -> list[WorkNode]:
-    """Return the nodes of a subgraph of `outer`; they have the index of `outer`.
+    """The nodes of a subgraph of `outer`; they have the index of `outer`.
 
     Raises:
         AtcError: NOT_ONNX for names that are not text.
@@ -213,7 +213,6 @@ def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -
 
 
 def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> WorkNode:
-    """Return one node of the file."""
     name, op_type = proto.name, proto.op_type
     if not are_texts((name, op_type)):
         anywhere = Place(file=file, node=index)
@@ -236,7 +235,7 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) ->
 
 
 def normal_domain(domain: str) -> str:
-    """Return `domain`, with "" for both names of ONNX's own."""
+    """`domain`, with "" for both names of ONNX's own."""
     return "" if domain == "ai.onnx" else domain
 
 
@@ -255,7 +254,7 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
 
 
 def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
-    """Return the names that the graphs inside of a node take from around it, each once.
+    """The names that the graphs inside of a node take from around it, each once.
 
     Raises:
         AtcError: NOT_ONNX for names that are not text.

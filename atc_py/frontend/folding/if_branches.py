@@ -89,7 +89,6 @@ class _BranchWalk:
         self._used: set[str] = set()
 
     def fold(self) -> FoldedGraph:
-        """Return the graph, folded."""
         faults = self._fold()
         foldings = 1
         while self._walk(carrying=foldings >= _FOLDINGS) or self._news:
@@ -151,7 +150,6 @@ class _BranchWalk:
 def _look_into(
     graph: WorkGraph, node: WorkNode, tensors: TensorReader, limit: int
 ) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
-    """Return the folded branches of a node, and their faults."""
     found: list[Branch] = []
     faults: list[Diagnostic] = []
     for name, proto in _graphs(node):
@@ -166,7 +164,6 @@ def _look_into(
 
 
 def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
-    """Yield the branches of a node by the attributes that hold them."""
     for attribute in node.proto.attribute:
         if attribute.HasField("g"):
             yield attribute.name, attribute.g
@@ -179,7 +176,7 @@ def _fold_branch(
     tensors: TensorReader,
     limit: int,
 ) -> FoldedGraph:
-    """Return one branch, given what is known around it.
+    """One branch, given what is known around it.
 
     Args:
         outer: the graph around it.
@@ -240,12 +237,11 @@ def _refuse_inputs(
 
 
 def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
-    """Return the constants around a branch that it uses."""
     return {name: outer.consts[name] for name in node.captured if name in outer.consts}
 
 
 def _types_of_outputs(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
-    """Return the types of an If node's outputs, as far as both branches agree."""
+    """The types of an If node's outputs, as far as both branches agree."""
     learned: dict[str, ValueType] = {}
     for position, name in enumerate(node.outputs):
         types = [_output_type(branch, position) for branch in branches]
@@ -255,7 +251,6 @@ def _types_of_outputs(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str,
 
 
 def _output_type(branch: Branch, position: int) -> ValueType:
-    """Return the type of one output of a branch, as far as it is known."""
     graph = branch.folded.graph
     if position >= len(graph.outputs):
         return _NOTHING
@@ -265,7 +260,6 @@ def _output_type(branch: Branch, position: int) -> ValueType:
 def _faults_of_results(
     node: WorkNode, branches: Sequence[Branch], used: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Return faults of a node's outputs, given its branches and the names in use."""
     count = len(node.outputs)
     for branch in branches:
         found = len(branch.folded.graph.outputs)
@@ -309,7 +303,7 @@ def _contradictions(
 
 
 def _common_type(types: list[ValueType]) -> ValueType:
-    """Return the type that all of `types` agree on, as far as they do."""
+    """The type that all of `types` agree on, as far as they do."""
     elements = {each.element for each in types}
     element = elements.pop() if len(elements) == 1 else 0
     dims = [each.dims for each in types]

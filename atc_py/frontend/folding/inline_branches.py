@@ -50,7 +50,7 @@ def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
 
 
 def _branch(graph: WorkGraph, node: WorkNode) -> GraphProto | None:
-    """Return the branch that `node` takes where that is known."""
+    """The branch that `node` takes where that is known."""
     condition = graph.consts.get(node.inputs[0]) if node.inputs else None
     if node.op_type != "If" or node.domain or condition is None:
         return None
@@ -64,19 +64,18 @@ def _branch(graph: WorkGraph, node: WorkNode) -> GraphProto | None:
 
 
 def _defined_names(branch: GraphProto) -> list[str]:
-    """Return the names that a branch defines."""
     names = [tensor.name for tensor in branch.initializer]
     return names + [name for node in branch.node for name in node.output if name]
 
 
 def _is_sound(branch: GraphProto) -> bool:
-    """Return True if the branch defines each of its names once."""
+    """True if the branch defines each of its names once."""
     names = _defined_names(branch)
     return len(set(names)) == len(names)
 
 
 def _apart(branch: GraphProto, taken: set[str], elsewhere: Collection[str]) -> GraphProto:
-    """Return a branch whose names are its own, which are `taken` then.
+    """A branch whose names are its own, which are `taken` then.
 
     Branches of different nodes may share names; so may copies of one node. A graph inside of a node
     must not define names of the graph around it.
@@ -102,7 +101,6 @@ def _apart(branch: GraphProto, taken: set[str], elsewhere: Collection[str]) -> G
 
 
 def _constants(branch: GraphProto, node: WorkNode, tensors: TensorReader) -> dict[str, ConstData]:
-    """Return the branch's initializers."""
     return {
         text_of(tensor.name, node.place): tensors.const(tensor, node.place)
         for tensor in branch.initializer
@@ -110,7 +108,7 @@ def _constants(branch: GraphProto, node: WorkNode, tensors: TensorReader) -> dic
 
 
 def _return_results(branch: GraphProto, node: WorkNode, graph: WorkGraph) -> list[WorkNode]:
-    """Return nodes that rename the branch's outputs to those of the If node."""
+    """Nodes that rename the branch's outputs to those of the If node."""
     copies = onnx.GraphProto()
     for result, name in zip(branch.output, node.outputs, strict=True):
         if name:

@@ -33,7 +33,7 @@ _MOST_BYTES = 2**24
 
 
 def fold_masked_where(graph: WorkGraph, node: WorkNode, producer: Producer) -> Array | None:
-    """Return the data of a Where whose condition chooses defined elements only, else None.
+    """The data of a Where whose condition chooses defined elements only, else None.
 
     Args:
         graph: the graph.
@@ -50,7 +50,7 @@ def fold_masked_where(graph: WorkGraph, node: WorkNode, producer: Producer) -> A
 
 
 def _chosen(chosen: Array, first: Partial | None, second: Partial | None) -> Array | None:
-    """Return the elements that a condition chooses; None unless all of them are defined."""
+    """The elements that a condition chooses; None unless all of them are defined."""
     if first is None or second is None or first[0].dtype != second[0].dtype:
         return None
     shape = np.broadcast_shapes(chosen.shape, first[0].shape, second[0].shape)
@@ -70,7 +70,7 @@ class _Known:
         self._room = _MOST_NODES
 
     def value(self, name: str) -> Partial | None:
-        """Return the data of a value and which of its elements are defined.
+        """The data of a value and which of its elements are defined.
 
         None if it depends on more than constants.
         """
@@ -89,7 +89,6 @@ class _Known:
         return self._result(node, found) if len(found) == len(inputs) else None
 
     def _result(self, node: WorkNode, inputs: Mapping[str, Partial]) -> Partial | None:
-        """Return the result of a node on its inputs."""
         arrays = {name: array for name, (array, _) in inputs.items()}
         masks = [mask for _, mask in inputs.values()]
         if node.op_type == "Cast":
@@ -106,7 +105,7 @@ class _Known:
 
 
 def _target(node: WorkNode) -> int:
-    """Return ONNX's number of the dtype that a Cast makes."""
+    """ONNX's number of the dtype that a Cast makes."""
     return next(
         (each.i for each in node.proto.attribute if each.name == "to"), onnx.TensorProto.FLOAT
     )

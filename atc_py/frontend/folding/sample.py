@@ -27,7 +27,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
-    """Return the nodes of `model` at `positions` in its graph; they are the model's own nodes."""
+    """The nodes of `model` at `positions` in its graph; they are the model's own nodes."""
     graph, sink = model.graph, Sink()
     search = TypeSearch(model.folded, model.tensors, sink)
     nodes = tuple(
@@ -52,7 +52,7 @@ def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
 
 
 def _is_sound(search: TypeSearch, node: WorkNode, sink: Sink) -> bool:
-    """Return True if nothing is wrong with a node and all that it reads has a type."""
+    """True if nothing is wrong with a node and all that it reads has a type."""
     before = len(sink.errors)
     search.node(node)
     dtypes = [search.dtype(name) for name in node.reads]

@@ -37,7 +37,7 @@ class SmallResults:
         return node.op_type, node.opset, attributes, inputs, tuple(map(bool, node.outputs))
 
     def get(self, key: Hashable | None, node: WorkNode) -> dict[str, ConstData] | None:
-        """Return the results that are known under a key, by the names of a node."""
+        """The results that are known under a key, by the names of a node."""
         known = None if key is None else self._known.get(key)
         if known is None:
             return None
@@ -53,5 +53,4 @@ class SmallResults:
 
 
 def _data(const: ConstData) -> Hashable:
-    """Return the type and the data of a constant."""
     return const.dtype, const.shape, const.numpy().tobytes()

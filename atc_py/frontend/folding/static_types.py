@@ -78,7 +78,7 @@ class TypeSearch:
                 inner.dtype(name)
 
     def dtype(self, name: str) -> DType | None:
-        """Return the dtype of the value called `name`; None where lowering cannot take its type."""
+        """The dtype of the value called `name`; None where lowering cannot take its type."""
         if name not in self._dtypes:
             self._dtypes[name] = self._find_dtype(name)
         return self._dtypes[name]
@@ -153,7 +153,7 @@ class TypeSearch:
 
 
 def _unknown_shape(node: WorkNode, name: str, found: ValueType | None) -> Diagnostic:
-    """Return the finding that the type of a node's output could not be computed."""
+    """The finding that the type of a node's output could not be computed."""
     if found is None or not found.element:
         what = Text(
             "the element type and shape of its output {name} are not known", name=repr(name)

@@ -41,7 +41,7 @@ def survey(
     quant_bias: QuantBias | None = None,
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> SourceModel:
-    """Return the survey of the model in `file`; see `surveyed`."""
+    """The survey of the model in `file`; see `surveyed`."""
     return surveyed(file, input_shapes, limit, quant_bias, suggest).model
 
 
@@ -52,7 +52,7 @@ def surveyed(
     quant_bias: QuantBias | None = None,
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> Survey:
-    """Return the survey of the model in `file`; dims that the model leaves open stay open.
+    """The survey of the model in `file`; dims that the model leaves open stay open.
 
     Args:
         file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.

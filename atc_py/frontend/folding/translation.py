@@ -47,7 +47,7 @@ class Translation(msgspec.Struct, frozen=True):
 
 
 def translate(folded: FoldedGraph, tensors: TensorReader) -> Translation:
-    """Return the nodes of a graph and of its branches, and what in them contradicts ONNX.
+    """The nodes of a graph and of its branches, and what in them contradicts ONNX.
 
     Args:
         folded: the graph, inferred and folded as far as it can be.
@@ -70,13 +70,13 @@ def translate(folded: FoldedGraph, tensors: TensorReader) -> Translation:
 
 
 def _doubtful_places(nodes: Sequence[SourceNode]) -> set[int]:
-    """Return the positions in the file of nodes that may all fold away once inputs are fixed."""
+    """The positions in the file of nodes that may all fold away once inputs are fixed."""
     gone = {each.index for each in nodes if each.vanishes and each.open_inputs}
     return gone - {each.index for each in nodes if not (each.vanishes and each.open_inputs)}
 
 
 def _unique_faults(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return each fault once: a node can be looked at in several rounds."""
+    """Each fault once: a node can be looked at in several rounds."""
     return tuple(dict.fromkeys(faults))
 
 
@@ -117,12 +117,10 @@ class _Translator:
             self._capture(outer, holder)
 
     def trace(self, open_inputs: Sequence[str]) -> None:
-        """Note of each node on which of these inputs it depends."""
         self._open_inputs = open_inputs
         self._open_bits = {name: 1 << position for position, name in enumerate(open_inputs)}
 
     def _trace(self, node: WorkNode) -> int:
-        """Return the open inputs that a node depends on, as bits."""
         bits = 0
         for name in node.reads:
             bits |= self._open_bits.get(name, 0)
@@ -133,7 +131,7 @@ class _Translator:
     def nodes(
         self, scope: str, fate: Vanishing, *, all_vanish: bool = False
     ) -> tuple[SourceNode, ...]:
-        """Return the nodes.
+        """The nodes.
 
         Args:
             scope: the subgraph that they stand in.
@@ -158,7 +156,7 @@ class _Translator:
         return tuple(found)
 
     def value(self, name: str) -> SourceTensor:
-        """Return the value called `name`."""
+        """The value called `name`."""
         found = self._values.get(name)
         if found is None:
             found = self._values[name] = self._make_value(name)
@@ -176,7 +174,6 @@ class _Translator:
                 self._values[name] = tensor
 
     def _node(self, node: WorkNode, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
-        """Return one node with its branches."""
         bits = self._trace(node) if self._open_inputs else 0
         schema = node.schema
         inputs = tuple([self.value(name) if name else None for name in node.inputs])
@@ -217,7 +214,6 @@ class _Translator:
         )
 
     def _attributes_of(self, node: WorkNode) -> Mapping[str, SourceAttr]:
-        """Return the attributes of a node, one mapping for all nodes that write the same plain ones."""
         written = node.proto.attribute
         if not written:
             return _NONE
@@ -231,13 +227,12 @@ class _Translator:
     def _branch(
         self, node: WorkNode, branch: Branch, scope: str, fate: Vanishing, *, vanishes: bool
     ) -> SourceBranch:
-        """Return a branch of a node."""
         inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
         nodes = inner.nodes(scope, fate, all_vanish=vanishes)
         return SourceBranch(nodes, tuple(map(inner.value, branch.folded.graph.outputs)))
 
     def _is_asked_for(self, node: WorkNode, position: int) -> bool:
-        """Return True if an output is used or required; exporters name optional ones needlessly."""
+        """True if an output is used or required; exporters name optional ones needlessly."""
         return node.outputs[position] in self._used or not is_optional_output(node, position)
 
     def _look_for_faults(
@@ -260,7 +255,6 @@ class _Translator:
             self._sink.add(BAD_MODEL.diagnostic(complaint, place=node.place))
 
     def _names(self, bits: int) -> tuple[str, ...]:
-        """Return the open inputs that a set of bits stands for."""
         if bits not in self._sets:
             self._sets[bits] = tuple(
                 name for position, name in enumerate(self._open_inputs) if bits >> position & 1
@@ -268,7 +262,6 @@ class _Translator:
         return self._sets[bits]
 
     def _make_value(self, name: str) -> SourceTensor:
-        """Return a new value."""
         const = self._graph.consts.get(name)
         if const is not None:
             return SourceTensor(name, element_label(const.dtype), const.shape, const)

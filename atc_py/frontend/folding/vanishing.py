@@ -81,7 +81,7 @@ def _settling_values(
 
 
 def _begins(node: WorkNode) -> bool:
-    """Return True if values may settle from a node on although none before it does."""
+    """True if values may settle from a node on although none before it does."""
     return not node.domain and (node.op_type in _SHAPES or node.is_if)
 
 
@@ -133,7 +133,6 @@ def _is_decided(graph: WorkGraph, node: WorkNode, settling: AbstractSet[str]) ->
 def _with_nodes(
     graph: WorkGraph, settling: set[str], inner: dict[WorkNode, list[Vanishing]]
 ) -> Vanishing:
-    """Find the nodes that vanish, walking from the outputs to the inputs."""
     needed = {name for name in graph.outputs if name not in settling}
     gone: set[WorkNode] = set()
     for node in reversed(graph.nodes):
@@ -151,7 +150,6 @@ def _with_nodes(
 
 
 def _needed_by_all(inner: list[Vanishing], node: WorkNode) -> set[str]:
-    """Name the values from around an If that each of its branches needs."""
     if not inner:
         return set(node.captured)
     return set(inner[0].needed).intersection(*(each.needed for each in inner[1:]))

@@ -75,7 +75,7 @@ _ROW = descriptor_pb2.FieldDescriptorProto
 
 @cache
 def model_class() -> Any:
-    """Return the class of `ModelDef` messages."""
+    """The class of `ModelDef` messages."""
     file = descriptor_pb2.FileDescriptorProto(
         name="atc_py/ge_ir.proto", package=_PACKAGE, syntax="proto3"
     )
@@ -94,7 +94,6 @@ def model_class() -> Any:
 
 
 def _add_message(message: Any, text: str) -> None:
-    """Add the fields that a row of the table names."""
     for part in text.split(","):
         name, number, kind = part.split()
         field = message.field.add(name=name, number=int(number), label=_ROW.LABEL_OPTIONAL)
@@ -121,7 +120,6 @@ def _add_entry(message: Any, name: str, kind: str) -> str:
 
 
 def _set_type(field: Any, kind: str) -> None:
-    """Set the type of a field."""
     if kind in _ENUMS:
         field.type, field.type_name = _ROW.TYPE_ENUM, f".{_PACKAGE}.{kind}"
     elif kind[0].isupper():

@@ -39,7 +39,7 @@ _STRINGS = {FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES}
 
 
 def message_json(message: Any, dropped: Collection[str] = (), *, enum_names: bool = True) -> Json:
-    """Return a message as JSON values; None for one that has no field to show.
+    """A message as JSON values; None for one that has no field to show.
 
     Args:
         message: of any type.
@@ -50,7 +50,7 @@ def message_json(message: Any, dropped: Collection[str] = (), *, enum_names: boo
 
 
 def json_text(value: Json) -> str:
-    """Return the text of mode 1: keys in order, two spaces a level, no line break at the end."""
+    """The text of mode 1: keys in order, two spaces a level, no line break at the end."""
     return escaped(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False))
 
 
@@ -62,7 +62,7 @@ class _Converter:
         self._enum_names = enum_names
 
     def message(self, message: Any, depth: int) -> Json:
-        """Return a message as an object, or None."""
+        """A message as an object, or None."""
         if depth > _DEPTH:
             return None
         shown: dict[str, Any] = {}
@@ -84,7 +84,7 @@ class _Converter:
         return shown or None
 
     def _entry(self, field: Any, values: Any, key: Any, depth: int) -> Json:
-        """Return an entry of a map: its key, and its value where that has content."""
+        """An entry of a map: its key, and its value where that has content."""
         row = field.message_type.fields_by_name["value"]
         value = values[key]
         if row.type != FieldDescriptor.TYPE_MESSAGE:
@@ -94,7 +94,6 @@ class _Converter:
         return {"key": key, "value": self.message(value, depth + 1)}
 
     def _item(self, field: Any, item: Any, depth: int) -> Json:
-        """Return an element of a list."""
         if field.type == FieldDescriptor.TYPE_MESSAGE:
             return self.message(item, depth) if item.ByteSize() else None
         if field.type == FieldDescriptor.TYPE_DOUBLE:
@@ -106,7 +105,6 @@ class _Converter:
         return self._scalar(field, item)
 
     def _scalar(self, field: Any, value: Any) -> Json:
-        """Return a lone value."""
         if field.type == FieldDescriptor.TYPE_FLOAT:
             return _float_text(value)
         if field.type == FieldDescriptor.TYPE_BYTES:
@@ -121,7 +119,6 @@ class _Converter:
 
 
 def _present_fields(message: Any) -> Iterator[Any]:
-    """Yield the fields that are present."""
     for field, value in message.ListFields():
         is_plain = not _is_repeated(field) and field.type != FieldDescriptor.TYPE_MESSAGE
         if is_plain and field.containing_oneof is None and not value:
@@ -130,19 +127,18 @@ def _present_fields(message: Any) -> Iterator[Any]:
 
 
 def _is_repeated(field: Any) -> bool:
-    """Return True for a field with a list of values; older versions of protobuf have labels alone."""
+    """True for a field with a list of values; older versions of protobuf have labels alone."""
     found = getattr(field, "is_repeated", None)
     return bool(field.label == FieldDescriptor.LABEL_REPEATED if found is None else found)
 
 
 def _is_map(field: Any) -> bool:
-    """Return True for a field that is a map."""
     kind = field.message_type
     return bool(kind is not None and kind.GetOptions().map_entry)
 
 
 def _float_text(value: float) -> Json:
-    """Return the text of a lone float, or the number where its text is too long."""
+    """The text of a lone float, or the number where its text is too long."""
     text = f"{value:g}"
     if len(text) <= _FLOAT_TEXT:
         return text
@@ -150,7 +146,7 @@ def _float_text(value: float) -> Json:
 
 
 def _escaped(data: bytes) -> str:
-    """Return bytes as C-escaped text."""
+    """Bytes as C-escaped text."""
     starts = range(0, len(data), _PIECE)
     return "".join(
         "".join([_ESCAPED[code] for code in data[start : start + _PIECE]]) for start in starts
@@ -158,6 +154,6 @@ def _escaped(data: bytes) -> str:
 
 
 def _decoded(value: str | bytes) -> str:
-    """Return text without what is not UTF-8 in it."""
+    """Text without what is not UTF-8 in it."""
     data = value if isinstance(value, bytes) else value.encode("utf-8", "ignore")
     return data.decode("utf-8", "ignore")

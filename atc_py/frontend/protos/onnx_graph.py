@@ -20,7 +20,7 @@ _GROWTH = 12
 
 
 def onnx_graph_json(path: Path) -> Json:
-    """Return the graph of an ONNX file; weights in other files stay there.
+    """The graph of an ONNX file; weights in other files stay there.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_TOO_LARGE, MEMORY_LIMIT, or NOT_ONNX.

@@ -10,13 +10,13 @@ _KEY = "atc_py.balanced_values"
 
 
 def balance_mark(names: Iterable[str]) -> dict[str, str | None]:
-    """Return the metadata that name values; none where there are no values."""
+    """The metadata that name values; none where there are no values."""
     found = sorted(set(names))
     return {_KEY: json.dumps(found, ensure_ascii=False) if found else None}
 
 
 def balanced_values(proto: ModelProto) -> frozenset[str]:
-    """Return the values that a model's metadata name; none for metadata that are something else."""
+    """The values that a model's metadata name; none for metadata that are something else."""
     texts = [each.value for each in proto.metadata_props if each.key == _KEY]
     try:
         found = json.loads(texts[0]) if texts else []

@@ -60,7 +60,7 @@ class BalanceSite(msgspec.Struct, frozen=True, eq=False):
 
 
 def balance_sites(graph: WorkGraph, found: FoundLayers) -> list[BalanceSite]:
-    """Return the tensors of `graph` that layers alone read and whose channels can be scaled."""
+    """The tensors of `graph` that layers alone read and whose channels can be scaled."""
     read_by: dict[str, list[FloatLayer]] = defaultdict(list)
     for layer in found.layers:
         read_by[layer.data].append(layer)
@@ -79,13 +79,13 @@ def balance_sites(graph: WorkGraph, found: FoundLayers) -> list[BalanceSite]:
 
 
 def input_channels(layer: FloatLayer) -> int:
-    """Return the number of input channels of a layer, all groups together."""
+    """The number of input channels of a layer, all groups together."""
     at = _input_axis(layer)
     return layer.shape[at] * (layer.groups if layer.kind == "Conv" else 1)
 
 
 def input_weights(layer: FloatLayer, weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return weights as [input channels of all groups, everything else]."""
+    """Weights as [input channels of all groups, everything else]."""
     if layer.kind == "Conv" and layer.groups > 1:
         grouped = weights.reshape(layer.groups, -1, *weights.shape[1:])
         moved = np.moveaxis(grouped, 2, 1)
@@ -116,7 +116,7 @@ def apply_factors(
 
 
 def scaled_values(graph: WorkGraph, site: BalanceSite) -> list[str]:
-    """Return the values that have other numbers once a tensor is balanced: it, and what leads to it."""
+    """The values that have other numbers once a tensor is balanced: it, and what leads to it."""
     makers = {name: node for node in graph.nodes for name in node.writes}
     ends = {node for node, _ in site.scaled}
     if site.maker is not None:
@@ -141,7 +141,7 @@ class _Search:
         self._layers = {each.node: each for each in found.layers}
 
     def site(self, name: str, readers: list[FloatLayer]) -> BalanceSite | None:
-        """Return the tensor called `name` as a site; None where it is none."""
+        """The tensor called `name` as a site; None where it is none."""
         channels = {input_channels(each) for each in readers}
         axes = {1 if each.kind in {"Conv", "ConvTranspose"} else -1 for each in readers}
         if len(channels) != 1 or len(axes) != 1:
@@ -165,7 +165,6 @@ class _Search:
     def _of_layer(
         self, name: str, axis: int, layer: FloatLayer, readers: list[FloatLayer], count: int
     ) -> BalanceSite | None:
-        """Return a tensor that a layer makes as a site."""
         made_along = 1 if layer.kind in {"Conv", "ConvTranspose"} else -1
         if made_along != axis or layer.channels != count:
             return None
@@ -180,7 +179,7 @@ class _Search:
     def _of_sum(
         self, name: str, node: WorkNode, readers: list[FloatLayer], count: int
     ) -> BalanceSite | None:
-        """Return a tensor that a layer makes, and an Add after it, as a site."""
+        """A tensor that a layer makes, and an Add after it, as a site."""
         at = self._vector_at(node, count) if node.op_type == "Add" and not node.domain else None
         if at is None or not self._is_single(node.inputs[1 - at]):
             return None
@@ -193,12 +192,11 @@ class _Search:
     def _of_norm(
         self, name: str, node: WorkNode, readers: list[FloatLayer], count: int
     ) -> BalanceSite | None:
-        """Return a tensor that a normalization makes as a site."""
         scaled = self._norm_operands(node, count)
         return BalanceSite(name, -1, None, scaled, tuple(readers)) if scaled else None
 
     def _norm_operands(self, node: WorkNode, count: int) -> tuple[tuple[WorkNode, int], ...]:
-        """Return the factor and the addend of a normalization that ends with `node`; () for none."""
+        """The factor and the addend of a normalization that ends with `node`; () for none."""
         if not node.domain and node.op_type == "LayerNormalization" and len(node.writes) == 1:
             found = [(node, at) for at in (1, 2) if at < len(node.inputs) and node.inputs[at]]
             return tuple(found) if all(self._is_vector(*each, count) for each in found) else ()
@@ -217,11 +215,11 @@ class _Search:
         return (*rest, (node, at)) if rest else ()
 
     def _vector_at(self, node: WorkNode, count: int) -> int | None:
-        """Return the position of the operand of Add or Mul that is a number for each channel."""
+        """The position of the operand of Add or Mul that is a number for each channel."""
         return next((at for at in (0, 1) if self._is_vector(node, at, count)), None)
 
     def _is_vector(self, node: WorkNode, position: int, count: int) -> bool:
-        """Return True if an operand is a float32 constant with a number for each channel."""
+        """True if an operand is a float32 constant with a number for each channel."""
         name = node.inputs[position]
         const = self._graph.consts.get(name)
         known = known_type(self._graph, name)
@@ -229,19 +227,17 @@ class _Search:
         return const is not None and const.shape == (count,) and is_float
 
     def _maker(self, name: str) -> WorkNode | None:
-        """Return the node that makes a value."""
         return self._makers.get(name)
 
     def _is_single(self, name: str) -> bool:
-        """Return True if one node alone reads a value."""
+        """True if one node alone reads a value."""
         return self._readers[name] == 1 and name not in self._graph.outputs
 
 
 def _input_axis(layer: FloatLayer) -> int:
-    """Return the axis of the input channels in the weights of a layer."""
     return 1 - layer.axis
 
 
 def over_inputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return factors, one for each input channel, in a shape that broadcasts over the weights."""
+    """Factors, one for each input channel, in a shape that broadcasts over the weights."""
     return over_axis(layer, factors, _input_axis(layer), "Conv")

@@ -10,7 +10,7 @@ from atc_py.frontend.quantizing.layers import KINDS
 
 
 def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:
-    """Return the nodes whose own graphs have layers, with how many of each operator."""
+    """The nodes whose own graphs have layers, with how many of each operator."""
     found = []
     for node in graph.nodes:
         counts = Counter(_kinds(subgraphs(node.proto)))
@@ -20,7 +20,6 @@ def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:
 
 
 def _kinds(graphs: Iterable[GraphProto]) -> list[str]:
-    """Return the operators of the layers in graphs, and in those of their nodes."""
     found, left = [], list(graphs)
     while left:
         for node in left.pop().node:

@@ -39,7 +39,7 @@ _QUANTIZING = frozenset(
 
 
 def open_float(file: OnnxFile, shapes: Mapping[str, Shape] | None = None) -> WorkGraph:
-    """Return the graph of a float model: constants folded, types known as far as they can be.
+    """The graph of a float model: constants folded, types known as far as they can be.
 
     Args:
         file: the model, read strictly.
@@ -56,7 +56,7 @@ def open_float(file: OnnxFile, shapes: Mapping[str, Shape] | None = None) -> Wor
 
 
 def is_quantized(file: OnnxFile) -> bool:
-    """Return True if a model has quantized layers, in whatever form."""
+    """True if a model has quantized layers, in whatever form."""
     return next(_quantized_nodes(file), None) is not None or has_ascend_nodes(file)
 
 
@@ -82,7 +82,6 @@ def _refuse_quantized(file: OnnxFile) -> None:
 
 
 def _quantized_nodes(file: OnnxFile) -> Iterator[WorkNode]:
-    """Yield the nodes of ONNX's and onnxruntime's quantized operators."""
     for node in file.nodes:
         own = not node.domain and node.op_type in _QUANTIZING
         if own or is_opened(node) or is_sum(node):
@@ -198,7 +197,7 @@ class FloatModel:
         return Rewritten((), written.data, opset, before, written.bytes)
 
     def raised(self, folder: Path) -> FloatModel:
-        """Return the model at an opset in which DequantizeLinear takes a scale for each channel.
+        """The model at an opset in which DequantizeLinear takes a scale for each channel.
 
         Args:
             folder: where the file goes if the model has a lower one.
@@ -235,7 +234,7 @@ class FloatModel:
         return FloatModel(path, self)
 
     def _copied(self) -> WorkGraph:
-        """Return a graph that may be rewritten; its nodes are those of `graph`, which none changes."""
+        """A graph that may be rewritten; its nodes are those of `graph`, which none changes."""
         own = self.graph
         return replace(
             own,
@@ -250,7 +249,7 @@ class FloatModel:
         )
 
     def _imported(self, numbers: Numbers) -> tuple[WorkGraph, tuple[QuantizedNode, ...]]:
-        """Return the graph in the deploy form, and what became of its layers.
+        """The graph in the deploy form, and what became of its layers.
 
         A layer that has no such form stays as it was: its data and weights are not rounded in vain.
         """
@@ -270,7 +269,7 @@ class FloatModel:
             refused |= failed
 
     def _with_qdq(self, numbers: Numbers, *, pools: bool = False) -> WorkGraph:
-        """Return the graph with QuantizeLinear and DequantizeLinear.
+        """The graph with QuantizeLinear and DequantizeLinear.
 
         With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
         """
@@ -291,7 +290,6 @@ class _Rest:
         self._numbers, self._refused = numbers, refused
 
     def __call__(self, found: FoundLayers) -> list[Int8Layer]:
-        """Return the numbers of the layers that are left."""
         left = [each for each in self._numbers(found) if each.layer.node.index not in self._refused]
         self.indices = {each.layer.node.index for each in left}
         return left

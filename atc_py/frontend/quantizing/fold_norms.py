@@ -43,7 +43,7 @@ def fold_norms(graph: WorkGraph, skipped: Collection[str] = ()) -> int:
 
 
 def over_outputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return factors, one for each output channel, in a shape that broadcasts over the weights.
+    """Factors, one for each output channel, in a shape that broadcasts over the weights.
 
     Of a transposed convolution in groups they differ between groups: the first axis has the inputs
     of one group after the other.
@@ -54,7 +54,7 @@ def over_outputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.
 def over_axis(
     layer: FloatLayer, factors: NDArray[np.float64], axis: int, by_group: str
 ) -> NDArray[np.float64]:
-    """Return factors, one for each channel, in a shape that broadcasts over the weights.
+    """Factors, one for each channel, in a shape that broadcasts over the weights.
 
     Args:
         layer: of the weights.

@@ -22,7 +22,7 @@ class LayerConstants:
         self._outputs: dict[WorkNode, tuple[str, ...]] = {}
 
     def read(self, node: WorkNode, position: int) -> NDArray[Any] | None:
-        """Return an operand as an array; None where it is absent or not constant."""
+        """An operand as an array; None where it is absent or not constant."""
         found = self._arrays.get((node, position))
         if found is not None:
             return found

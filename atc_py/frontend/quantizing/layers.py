@@ -35,7 +35,7 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
 
 
 def additions_after(graph: WorkGraph) -> Mapping[str, Addition]:
-    """Return the additions that alone read a value, by its name."""
+    """The additions that alone read a value, by its name."""
     counts: dict[str, int] = {}
     found: dict[str, Addition] = {}
     for node in graph.nodes:
@@ -52,7 +52,7 @@ def additions_after(graph: WorkGraph) -> Mapping[str, Addition]:
 
 
 def _constant_at(graph: WorkGraph, node: WorkNode) -> int | None:
-    """Return the position of the only constant among an Add's operands, a list of float32."""
+    """The position of the only constant among an Add's operands, a list of float32."""
     if node.domain or node.op_type != "Add" or node in graph.unsound:
         return None
     at = [position for position, name in enumerate(node.inputs) if name in graph.consts]
@@ -127,7 +127,7 @@ class FoundLayers(msgspec.Struct, frozen=True, eq=False):
 
 
 def find_layers(graph: WorkGraph) -> FoundLayers:
-    """Return the layers of `graph` that can be quantized, and the others with reasons."""
+    """The layers of `graph` that can be quantized, and the others with reasons."""
     layers: list[FloatLayer] = []
     left: list[tuple[WorkNode, Text]] = []
     names: set[str] = set()
@@ -144,7 +144,7 @@ def find_layers(graph: WorkGraph) -> FoundLayers:
 
 
 def layer_name(node: WorkNode, taken: set[str]) -> str:
-    """Return a name for a layer that none of `taken` is, and add it to these."""
+    """A name for a layer that none of `taken` is, and add it to these."""
     base = name = node.name or node.outputs[0]
     if name in taken:
         base = name = node.outputs[0]
@@ -159,7 +159,7 @@ def layer_name(node: WorkNode, taken: set[str]) -> str:
 def _layer(
     graph: WorkGraph, node: WorkNode, names: set[str], additions: Mapping[str, Addition]
 ) -> FloatLayer | Text:
-    """Return a node as a layer, or the reason why it is none."""
+    """A node as a layer, or the reason why it is none."""
     weight = node.inputs[_WEIGHTS]
     const = graph.consts.get(weight)
     if const is None:
@@ -193,7 +193,7 @@ def _layer(
 
 
 def _axis(node: WorkNode, shape: Shape) -> int | Text:
-    """Return the axis of the output channels in weights of that shape, or a reason."""
+    """The axis of the output channels in weights of that shape, or a reason."""
     attributes = numeric_attributes(node)
     if node.op_type in {"Conv", "ConvTranspose"}:
         if len(shape) >= _VOLUME:

@@ -178,7 +178,6 @@ class FormWriter:
         return self.constant(f"{base}/weights", dequantized_weights(form.codes, form.scale, axis))
 
     def _squares(self, name: str) -> str:
-        """Write the sum of the squares of a value."""
         return self.op("ReduceSumSquare", [name], f"{name}/squares", keepdims=0)
 
     def op(self, op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:

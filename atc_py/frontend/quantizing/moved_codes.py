@@ -40,7 +40,7 @@ Scale = TypeVar("Scale")
 def nodes_on_codes(
     graph: WorkGraph, layers: Iterable[tuple[WorkNode, str, Scale]], *, pools: bool
 ) -> dict[WorkNode, Scale]:
-    """Return the nodes that can run on codes, with the codes' numbers.
+    """The nodes that can run on codes, with the codes' numbers.
 
     Args:
         graph: the graph.
@@ -59,7 +59,7 @@ def nodes_on_codes(
 
 
 def data_of(node: WorkNode) -> tuple[str, ...]:
-    """Return the inputs whose elements a moving node's result consists of."""
+    """The inputs whose elements a moving node's result consists of."""
     return node.inputs if node.op_type == "Concat" else node.inputs[:1]
 
 
@@ -69,7 +69,7 @@ def _found(
     kinds: Collection[str],
     left_out: Collection[WorkNode],
 ) -> tuple[dict[WorkNode, Scale], Mapping[str, Sequence[tuple[WorkNode, Scale]]]]:
-    """Return nodes all of whose results are read as equal codes, and who asks for codes by value."""
+    """Nodes all of whose results are read as equal codes, and who asks for codes by value."""
     counts: dict[str, int] = defaultdict(int)
     for node in graph.nodes:
         for name in node.reads:
@@ -104,7 +104,7 @@ def _is_wasteful(
     found: Mapping[WorkNode, Scale],
     asked: Mapping[str, Sequence[tuple[WorkNode, Scale]]],
 ) -> bool:
-    """Return True if codes of more elements would be made than are read."""
+    """True if codes of more elements would be made than are read."""
     if node.op_type not in _SELECTING:
         return False
     data = node.inputs[0]

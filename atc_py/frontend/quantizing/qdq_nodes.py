@@ -47,7 +47,7 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
 
 
 def takes_bias(graph: WorkGraph, layer: FloatLayer) -> bool:
-    """Return True if a layer can get another bias.
+    """True if a layer can get another bias.
 
     Not a product that no Add of a constant follows, and not a Gemm whose addend is computed or
     differs from row to row.
@@ -103,7 +103,6 @@ class _QdqWriter:
         self._writer.finish()
 
     def _write_layer(self, found: Int8Layer) -> None:
-        """Write a layer that reads dequantized codes."""
         node, writer = found.layer.node, self._writer
         weights = self._weights(found)
         inputs = [self._pair(node, found.layer.data, found.data), weights, *node.inputs[2:]]
@@ -125,13 +124,12 @@ class _QdqWriter:
         self._writer.again(node, "Add", inputs, node.outputs, with_own=True)
 
     def _write_moved(self, node: WorkNode, scale: TensorScale) -> None:
-        """Write a node that moves codes."""
         data = data_of(node)
         inputs = [*(self._pair(node, name, scale) for name in data), *node.inputs[len(data) :]]
         self._writer.again(node, node.op_type, inputs, node.outputs, with_own=True)
 
     def _pair(self, node: WorkNode, name: str, found: TensorScale) -> str:
-        """Return a tensor quantized and dequantized again, once for all that read it so."""
+        """A tensor quantized and dequantized again, once for all that read it so."""
         key = (name, found)
         if key not in self._pairs:
             writer = self._writer
@@ -146,7 +144,6 @@ class _QdqWriter:
         return self._pairs[key]
 
     def _weights(self, found: Int8Layer) -> str:
-        """Return the name of dequantized weights."""
         writer, node, name = self._writer, found.layer.node, found.layer.weight
         scale = np.asarray(found.scale, np.float32)
         zeros = np.zeros(scale.shape, np.int8)

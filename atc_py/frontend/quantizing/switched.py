@@ -78,7 +78,6 @@ class _SwitchWriter:
         self._count = 0
 
     def switched(self, node: onnx.NodeProto, found: SwitchedForm) -> None:
-        """Write a layer in the form that its switch chooses."""
         base, writer = f"{OWN}/{self._count}", self._writer
         self._count += 1
         index = writer.constant(f"{base}/at", np.array(found.switch, np.int64))
@@ -106,7 +105,6 @@ class _SwitchWriter:
         return self._writer.op("Mul", [node.input[0], name], f"{base}/divided")
 
     def _choose(self, inputs: Sequence[str], output: str, base: str) -> None:
-        """Write a Where."""
         self._append("Where", inputs, output, f"{base}/switch")
 
     def _append(self, op_type: str, inputs: Sequence[str], output: str, name: str) -> None:

@@ -15,7 +15,7 @@ from atc_py.text import Text
 
 
 def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[str, SourceAttr]:
-    """Return the attributes that the file sets on `node`, by name; findings go to `sink`.
+    """The attributes that the file sets on `node`, by name; findings go to `sink`.
 
     BAD_MODEL for attributes set twice or of a type that has no plain form, UNSUPPORTED_FORM for
     subgraphs, BAD_TENSOR and the codes of external data for tensors. The branches of an If are
@@ -37,7 +37,7 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
 
 
 def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAttr]:
-    """Return the attributes that the file sets on `node`; graphs become `<graph>` and so on.
+    """The attributes that the file sets on `node`; graphs become `<graph>` and so on.
 
     Never fails: other checks report what is wrong with an attribute, or its value shows it.
     """
@@ -55,7 +55,7 @@ def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAt
 
 
 def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:
-    """Return the attributes that are numbers or lists of numbers; the others are left out."""
+    """The attributes that are numbers or lists of numbers; the others are left out."""
     return {
         attribute.name: _SIMPLE[attribute.type](attribute)
         for attribute in node.proto.attribute
@@ -64,7 +64,7 @@ def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:
 
 
 def simple_attributes(node: WorkNode) -> dict[str, SourceAttr]:
-    """Return the attributes that are numbers, text or lists of these; other bytes are left out."""
+    """The attributes that are numbers, text or lists of these; other bytes are left out."""
     found: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
         if attribute.type in _SIMPLE:
@@ -86,7 +86,6 @@ def _try_attribute(
 
 
 def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: Place) -> SourceAttr:
-    """Return one attribute."""
     if attribute.ref_attr_name:
         message = Text(
             "the attribute {name} refers to one of a function, outside any function",
@@ -131,7 +130,7 @@ _NUMERIC = _SIMPLE.keys() - {AttributeProto.STRING, AttributeProto.STRINGS}
 
 
 def attribute_type_name(number: int) -> str:
-    """Return ONNX's name of an attribute type, in small letters."""
+    """ONNX's name of an attribute type, in small letters."""
     try:
         return str(AttributeProto.AttributeType.Name(number)).lower()
     except ValueError:

@@ -18,7 +18,7 @@ _NEAREST = 3
 
 
 def with_user_ends(file: OnnxFile, options: CompileOptions) -> OnnxFile:
-    """Return `file` with the outputs that options name, and inputs that take the shapes they give.
+    """`file` with the outputs that options name, and inputs that take the shapes they give.
 
     Raises:
         AtcError: NOT_IN_MODEL and BAD_OPTION for outputs that the model does not have.
@@ -28,7 +28,7 @@ def with_user_ends(file: OnnxFile, options: CompileOptions) -> OnnxFile:
 
 
 def _with_freed_inputs(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
-    """Return `file` with open dims where it fixes others than `shapes` has.
+    """`file` with open dims where it fixes others than `shapes` has.
 
     What it states of the types of other values is then worth nothing, and is gone.
     """
@@ -37,7 +37,7 @@ def _with_freed_inputs(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
 
 
 def _freed(declared: DeclaredInput, given: Shape | None) -> DeclaredInput:
-    """Return an input that takes a shape; None for an input that nobody gives one."""
+    """An input that takes a shape; None for an input that nobody gives one."""
     if given is None or declared.kind or declared.fits(given) or not declared.dims:
         return declared
     if len(given) != len(declared.dims):
@@ -47,7 +47,7 @@ def _freed(declared: DeclaredInput, given: Shape | None) -> DeclaredInput:
 
 
 def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
-    """Return `file` with the results `wanted` as its outputs, in their order.
+    """`file` with the results `wanted` as its outputs, in their order.
 
     Nodes that none of them needs go when the model is folded. Inputs stay, as they do with ATC, also
     where nothing reads them any more.
@@ -75,7 +75,7 @@ def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
 
 
 def _tensor(file: OnnxFile, wanted: OutNode) -> str:
-    """Return the name of the result that an entry means.
+    """The name of the result that an entry means.
 
     `name:0` is also how some exporters call tensors; such a tensor counts where no node has the name.
     """
@@ -90,7 +90,7 @@ def _tensor(file: OnnxFile, wanted: OutNode) -> str:
 
 
 def _output(node: WorkNode, index: int, text: str) -> str:
-    """Return the output of `node` at the index that the entry `text` gives."""
+    """The output of `node` at the index that the entry `text` gives."""
     if index < len(node.outputs) and node.outputs[index]:
         return node.outputs[index]
     there = ", ".join(f"{node.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)
@@ -107,7 +107,7 @@ def _output(node: WorkNode, index: int, text: str) -> str:
 
 
 def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode | None) -> AtcError:
-    """Return that the model has no result of a name, with the nearest ones that it has."""
+    """That the model has no result of a name, with the nearest ones that it has."""
     known = tensors if wanted.index is None else {each.name for each in file.nodes if each.name}
     kind = "tensor" if wanted.index is None else "node"
     near = ", ".join(map(repr, nearest_of_many(wanted.name, sorted(known), _NEAREST)))

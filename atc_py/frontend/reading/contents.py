@@ -64,7 +64,6 @@ class _Locator:
         self.sink = Sink()
 
     def initializer(self, tensor: TensorProto) -> None:
-        """Take an initializer in."""
         const = self._tensors.plain(tensor)
         name: str | bytes = tensor.name
         if const is not None and isinstance(name, str):
@@ -90,7 +89,6 @@ class _Locator:
             self._count_bytes(const)
 
     def attribute(self, tensor: TensorProto, place: Place, *, is_weight: bool) -> None:
-        """Look at a tensor that is an attribute."""
         if dtype_of_element(tensor.data_type) is None:
             return
         const = self._const(tensor, place)
@@ -98,7 +96,6 @@ class _Locator:
             self._count_bytes(const)
 
     def refuse_sparse(self, name: str) -> None:
-        """Report a sparse initializer."""
         place = Place(file=str(self._path), field=Text("initializer {name}", name=repr(name)))
         self.sink.add(
             BAD_MODEL.diagnostic(
@@ -113,7 +110,7 @@ class _Locator:
         self.contents.weight_bytes += element_count(const.shape) * const.dtype.itemsize
 
     def _const(self, tensor: TensorProto, place: Place) -> ConstData | None:
-        """Return the tensor as a constant, or None after a finding."""
+        """The tensor as a constant, or None after a finding."""
         try:
             return self._tensors.const(tensor, place)
         except AtcError as error:
@@ -121,7 +118,7 @@ class _Locator:
             return None
 
     def _foreign_shape(self, tensor: TensorProto, place: Place) -> tuple[int, ...] | None:
-        """Return the shape of a tensor whose data is not looked at."""
+        """The shape of a tensor whose data is not looked at."""
         try:
             return tensor_shape(tensor, place)
         except AtcError as error:

@@ -33,7 +33,7 @@ class DeclaredInput(msgspec.Struct, frozen=True):
         return "x".join(str(dim) or "?" for dim in self.dims) or "scalar"
 
     def fits(self, shape: Shape) -> bool:
-        """Return True if `shape` agrees with the declaration."""
+        """True if `shape` agrees with the declaration."""
         if self.dims is None:
             return True
         return len(self.dims) == len(shape) and all(
@@ -43,7 +43,7 @@ class DeclaredInput(msgspec.Struct, frozen=True):
 
 
 def declared_input(value: ValueInfoProto, place: Place) -> DeclaredInput:
-    """Return `value` as a graph input; negative dims, which some exporters write, are open.
+    """`value` as a graph input; negative dims, which some exporters write, are open.
 
     Raises:
         AtcError: NOT_ONNX for a name that is not text.

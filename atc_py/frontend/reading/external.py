@@ -66,7 +66,7 @@ class ExternalFiles:
         return ByteRange(file, start, size)
 
     def _file(self, location: str, place: Place) -> MappedFile:
-        """Return the weight file called `location`, mapped."""
+        """The weight file called `location`, mapped."""
         path = self._path_inside(location, place)
         if path not in self._files:
             try:
@@ -81,7 +81,7 @@ class ExternalFiles:
         return self._files[path]
 
     def _path_inside(self, location: str, place: Place) -> Path:
-        """Return the path of `location`, which must be in the model's folder, links followed."""
+        """The path of `location`, which must be in the model's folder, links followed."""
         if "\0" in location:
             raise BAD_TENSOR.error("the location of external data holds a NUL byte", place=place)
         path = self._folder / location
@@ -108,7 +108,7 @@ class ExternalFiles:
 
 
 def number_entry(entries: Mapping[str, str], key: str, default: int, place: Place) -> int:
-    """Return the whole number under `key`."""
+    """The whole number under `key`."""
     text = entries.get(key)
     if text is None:
         return default

@@ -14,7 +14,7 @@ from atc_py.frontend.reading.tensors import dtype_of_element
 
 
 def operator_counts(file: OnnxFile) -> Counter[tuple[str, str]]:
-    """Return the nodes of each operator, by domain and name, those of subgraphs included."""
+    """The nodes of each operator, by domain and name, those of subgraphs included."""
     return Counter(
         (normal_domain(node.domain), node.op_type)
         for graph in _graphs(file.proto.graph)
@@ -23,7 +23,7 @@ def operator_counts(file: OnnxFile) -> Counter[tuple[str, str]]:
 
 
 def parameter_count(file: OnnxFile) -> int:
-    """Return the elements of all initializers, those of subgraphs included."""
+    """The elements of all initializers, those of subgraphs included."""
     return sum(
         math.prod(tensor.dims)
         for graph in _graphs(file.proto.graph)
@@ -44,13 +44,13 @@ def external_tensors(file: OnnxFile) -> Counter[str]:
 
 
 def output_types(file: OnnxFile) -> list[DeclaredInput]:
-    """Return the types that the file states for the graph's outputs."""
+    """The types that the file states for the graph's outputs."""
     place = Place(file=str(file.path))
     return [declared_input(value, place) for value in file.proto.graph.output]
 
 
 def dtype_name(declared: DeclaredInput) -> str:
-    """Return the dtype of a port, the kind of one that is not a tensor, or an empty text."""
+    """The dtype of a port, the kind of one that is not a tensor, or an empty text."""
     if declared.kind:
         return declared.kind
     dtype = dtype_of_element(declared.element)
@@ -60,7 +60,7 @@ def dtype_name(declared: DeclaredInput) -> str:
 
 
 def _onnx_name(element: int) -> str:
-    """Return ONNX's own name of an element type that no device has, such as `string`."""
+    """ONNX's own name of an element type that no device has, such as `string`."""
     try:
         return str(onnx.TensorProto.DataType.Name(element)).lower()
     except ValueError:
@@ -68,7 +68,6 @@ def _onnx_name(element: int) -> str:
 
 
 def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """Yield the graph and its subgraphs."""
     waiting = [graph]
     while waiting:
         each = waiting.pop()

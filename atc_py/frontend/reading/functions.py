@@ -39,7 +39,7 @@ class _Size(NamedTuple):
 
 
 def inline_functions(model: ModelProto, path: Path) -> ModelProto:
-    """Return the model with the functions that it defines inlined where they are called.
+    """The model with the functions that it defines inlined where they are called.
 
     Raises:
         AtcError: BAD_MODEL where a function calls itself, where calls would expand to more than the
@@ -94,7 +94,6 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
 
 
 def _with_calls(own: _Size, calls: Counter[_Key], sizes: Mapping[_Key, _Size]) -> _Size:
-    """Return a size including everything that is called."""
     nodes, total, depth = own
     for key, count in calls.items():
         called = sizes.get(key)
@@ -117,7 +116,7 @@ def _refuse_depth(key: _Key, size: _Size, place: Place) -> None:
 
 
 def _calls(nodes: Iterable[NodeProto]) -> Iterator[_Key]:
-    """Return all that nodes and those of their subgraphs call, functions and operators alike."""
+    """All that nodes and those of their subgraphs call, functions and operators alike."""
     for node in nodes:
         yield normal_domain(node.domain), node.op_type, node.overload
         for graph in subgraphs(node):
@@ -125,6 +124,6 @@ def _calls(nodes: Iterable[NodeProto]) -> Iterator[_Key]:
 
 
 def _rounded_count(number: int) -> str:
-    """Return a number in digits, or its order of magnitude where it has many."""
+    """A number in digits, or its order of magnitude where it has many."""
     text = str(number)
     return text if len(text) <= 15 else f"1e{len(text) - 1}"  # noqa: PLR2004

@@ -35,7 +35,7 @@ class OnnxHistory:
         return tuple(sorted({schema.name for schema in every if not schema.domain}))
 
     def at(self, op_type: str, opset: int) -> OperatorSchema | None:
-        """Return the definition in force at an opset of ONNX's own domain, or None.
+        """The definition in force at an opset of ONNX's own domain, or None.
 
         Once an opset deprecates an operator, it is the deprecated definition.
         """
@@ -43,7 +43,7 @@ class OnnxHistory:
         return older[-1] if older else None
 
     def versions(self, op_type: str) -> tuple[OperatorSchema, ...]:
-        """Return every version, oldest first; empty for an operator that ONNX does not have."""
+        """Every version, oldest first; empty for an operator that ONNX does not have."""
         if op_type not in self._versions:
             found = [_schema(each) for each in _definitions(op_type)]
             if not found:  # names come from files: those that mean nothing are not kept
@@ -54,12 +54,12 @@ class OnnxHistory:
 
 @cache
 def history() -> OnnxHistory:
-    """Return the operators of the installed onnx."""
+    """The operators of the installed onnx."""
     return OnnxHistory()
 
 
 def _definitions(op_type: str) -> Sequence[Any]:
-    """Return the definitions that onnx has of an operator, oldest first."""
+    """The definitions that onnx has of an operator, oldest first."""
     import onnx
 
     found: list[Any] = []
@@ -74,7 +74,6 @@ def _definitions(op_type: str) -> Sequence[Any]:
 
 
 def _schema(definition: Any) -> OperatorSchema:
-    """Return a definition of onnx as a plain value."""
     rows = (_attribute(each) for each in definition.attributes.values())
     return OperatorSchema(
         op=definition.name,
@@ -88,7 +87,7 @@ def _schema(definition: Any) -> OperatorSchema:
 
 
 def _parameters(formal: Iterable[Any]) -> tuple[FormalParameter, ...]:
-    """Return inputs or outputs."""
+    """Inputs or outputs."""
     return tuple(
         FormalParameter(
             name=each.name,
@@ -102,7 +101,7 @@ def _parameters(formal: Iterable[Any]) -> tuple[FormalParameter, ...]:
 
 
 def _element(text: str) -> str:
-    """Return `float32` of `tensor(float)`; types of other things than tensors stay ONNX's text."""
+    """`float32` of `tensor(float)`; types of other things than tensors stay ONNX's text."""
     if not text.startswith("tensor("):
         return text
     element = text[len("tensor(") : -1]
@@ -110,12 +109,11 @@ def _element(text: str) -> str:
 
 
 def _attribute(row: Any) -> AttributeSchema:
-    """Return an attribute."""
     return AttributeSchema(row.name, row.type.name.lower(), row.required, _default(row))
 
 
 def _default(row: Any) -> Default | None:
-    """Return an attribute's default; None where there is none, or one without a literal form."""
+    """An attribute's default; None where there is none, or one without a literal form."""
     import onnx
 
     if not row.default_value.name:
@@ -130,7 +128,7 @@ def _default(row: Any) -> Default | None:
 
 
 def _body(definition: Any) -> tuple[str, ...]:
-    """Return operators of the function that defines an operator, each once, or none."""
+    """Operators of the function that defines an operator, each once, or none."""
     if definition.has_function:
         nodes = definition.function_body.node
     elif definition.has_context_dependent_function:
@@ -141,7 +139,7 @@ def _body(definition: Any) -> tuple[str, ...]:
 
 
 def _body_of_plain_node(definition: Any) -> Iterable[Any]:
-    """Return the body for a node with every input, all float32, and 1 for required numbers.
+    """The body for a node with every input, all float32, and 1 for required numbers.
 
     Such bodies depend on the node; this one represents them. Empty if onnx needs more.
     """

@@ -79,7 +79,7 @@ class ModelInterface:
 
 
 def interface_of(model: ModelProto, place: Place) -> ModelInterface:
-    """Return the interface of a model as its file declares it; nothing is inferred."""
+    """The interface of a model as its file declares it; nothing is inferred."""
     graph = model.graph
     initial = {each.name for each in graph.initializer}
     initial |= {each.values.name for each in graph.sparse_initializer}
@@ -107,12 +107,12 @@ def _metadata(model: ModelProto) -> FileMetadata:
 
 
 def _said(value: str | bytes) -> str:
-    """Return text that no computation depends on, whatever its bytes are."""
+    """Text that no computation depends on, whatever its bytes are."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _values(protos: Iterable[ValueInfoProto], place: Place) -> tuple[DeclaredValue, ...]:
-    """Return inputs or outputs as values."""
+    """Inputs or outputs as values."""
     return tuple(
         DeclaredValue(
             text_of(each.name, place),
@@ -125,7 +125,7 @@ def _values(protos: Iterable[ValueInfoProto], place: Place) -> tuple[DeclaredVal
 
 
 def _dims(type_: TypeProto, place: Place) -> DeclaredDims | None:
-    """Return the dims of a tensor type; negative ones, which some exporters write, are open."""
+    """The dims of a tensor type; negative ones, which some exporters write, are open."""
     tensor = type_.tensor_type
     if not tensor.HasField("shape"):
         return None
@@ -138,7 +138,6 @@ def _dims(type_: TypeProto, place: Place) -> DeclaredDims | None:
 
 
 def _type_text(type_: TypeProto) -> str:
-    """Return a type as onnxruntime writes it."""
     kind = type_.WhichOneof("value")
     if kind == "sequence_type":
         return f"seq({_type_text(type_.sequence_type.elem_type)})"
@@ -153,7 +152,6 @@ def _type_text(type_: TypeProto) -> str:
 
 
 def _element_text(number: int) -> str:
-    """Return an element type as onnxruntime writes it."""
     try:
         name = str(TensorProto.DataType.Name(number)).lower()
     except ValueError:
@@ -162,7 +160,7 @@ def _element_text(number: int) -> str:
 
 
 def inputs_alone(inputs: Sequence[DeclaredValue]) -> bytes:
-    """Return a model with inputs of the same names and dims, which it returns as they are."""
+    """A model with inputs of the same names and dims, which it returns as they are."""
     graph = onnx.GraphProto(name="inputs")
     for at, each in enumerate(inputs):
         if each.dims is None:

@@ -50,7 +50,7 @@ class MappedFile:
 
     @classmethod
     def holding(cls, data: bytes) -> Self:
-        """Return bytes that are in memory already, as if they were a file."""
+        """Bytes that are in memory already, as if they were a file."""
         made = cls.__new__(cls)
         made.data, made.size = data, len(data)
         return made
@@ -76,7 +76,7 @@ class MappedConst:
         self.shape = shape
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """Return a read-only view of the file; bool is copied, since any byte but 0 means true."""
+        """A read-only view of the file; bool is copied, since any byte but 0 means true."""
         count = element_count(self.shape)
         if self.dtype is DType.BOOL:
             flags = np.frombuffer(self._file.data, np.uint8, count, self._start)
@@ -89,12 +89,12 @@ class MappedConst:
         self._file.release(self._start, element_count(self.shape) * self.dtype.itemsize)
 
     def reshaped(self, shape: Shape) -> MappedConst:
-        """Return the same data under another shape of as many elements."""
+        """The same data under another shape of as many elements."""
         return MappedConst(self._file, self._start, self.dtype, shape)
 
 
 def open_model_file(path: Path) -> MappedFile:
-    """Return the file at `path`, mapped.
+    """The file at `path`, mapped.
 
     Raises:
         AtcError: FILE_NOT_FOUND if it does not exist, FILE_UNREADABLE if it must not be read

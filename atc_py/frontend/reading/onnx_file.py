@@ -83,7 +83,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
             raise AtcError(*self.faults)
 
     def bias_convention(self, asked: QuantBias | None) -> BiasConvention | None:
-        """Return the convention of biases of int8 layers; None if the model has no deploy form."""
+        """The convention of biases of int8 layers; None if the model has no deploy form."""
         return bias_convention(self.proto, asked)
 
     def fold(
@@ -95,7 +95,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
         memo: FoldMemo | None = None,
         opened: Mapping[str, Dims] | None = None,
     ) -> FoldedModel:
-        """Return the model with static inputs, inferred types and folded constants.
+        """The model with static inputs, inferred types and folded constants.
 
         Args:
             input_shapes: dims of inputs that the model leaves open, by name.
@@ -128,7 +128,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
         quantized: Sequence[QuantizedNode],
         convention: BiasConvention | None,
     ) -> FoldedModel:
-        """Return the file's model, given its graph after folding.
+        """The file's model, given its graph after folding.
 
         Args:
             folded: the graph.
@@ -156,7 +156,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None
     ) -> WorkGraph:
-        """Return a working graph of the file, its inputs of the types given.
+        """A working graph of the file, its inputs of the types given.
 
         Args:
             inputs: types by name.
@@ -179,7 +179,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
 
 def _empty_inputs(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
-    """Return the inputs without any element: their data is known, though they are still inputs."""
+    """The inputs without any element: their data is known, though they are still inputs."""
     found: dict[str, ConstData] = {}
     for name, known in inputs.items():
         dtype, shape = dtype_of_element(known.element), known.shape

@@ -18,7 +18,7 @@ _MOST_ITEMS, _MOST_TEXT = 16, 200
 
 
 def read_outline(path: Path, dims: Mapping[str, Dims]) -> ModelOutline:
-    """Return the outline of the model in a file, which is not surveyed for it.
+    """The outline of the model in a file, which is not surveyed for it.
 
     Args:
         path: the file.
@@ -33,7 +33,7 @@ def read_outline(path: Path, dims: Mapping[str, Dims]) -> ModelOutline:
 def outline_of(
     file: OnnxFile, model: SourceModel | None, dims: Mapping[str, Dims] | None = None
 ) -> ModelOutline:
-    """Return the outline of a file.
+    """The outline of a file.
 
     Args:
         file: the file.
@@ -60,12 +60,11 @@ def outline_of(
 
 
 def _text(text: str | bytes) -> str:
-    """Return a text of the file; protobuf returns bytes where it is not UTF-8."""
+    """A text of the file; protobuf returns bytes where it is not UTF-8."""
     return text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
 
 
 def _node(node: WorkNode) -> OutlineNode:
-    """Return a node with its attributes as text."""
     attributes = {_text(each.name): _attribute_text(each) for each in node.proto.attribute}
     return OutlineNode(
         node.index, node.name, node.op_type, node.domain, node.reads, node.writes, attributes
@@ -83,30 +82,27 @@ def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[tuple[str, Ou
 
 
 def _tensors(model: SourceModel) -> Iterator[SourceTensor]:
-    """Yield the values of a survey."""
     for node in model.all_nodes:
         yield from (tensor for tensor in (*node.inputs, *node.outputs) if tensor is not None)
     yield from (*model.inputs, *model.outputs)
 
 
 def _inferred(tensor: SourceTensor) -> OutlineValue:
-    """Return what a survey knows of a value."""
     return OutlineValue(tensor.element, tensor.dims)
 
 
 def _constant(tensor: TensorProto) -> OutlineValue:
-    """Return what the file says of a constant."""
     return OutlineValue(_element(tensor.data_type), tuple(tensor.dims), is_const=True)
 
 
 def _element(number: int) -> str:
-    """Return the name of an element type; "" where atc-py has none for it."""
+    """The name of an element type; "" where atc-py has none for it."""
     dtype = dtype_of_element(number)
     return "" if dtype is None else dtype.value
 
 
 def _attribute_text(attribute: AttributeProto) -> str:
-    """Return an attribute's value as people write it; of what is long, the beginning."""
+    """An attribute's value as people write it; of what is long, the beginning."""
     kinds = AttributeProto
     if attribute.type == kinds.INT:
         return str(attribute.i)
@@ -128,11 +124,10 @@ def _attribute_text(attribute: AttributeProto) -> str:
 
 
 def _bytes_text(data: bytes) -> str:
-    """Return the beginning of a string."""
     return data[:_MOST_TEXT].decode("utf-8", "backslashreplace")
 
 
 def _list_text(items: list[str]) -> str:
-    """Return the first items, joined."""
+    """The first items, joined."""
     dots = ", ..." if len(items) > _MOST_ITEMS else ""
     return ", ".join(items[:_MOST_ITEMS]) + dots

@@ -39,7 +39,7 @@ _FIRST_IR_WITH_OPSETS = 3
 
 
 def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) -> OnnxFile:
-    """Return the model in the file at `path`; its weights stay where they are.
+    """The model in the file at `path`; its weights stay where they are.
 
     Args:
         path: the file.
@@ -74,7 +74,6 @@ def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) 
 def _located_model(
     model: onnx.ModelProto, tensors: TensorReader, path: Path, file_nodes: int
 ) -> OnnxFile:
-    """Return the model with its tensors located, and what it breaks of ONNX's structural rules."""
     place = Place(file=str(path))
     opsets = _opsets(model, path)
     contents = locate_contents(model.graph, tensors, path)
@@ -110,7 +109,7 @@ def _located_model(
 
 
 def _sorted_nodes(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
-    """Return `nodes` with producers first.
+    """`nodes` with producers first.
 
     Raises:
         AtcError: BAD_MODEL where they cannot be ordered; what was found before may be the reason,
@@ -123,7 +122,6 @@ def _sorted_nodes(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
 
 
 def _declared_types(graph: onnx.GraphProto) -> dict[str, ValueType]:
-    """Return the types that the file itself states for results of its nodes."""
     stated = ((value.name, type_of_proto(value.type)) for value in _stated_values(graph))
     return {name: known for name, known in stated if known is not None}
 
@@ -135,7 +133,7 @@ def _stated_values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
 
 
 def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
-    """Return the file without its large tensors."""
+    """The file without its large tensors."""
     if not file.size:
         raise NOT_ONNX.error("the file is empty", place=Place(file=str(path)))
     if file.data[: len(_HUAWEI)] == _HUAWEI:
@@ -161,7 +159,7 @@ def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
 
 
 def _parse(data: bytes, path: Path) -> onnx.ModelProto:
-    """Return the model whose bytes are `data`."""
+    """The model whose bytes are `data`."""
     place = Place(file=str(path))
     try:
         model: onnx.ModelProto = onnx.ModelProto.FromString(data)
@@ -177,7 +175,6 @@ def _parse(data: bytes, path: Path) -> onnx.ModelProto:
 
 
 def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
-    """Return the imported version of each domain."""
     place = Place(file=str(path))
     if model.ir_version < _FIRST_IR_WITH_OPSETS and not model.opset_import:
         return {"": 1}

@@ -45,7 +45,7 @@ def check_signatures(nodes: Iterable[WorkNode], sink: Sink) -> None:
 
 
 def signature_faults(node: WorkNode) -> list[Diagnostic]:
-    """Return the inputs and attributes of a node that ONNX does not define for its operator."""
+    """The inputs and attributes of a node that ONNX does not define for its operator."""
     signature = _signature(node.op_type, node.opset) if not node.domain else None
     if signature is None:
         return []
@@ -82,7 +82,7 @@ def signature_faults(node: WorkNode) -> list[Diagnostic]:
 
 
 def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | None:
-    """Return a sentence on inputs of `node` that must share one type and have two, or None.
+    """A sentence on inputs of `node` that must share one type and have two, or None.
 
     Args:
         node: the node.
@@ -95,7 +95,7 @@ def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | 
 
 @lru_cache(maxsize=4096)
 def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -> str | None:
-    """Return a sentence on inputs of ONNX's own operator that must share one type, or None."""
+    """A sentence on inputs of ONNX's own operator that must share one type, or None."""
     signature = _signature(op_type, opset)
     first: dict[str, tuple[int, DType]] = {}
     for position, dtype in enumerate(dtypes if signature else ()):
@@ -117,7 +117,7 @@ def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -
 
 
 def is_optional_output(node: WorkNode, position: int) -> bool:
-    """Return True if ONNX lets a node leave out its output at `position`."""
+    """True if ONNX lets a node leave out its output at `position`."""
     schema = node.schema
     if schema is None or position >= len(schema.outputs):
         return False
@@ -126,7 +126,7 @@ def is_optional_output(node: WorkNode, position: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def _signature(op_type: str, opset: int) -> _Signature | None:
-    """Return the signature in force at an opset, or None; asking onnx for it takes long."""
+    """The signature in force at an opset, or None; asking onnx for it takes long."""
     try:
         schema = onnx.defs.get_schema(op_type, opset)
     except onnx.defs.SchemaError:
@@ -148,13 +148,11 @@ def _signature(op_type: str, opset: int) -> _Signature | None:
 
 
 def _attribute_type(kind: onnx.defs.OpSchema.AttrType) -> int:
-    """Return the number that files write for an attribute's type."""
     number: int = onnx.AttributeProto.AttributeType.Value(str(kind).rpartition(".")[2])
     return number
 
 
 def _range(fewest: int, most: int) -> str:
-    """Return a phrase for the number of tensors of an operator."""
     if most == _ANY_NUMBER:
         return Text("{fewest} or more", fewest=fewest)
     return str(fewest) if fewest == most else f"{fewest} to {most}"
@@ -163,7 +161,6 @@ def _range(fewest: int, most: int) -> str:
 def _wrong_type(
     node: WorkNode, signature: _Signature, attribute: onnx.AttributeProto
 ) -> Diagnostic:
-    """Return the finding for an attribute of another type than defined."""
     wanted = attribute_type_name(signature.attributes[attribute.name])
     found = attribute_type_name(attribute.type)
     message = Text(
@@ -176,7 +173,6 @@ def _wrong_type(
 
 
 def _unknown_attribute(node: WorkNode, signature: _Signature, name: str) -> Diagnostic:
-    """Return the finding for an attribute."""
     near = nearest(name, signature.attributes, 2)
     known = ", ".join(sorted(signature.attributes)) or "none"
     hint = (

@@ -12,7 +12,7 @@ from atc_py.text import Text
 
 
 def dense_array(sparse: SparseTensorProto) -> NDArray[Any]:
-    """Return a sparse tensor with its zeros.
+    """A sparse tensor with its zeros.
 
     Positions are linear, or one number an axis in each row.
 

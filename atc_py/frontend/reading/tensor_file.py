@@ -16,7 +16,7 @@ from atc_py.text import Text
 
 
 def read_tensor(path: Path) -> npt.NDArray[Any]:
-    """Return the array in the TensorProto file at `path`.
+    """The array in the TensorProto file at `path`.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that holds

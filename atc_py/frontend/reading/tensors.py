@@ -63,7 +63,7 @@ _CUTS = {CutField.FLOAT_DATA: DType.FLOAT32, CutField.DOUBLE_DATA: DType.FLOAT64
 
 
 def size_complaint(element: int, shape: Shape | None) -> str | None:
-    """Return why a tensor of that type is too large (over MOST_BYTES), or None."""
+    """The reason why a tensor of that type is too large (over MOST_BYTES), or None."""
     dtype = dtype_of_element(element)
     if dtype is None or shape is None:
         return None
@@ -80,17 +80,17 @@ def size_complaint(element: int, shape: Shape | None) -> str | None:
 
 
 def dtype_of_element(number: int) -> DType | None:
-    """Return the dtype with that number in ONNX, or None if the compiler does not support it."""
+    """The dtype with that number in ONNX, or None if the compiler does not support it."""
     return _ELEMENTS.get(number)
 
 
 def element_of_dtype(dtype: DType) -> int:
-    """Return ONNX's number of `dtype`."""
+    """ONNX's number of `dtype`."""
     return _NUMBERS[dtype]
 
 
 def element_name(number: int) -> str:
-    """Return the name of an element type: that of the dtype, or else ONNX's."""
+    """The name of an element type: that of the dtype, or else ONNX's."""
     dtype = dtype_of_element(number)
     if dtype is not None:
         return _LABELS[dtype]
@@ -101,12 +101,12 @@ def element_name(number: int) -> str:
 
 
 def element_label(dtype: DType) -> str:
-    """Return the name of an element type that the compiler supports."""
+    """The name of an element type that the compiler supports."""
     return _LABELS[dtype]
 
 
 def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None:
-    """Return the fault of the dtype that the file states for a graph output of `dtype`, or None."""
+    """The fault of the dtype that the file states for a graph output of `dtype`, or None."""
     stated = graph.declared.get(name)
     if stated is None or stated.element in {0, element_of_dtype(dtype)}:
         return None
@@ -121,7 +121,7 @@ def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None
 
 
 def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
-    """Return the tensor's dims.
+    """The tensor's dims.
 
     Raises:
         AtcError: BAD_TENSOR if one is negative, if there are more than MAX_RANK, or if
@@ -147,7 +147,7 @@ def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
 
 
 def decode_inline(tensor: TensorProto, place: Place) -> npt.NDArray[Any]:
-    """Return the array whose data stands in the message itself.
+    """The array whose data stands in the message itself.
 
     Raises:
         AtcError: BAD_TENSOR for a dtype that is not supported, or data that does not fit it or
@@ -195,11 +195,11 @@ class TensorReader:
         return self._external.paths
 
     def is_marker(self, location: str) -> bool:
-        """Return True for a location of external data that stands for data of the file itself."""
+        """True for a location of external data that stands for data of the file itself."""
         return location.startswith(self._slimmed.token)
 
     def plain(self, tensor: TensorProto) -> ConstData | None:
-        """Return a sound tensor whose bytes stand in the message, as those of most constants do.
+        """A sound tensor whose bytes stand in the message, as those of most constants do.
 
         None for every other one, and for one that is at fault: `const` reads or refuses it.
         """
@@ -215,7 +215,7 @@ class TensorReader:
         return DenseConst(np.ndarray(shape, dtype.numpy, raw))
 
     def const(self, tensor: TensorProto, place: Place) -> ConstData:
-        """Return the tensor as a constant; large data stays in its file.
+        """The tensor as a constant; large data stays in its file.
 
         Raises:
             AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
@@ -253,7 +253,6 @@ class TensorReader:
     def _cut_tensor(
         self, tensor: TensorProto, entries: int, marker: str, place: Place
     ) -> ConstData:
-        """Return the tensor whose data was cut out of the model's file."""
         dtype, shape = _type_of(tensor, place)
         cut = self._slimmed.cuts[int(marker.removeprefix(self._slimmed.token))]
         if entries > 1 or _has_inline_data(tensor):
@@ -271,7 +270,6 @@ class TensorReader:
 
 
 def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
-    """Return dtype and shape of a tensor that this compiler can hold."""
     dtype = dtype_of_element(tensor.data_type)
     if dtype is None:
         name = element_name(tensor.data_type)
@@ -284,7 +282,7 @@ def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
 
 
 def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place) -> int:
-    """Return the number of bytes that a tensor's data has in another file."""
+    """The number of bytes that a tensor's data has in another file."""
     dtype = dtype_of_element(tensor.data_type)
     if dtype is not None:
         return _file_bytes(dtype, tuple(tensor.dims))
@@ -292,19 +290,19 @@ def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place)
 
 
 def _has_inline_data(tensor: TensorProto) -> bool:
-    """Return True if data stands in the message itself."""
+    """True if data stands in the message itself."""
     fields = {*_FIELDS.values(), "int32_data", "string_data"}
     return tensor.HasField("raw_data") or any(len(getattr(tensor, field)) for field in fields)
 
 
 def _file_bytes(dtype: DType, shape: Shape) -> int:
-    """Return the number of bytes of a tensor's data in an ONNX file, where two int4 share one."""
+    """The number of bytes of a tensor's data in an ONNX file, where two int4 share one."""
     count = element_count(shape)
     return -(-count // 2) if dtype is DType.INT4 else count * dtype.itemsize
 
 
 def _mapped_const(file: MappedFile, start: int, dtype: DType, shape: Shape) -> ConstData:
-    """Return the constant whose data starts at offset `start` of `file`; int4 is unpacked to memory."""
+    """The constant whose data starts at offset `start` of `file`; int4 is unpacked to memory."""
     if dtype is not DType.INT4:
         return MappedConst(file, start, dtype, shape)
     packed = MappedConst(file, start, DType.UINT8, (_file_bytes(dtype, shape),))
@@ -312,7 +310,7 @@ def _mapped_const(file: MappedFile, start: int, dtype: DType, shape: Shape) -> C
 
 
 def _unpacked_int4(packed: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[Any]:
-    """Return int4 out of bytes that hold two each, the first in the lower half."""
+    """Int4 out of bytes that hold two each, the first in the lower half."""
     octets = np.asarray(packed, np.uint8)
     halves = np.stack([octets & _NIBBLE, octets >> 4], axis=-1).reshape(-1)
     return halves[: element_count(shape)].view(DType.INT4.numpy).reshape(shape)
@@ -333,7 +331,7 @@ def _expect_bytes(found: int, dtype: DType, shape: Shape, place: Place) -> None:
 
 
 def _narrowed(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDArray[Any]:
-    """Return `numbers` of a field that is wider than `dtype`, in that dtype."""
+    """`numbers` of a field that is wider than `dtype`, in that dtype."""
     if dtype in _BITS_IN_INT32:
         bits = _narrowed(numbers, DType.UINT16, place)
         return bits.view(dtype.numpy)

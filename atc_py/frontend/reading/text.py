@@ -10,7 +10,7 @@ from atc_py.text import Text
 
 
 def text_of(value: str | bytes, place: Place) -> str:
-    """Return `value`, which must be text.
+    """`value`, which must be text.
 
     Raises:
         AtcError: NOT_ONNX where it is not UTF-8; names in ONNX files are.
@@ -23,7 +23,7 @@ def text_of(value: str | bytes, place: Place) -> str:
 
 
 def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
-    """Return all of `values`, each of which must be text.
+    """All of `values`, each of which must be text.
 
     Raises:
         AtcError: NOT_ONNX where one is not UTF-8.
@@ -35,5 +35,5 @@ def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
 
 
 def are_texts(values: tuple[str | bytes, ...]) -> bool:
-    """Return True if all of `values` are text."""
+    """True if all of `values` are text."""
     return bytes not in map(type, values)

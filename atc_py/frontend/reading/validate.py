@@ -98,7 +98,6 @@ def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> No
 
 
 def _check_producers(nodes: Sequence[WorkNode], sources: set[str], sink: Sink) -> None:
-    """Report values that are produced a second time."""
     producers: dict[str, WorkNode] = {}
     for node in nodes:
         if not node.op_type:
@@ -118,7 +117,6 @@ def _check_producers(nodes: Sequence[WorkNode], sources: set[str], sink: Sink) -
 
 
 def _check_uses(nodes: Sequence[WorkNode], known: set[str], sink: Sink) -> None:
-    """Report names that are used and that nothing provides."""
     for node in nodes:
         if known.issuperset(node.reads):
             continue
@@ -129,7 +127,7 @@ def _check_uses(nodes: Sequence[WorkNode], known: set[str], sink: Sink) -> None:
 
 
 def sort_nodes(nodes: Sequence[WorkNode]) -> list[WorkNode]:
-    """Return `nodes` with producers first, the file's order kept where it can be.
+    """`nodes` with producers first, the file's order kept where it can be.
 
     Raises:
         AtcError: BAD_MODEL if the nodes form a cycle.
@@ -149,7 +147,7 @@ def sort_nodes(nodes: Sequence[WorkNode]) -> list[WorkNode]:
 
 
 def _are_sorted(nodes: Sequence[WorkNode]) -> bool:
-    """Return True if no node reads what itself or one after it makes."""
+    """True if no node reads what itself or one after it makes."""
     later: set[str] = set()
     for node in reversed(nodes):
         later.update(node.writes)

@@ -116,7 +116,7 @@ class _Field(NamedTuple):
 def cut_large_data(
     buffer: Buffer, token: str, threshold: int = THRESHOLD, most: int = MOST_KEPT
 ) -> Slimmed:
-    """Return the ModelProto in `buffer` without tensor data of `threshold` bytes or more.
+    """The ModelProto in `buffer` without tensor data of `threshold` bytes or more.
 
     Args:
         buffer: the file.
@@ -163,7 +163,7 @@ class _Slimmer:
             )
 
     def message(self, kind: _Kind, start: int, end: int, depth: int) -> bytes | None:
-        """Return the message from `start` to `end` without large data; None if it holds none."""
+        """The message from `start` to `end` without large data; None if it holds none."""
         if depth > _MAX_DEPTH:
             raise WireError(
                 Text(
@@ -193,7 +193,6 @@ class _Slimmer:
         return b"".join([*chunks, self._buffer[kept:end]])
 
     def _count(self) -> None:
-        """Count a field of a message that is entered."""
         self._left -= 1
         if self._left < 0:
             raise WireSizeError(
@@ -201,7 +200,7 @@ class _Slimmer:
             )
 
     def _tensor(self, start: int, end: int) -> bytes | None:
-        """Return the tensor between `start` and `end` without large data; None if it holds none."""
+        """The tensor between `start` and `end` without large data; None if it holds none."""
         chunks: list[bytes] = []
         cuts: list[Cut] = []
         kept, cut_bytes = start, 0
@@ -223,7 +222,7 @@ class _Slimmer:
         return b"".join([*chunks, self._buffer[kept:end], *map(self._marker, cuts)])
 
     def _marker(self, cut: Cut) -> bytes:
-        """Return fields external_data and data_location of a tensor, standing for `cut`."""
+        """Fields external_data and data_location of a tensor, standing for `cut`."""
         location = f"{self.result.token}{len(self.result.cuts)}"
         self.result.cuts.append(cut)
         entry = bytes_field(1, b"location") + bytes_field(2, location.encode())
@@ -274,7 +273,7 @@ class _Slimmer:
             pos = stop
 
     def _varint(self, pos: int, end: int, limit: int) -> tuple[int, int]:
-        """Return the number that starts at `pos`, and where it ends."""
+        """The number that starts at `pos`, and where it ends."""
         value = shift = 0
         for at in range(pos, min(pos + limit, end)):
             byte = self._buffer[at]
@@ -286,22 +285,22 @@ class _Slimmer:
 
 
 def _tag(number: int, wire: int) -> bytes:
-    """Return the bytes that open a field."""
+    """The bytes that open a field."""
     return _encode_varint(number << 3 | wire)
 
 
 def bytes_field(number: int, body: bytes) -> bytes:
-    """Return a whole length-delimited field."""
+    """A whole length-delimited field."""
     return opening(number, len(body)) + body
 
 
 def opening(number: int, size: int) -> bytes:
-    """Return the bytes before a body of `size` bytes that is field `number` of a message."""
+    """The bytes before a body of `size` bytes that is field `number` of a message."""
     return _tag(number, _BYTES) + _encode_varint(size)
 
 
 def _encode_varint(value: int) -> bytes:
-    """Return `value` in groups of seven bits, lowest first."""
+    """`value` in groups of seven bits, lowest first."""
     out = bytearray()
     while value > 0x7F:  # noqa: PLR2004  (seven bits a byte)
         out.append(value & 0x7F | 0x80)

@@ -14,7 +14,7 @@ from atc_py.system.structs import replace
 def branch_message(
     before: onnx.GraphProto, graph: WorkGraph, captured: Collection[str]
 ) -> onnx.GraphProto:
-    """Return a branch in its new form.
+    """A branch in its new form.
 
     Args:
         before: the branch as it was.
@@ -36,7 +36,7 @@ def branch_message(
 
 
 def with_branches(node: WorkNode, branches: Mapping[str, onnx.GraphProto]) -> WorkNode:
-    """Return a node with other graphs, by the names of their attributes."""
+    """A node with other graphs, by the names of their attributes."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)
     for attribute in proto.attribute:
@@ -46,7 +46,6 @@ def with_branches(node: WorkNode, branches: Mapping[str, onnx.GraphProto]) -> Wo
 
 
 def _tensor(name: str, const: ConstData) -> onnx.TensorProto:
-    """Return a constant as a message."""
     data = BytesIO()
     new_tensor(name, const).write(data)
     message = onnx.TensorProto()

@@ -35,7 +35,7 @@ class BodyNode(msgspec.Struct, frozen=True):
 
 
 def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[BodyNode] | None:
-    """Return the nodes that ONNX defines `node` as, producers first; None where it has no body.
+    """The nodes that ONNX defines `node` as, producers first; None where it has no body.
 
     Nor has it one where an input is absent before another and the body depends on the inputs' types.
     Inputs and outputs of the node keep their names, absent outputs get one.
@@ -79,12 +79,11 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
 
 
 def _element(name: str) -> str:
-    """Return ONNX's spelling of an element type."""
     return {"float32": "FLOAT", "float64": "DOUBLE"}.get(name, name.upper())
 
 
 def body_node(node: onnx.NodeProto) -> BodyNode:
-    """Return one node as plain values."""
+    """One node as plain values."""
     values = {each.name: _plain(helper.get_attribute_value(each)) for each in node.attribute}
     # Of an empty list ONNX's messages do not keep the type; it means what an absent one does.
     attributes = {name: value for name, value in values.items() if value not in ([], ())}
@@ -97,7 +96,6 @@ def body_node(node: onnx.NodeProto) -> BodyNode:
 
 
 def _constant(attributes: Mapping[str, Any]) -> NDArray[Any]:
-    """Return the data of a Constant node."""
     ((name, value),) = attributes.items()
     if isinstance(value, onnx.TensorProto):
         return numpy_helper.to_array(value)
@@ -107,5 +105,4 @@ def _constant(attributes: Mapping[str, Any]) -> NDArray[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return an attribute's value with texts as text."""
     return value.decode() if isinstance(value, bytes) else value

@@ -38,7 +38,7 @@ class GraphBody(msgspec.Struct, frozen=True):
 def graph_bodies(
     node: WorkNode, tensors: TensorReader, trips: Mapping[str, int]
 ) -> dict[str, GraphBody]:
-    """Return the graphs that a node holds, by the names of their attributes.
+    """The graphs that a node holds, by the names of their attributes.
 
     Args:
         node: the node.
@@ -71,7 +71,7 @@ def graph_bodies(
 
 
 def _body_node(proto: onnx.NodeProto, tensors: TensorReader, place: Place) -> BodyNode:
-    """Return a node; the data of a Constant may be elsewhere in the file."""
+    """A node; the data of a Constant may be elsewhere in the file."""
     if proto.op_type == "Constant" and proto.attribute and proto.attribute[0].HasField("t"):
         value = tensors.const(proto.attribute[0].t, place).numpy()
         return BodyNode("Constant", (), tuple(proto.output), {}, "", value)
@@ -79,7 +79,7 @@ def _body_node(proto: onnx.NodeProto, tensors: TensorReader, place: Place) -> Bo
 
 
 def _size(graph: onnx.GraphProto, trips: Mapping[str, int]) -> int:
-    """Return the number of nodes that a graph becomes once loops with known trip counts are gone.
+    """The number of nodes that a graph becomes once loops with known trip counts are gone.
 
     Args:
         graph: the graph.
@@ -95,7 +95,7 @@ def _size(graph: onnx.GraphProto, trips: Mapping[str, int]) -> int:
 
 
 def _whole_numbers(graph: onnx.GraphProto) -> dict[str, int]:
-    """Return the constants of a graph that are one int64 each."""
+    """The constants of a graph that are one int64 each."""
     tensors = {each.name: each for each in graph.initializer}
     for node in graph.node:
         for attribute in node.attribute:
@@ -109,14 +109,14 @@ def _whole_numbers(graph: onnx.GraphProto) -> dict[str, int]:
 
 
 def is_message(value: object) -> bool:
-    """Return True if an attribute's value is a tensor or a graph as the file has it."""
+    """True if an attribute's value is a tensor or a graph as the file has it."""
     return isinstance(value, onnx.TensorProto | onnx.GraphProto | onnx.SparseTensorProto)
 
 
 def renamed_attributes(
     attributes: Mapping[str, Any], names: Mapping[str, str], fresh: Callable[[str], str]
 ) -> dict[str, Any]:
-    """Return attributes whose graphs define names of their own; see `renamed_graph`."""
+    """Attributes whose graphs define names of their own; see `renamed_graph`."""
     return {
         name: renamed_graph(value, names, fresh) if isinstance(value, onnx.GraphProto) else value
         for name, value in attributes.items()
@@ -126,7 +126,7 @@ def renamed_attributes(
 def renamed_graph(
     graph: onnx.GraphProto, names: Mapping[str, str], fresh: Callable[[str], str]
 ) -> onnx.GraphProto:
-    """Return a copy of a graph in which every value that it defines has a name of its own.
+    """A copy of a graph in which every value that it defines has a name of its own.
 
     Args:
         graph: the graph.

@@ -42,7 +42,7 @@ def trace_loop(
     condition: bool,
     wanted: Sequence[str] = (),
 ) -> LoopTrace | None:
-    """Return the steps of a Loop; None if values of a run decide them or what is asked for.
+    """The steps of a Loop; None if values of a run decide them or what is asked for.
 
     Args:
         node: the Loop.
@@ -117,7 +117,7 @@ def _deciding_part(
     constant: Sequence[bool],
     wanted: Sequence[str],
 ) -> tuple[list[onnx.NodeProto], list[int]] | None:
-    """Return the nodes that the condition and `wanted` depend on, and the states.
+    """The nodes that the condition and `wanted` depend on, and the states.
 
     It is None where data decide one of them.
     """
@@ -153,7 +153,6 @@ def _model_of(
     opset: int,
     known: Mapping[str, NDArray[Any]],
 ) -> onnx.ModelProto:
-    """Return the deciding part as a model."""
     read = {name for each in nodes for name in (*each.input, *captured_names(each, Place()))}
     read |= set(outputs)
     constants = [each for each in body.initializer if each.name in read]

@@ -27,7 +27,7 @@ _GRAPH, _NODE, _INITIALIZER = 7, 1, 5
 
 
 def data_path(model: Path) -> Path:
-    """Return the path of the file beside `model` that takes its weights."""
+    """The path of the file beside `model` that takes its weights."""
     return model.with_name(f"{model.name}.data")
 
 
@@ -59,7 +59,7 @@ class ModelMessage:
         weights: list[TensorPart],
         alignment: int,
     ) -> ModelMessage:
-        """Return the message of a model without its graph, a graph, and what the graph lacks."""
+        """The message of a model without its graph, a graph, and what the graph lacks."""
         head, body = model.SerializeToString(), graph.SerializeToString()
         return ModelMessage(head, body, nodes, weights, alignment)
 
@@ -118,18 +118,16 @@ class ModelMessage:
         return self.size + sum(size for _, size in self.moved)
 
     def _write_weights(self, out: ByteSink) -> None:
-        """Write the data of weights that goes beside the model."""
         for part, size in self.moved:
             if part.data is not None:
                 part.data.write(out)
                 out.write(bytes(size - part.data.size))
 
     def _parts(self) -> Iterator[tuple[int, Part]]:
-        """Yield the parts of the graph with the numbers of their fields."""
         yield from ((_NODE, part) for part in self.nodes)
         yield from ((_INITIALIZER, part) for part in self.weights)
 
     def _body_size(self) -> int:
-        """Return bytes of the graph."""
+        """Bytes of the graph."""
         sizes = ((number, part.size) for number, part in self._parts())
         return len(self.body) + sum(len(opening(number, size)) + size for number, size in sizes)

@@ -111,12 +111,11 @@ def _refuse_own_data(file: OnnxFile, data: Path) -> None:
 
 
 def bytes_read(file: OnnxFile) -> int:
-    """Return bytes of the model that was read, and of the files beside it that hold its weights."""
+    """Bytes of the model that was read, and of the files beside it that hold its weights."""
     return sum(path.stat().st_size for path in (file.path, *_files_beside(file)))
 
 
 def _files_beside(file: OnnxFile) -> list[Path]:
-    """Return the files that hold initializers of the model that was read."""
     locations = {
         entry.value
         for tensor in file.proto.graph.initializer
@@ -146,7 +145,7 @@ def _initializers(file: OnnxFile, graph: WorkGraph, content: Unfolded) -> Iterat
 
 
 def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None]) -> ModelProto:
-    """Return the model without its graph."""
+    """The model without its graph."""
     frame = onnx.ModelProto()
     frame.CopyFrom(proto)
     for name in ("graph", "opset_import", "metadata_props"):
@@ -165,7 +164,7 @@ def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None])
 def _graph_frame(
     proto: GraphProto, content: Unfolded, own: set[WorkNode], bound: Collection[str]
 ) -> GraphProto:
-    """Return the graph without nodes, initializers, and inputs that were initializers."""
+    """The graph without nodes, initializers, and inputs that were initializers."""
     frame = onnx.GraphProto()
     frame.CopyFrom(proto)
     for name in _REWRITTEN:
@@ -218,5 +217,5 @@ def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[No
 
 
 def _is_like(node: WorkNode) -> bool:
-    """Return True if a node has the operator of the node that it replaces."""
+    """True if a node has the operator of the node that it replaces."""
     return node.op_type == node.place.op_type

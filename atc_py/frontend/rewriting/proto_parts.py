@@ -82,7 +82,7 @@ class TensorPart:
             self.data.write(out)
 
     def located(self, location: str, offset: int) -> TensorPart:
-        """Return the tensor whose data is in another file."""
+        """The tensor whose data is in another file."""
         if self.data is None:
             return self
         tensor = TensorProto(data_location=TensorProto.EXTERNAL)
@@ -92,7 +92,7 @@ class TensorPart:
         return TensorPart(self.head + tensor.SerializeToString())
 
     def _opening(self, data: Data) -> bytes:
-        """Return the bytes before the data."""
+        """The bytes before the data."""
         return opening(self.field.value, data.size)
 
 
@@ -122,7 +122,6 @@ class _Stored:
         return self.found.span.size
 
     def write(self, out: ByteSink) -> None:
-        """Write it, a piece at a time."""
         file, start, size = self.found.span
         view = memoryview(file.data)
         for at in range(start, start + size, _CHUNK):
@@ -151,7 +150,7 @@ class _Made:
 
 
 def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> TensorPart:
-    """Return a tensor of the file that was read, unchanged.
+    """A tensor of the file that was read, unchanged.
 
     Raises:
         AtcError: its data is not where the file says.
@@ -166,14 +165,14 @@ def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> T
 
 
 def new_tensor(name: str, const: ConstData) -> TensorPart:
-    """Return a constant as a tensor of the name given."""
+    """A constant as a tensor of the name given."""
     number = element_of_dtype(const.dtype)
     head = TensorProto(name=name, data_type=number, dims=const.shape)
     return TensorPart(head.SerializeToString(), _Made(const))
 
 
 def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
-    """Return a node of the file that was read, or a new one.
+    """A node of the file that was read, or a new one.
 
     Raises:
         AtcError: the data of a tensor in it is not where the file says.
@@ -184,7 +183,7 @@ def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
 
 
 def whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
-    """Return a node with all data of its tensors in it."""
+    """A node with all data of its tensors in it."""
     whole = NodeProto()
     whole.CopyFrom(proto)
     for tensor in _tensors_of(whole):
@@ -207,13 +206,11 @@ def _tensors_of(proto: NodeProto) -> Iterator[TensorProto]:
 
 
 def _tensors_in(graph: GraphProto) -> Iterator[TensorProto]:
-    """Yield all tensors in a graph."""
     yield from graph.initializer
     for node in graph.node:
         yield from _tensors_of(node)
 
 
 def _remove_location(tensor: TensorProto) -> None:
-    """Remove the reference to external data from a tensor."""
     for name in _LOCATED:
         tensor.ClearField(name)

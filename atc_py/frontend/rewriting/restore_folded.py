@@ -27,7 +27,7 @@ class Unfolded:
 def unfolded(
     file: OnnxFile, graph: WorkGraph, gone: Collection[str] = (), replaced: Collection[str] = ()
 ) -> Unfolded:
-    """Return the needed nodes of `graph`, with the folded nodes of `file` restored.
+    """The needed nodes of `graph`, with the folded nodes of `file` restored.
 
     A node of the file comes back if a constant of the graph is its result and everything that it
     reads exists. Otherwise the constant stays.
@@ -55,13 +55,12 @@ def unfolded(
 
 
 def _initializers(file: OnnxFile) -> Iterator[str]:
-    """Yield names of the file's initializers."""
     yield from file.contents.weights
     yield from file.contents.foreign
 
 
 def _producers(file: OnnxFile, graph: WorkGraph, gone: Collection[str]) -> dict[str, WorkNode]:
-    """Return the file's nodes that the graph no longer has, by the names of their results.
+    """The file's nodes that the graph no longer has, by the names of their results.
 
     Nodes whose results the graph computes in another way are not among them.
     """
@@ -86,7 +85,6 @@ class _Unfolding:
     there: set[str] = field(default_factory=set)
 
     def emit(self, node: WorkNode) -> None:
-        """Take a node, all of whose inputs are there."""
         self.nodes.append(node)
         self.there.update(node.writes)
 
@@ -103,7 +101,7 @@ class _Unfolding:
             self.emit(node)
 
     def _chain(self, name: str) -> list[WorkNode] | None:
-        """Return nodes of the file that make a constant, producers first; None if one cannot."""
+        """Nodes of the file that make a constant, producers first; None if one cannot."""
         if name not in self.producers or name in self.initializers:
             return None
         found: dict[WorkNode, None] = {}
@@ -124,10 +122,10 @@ class _Unfolding:
         return list(found)
 
     def _is_computed(self, name: str) -> bool:
-        """Return True if a value is there already, without a constant."""
+        """True if a value is there already, without a constant."""
         return name in self.there or name in self.graph.inputs
 
     def _is_there(self, name: str) -> bool:
-        """Return True if a value is there, or may be."""
+        """True if a value is there, or may be."""
         known = name in self.initializers or name in self.graph.consts
         return known or self._is_computed(name) or name in self.producers

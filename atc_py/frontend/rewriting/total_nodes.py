@@ -47,7 +47,7 @@ _POSITIONS = {
 
 
 def may_run_always(node: SourceNode) -> bool:
-    """Return True if a node and those of its branches are defined for all values of their inputs.
+    """True if a node and those of its branches are defined for all values of their inputs.
 
     Bodies of loops are not looked at; see `may_repeat_always`.
     """
@@ -55,7 +55,7 @@ def may_run_always(node: SourceNode) -> bool:
 
 
 def may_repeat_always(proto: NodeProto, known: Collection[str]) -> bool:
-    """Return True if the bodies of loops in the branches of an If are defined for all values.
+    """True if the bodies of loops in the branches of an If are defined for all values.
 
     The step of a Loop counts as constant: it is, once the Loop is written out.
 
@@ -67,7 +67,7 @@ def may_repeat_always(proto: NodeProto, known: Collection[str]) -> bool:
 
 
 def _is_body_total(graph: GraphProto, known: set[str], *, inside: bool) -> bool:
-    """Return True if the bodies of a graph are total, and, `inside` one, its own nodes."""
+    """True if the bodies of a graph are total, and, `inside` one, its own nodes."""
     known |= {each.name for each in graph.initializer}
     for node in graph.node:
         decided = node.op_type in _DIMS or known.issuperset(filter(None, node.input))
@@ -87,7 +87,7 @@ def _is_body_total(graph: GraphProto, known: set[str], *, inside: bool) -> bool:
 
 
 def _is_total(node: SourceNode) -> bool:
-    """Return True if a node is; its branches are not looked at."""
+    """True if a node is; its branches are not looked at."""
     if node.domain or node.op_type in _DRAWN:
         return False
     if node.op_type in {"Div", "Mod"}:
@@ -97,7 +97,7 @@ def _is_total(node: SourceNode) -> bool:
 
 
 def _divides_safely(node: SourceNode) -> bool:
-    """Return True if a quotient is one of floats, or the divisor is constant and has no zero."""
+    """True if a quotient is one of floats, or the divisor is constant and has no zero."""
     divisor = node.inputs[1]
     if divisor is None or divisor.dtype is None:
         return False

@@ -87,7 +87,7 @@ _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
 
 
 def doubtful_values(graph: WorkGraph) -> set[str]:
-    """Return the names of the values that may have negative dims by onnx's inference.
+    """The names of the values that may have negative dims by onnx's inference.
 
     What a Slice makes is sound again, so that Slices in a row wait for the first one only.
     """
@@ -101,14 +101,14 @@ def doubtful_values(graph: WorkGraph) -> set[str]:
 
 
 def _is_steady(node: WorkNode) -> bool:
-    """Return True if a node makes no negative dim of sound ones."""
+    """True if a node makes no negative dim of sound ones."""
     if node.domain:
         return False
     return node.op_type in _STEADY or (node.op_type in _WINDOWS and _always_fits(node))
 
 
 def _always_fits(node: WorkNode) -> bool:
-    """Return True if a window fits its padded input even where that has a single element."""
+    """True if a window fits its padded input even where that has a single element."""
     auto_pad = [each.s for each in node.proto.attribute if each.name == "auto_pad"]
     if auto_pad and auto_pad[0] != b"NOTSET":
         return auto_pad[0] in _SAME
@@ -126,6 +126,6 @@ def _always_fits(node: WorkNode) -> bool:
 
 
 def _numbers(value: SourceAttr | None) -> list[int]:
-    """Return an attribute that is a list of integers; empty where it is none."""
+    """An attribute that is a list of integers; empty where it is none."""
     items = value if isinstance(value, tuple) else ()
     return [each for each in items if isinstance(each, int)]

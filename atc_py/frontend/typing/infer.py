@@ -133,12 +133,11 @@ def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diag
 
 
 def _is_partial(known: ValueType) -> bool:
-    """Return True for a type without a rank, or with some open dims among known ones."""
+    """True for a type without a rank, or with some open dims among known ones."""
     return known.dims is None or len({dim is None for dim in known.dims}) > 1
 
 
 def _contradictions(graph: WorkGraph) -> list[Diagnostic]:
-    """Return what is wrong with nodes although onnx infers them."""
     judged = (node for node in graph.nodes if has_rules(node, before=False))
     found = ((node, _contradiction(Question(graph, node))) for node in judged)
     return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in found if text]
@@ -158,11 +157,10 @@ class _Hints(msgspec.Struct):
     negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
 
     def ready(self) -> list[WorkNode]:
-        """Return the withheld nodes of whose inputs enough is known now."""
+        """The withheld nodes of whose inputs enough is known now."""
         return [asked.node for asked in self.withheld.values() if not _is_withheld(asked)]
 
     def release(self) -> None:
-        """Let onnx see the nodes that are ready."""
         for node in self.ready():
             del self.withheld[node]
 
@@ -186,12 +184,12 @@ def _hints(graph: WorkGraph) -> _Hints:
 
 
 def _is_withheld(asked: Question) -> bool:
-    """Return True if a rule still keeps a node from onnx."""
+    """True if a rule still keeps a node from onnx."""
     return any(isinstance(verdict, Withheld) for verdict in verdicts(asked, before=True))
 
 
 def _corrected_types(graph: WorkGraph) -> tuple[dict[str, ValueType], dict[str, ValueType]]:
-    """Return the types that rules put in the place of wrong ones, and in the place of open ones.
+    """The types that rules put in the place of wrong ones, and in the place of open ones.
 
     Wrong ones are those of nodes that do not depend on another one whose type is wrong.
     """
@@ -215,7 +213,7 @@ def _corrected_types(graph: WorkGraph) -> tuple[dict[str, ValueType], dict[str, 
 
 
 def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
-    """Return True if some types are not those inferred."""
+    """True if some types are not those inferred."""
     return any(graph.types.get(name) != known for name, known in types.items())
 
 
@@ -310,7 +308,6 @@ def _inferred(
 def _read_types(
     graph: onnx.GraphProto, types: dict[str, ValueType], negative: dict[str, Sequence[int]]
 ) -> None:
-    """Read the types that onnx has added to a graph, and of negative dims all dims."""
     seen: dict[bytes, tuple[ValueType | None, list[int]]] = {}
     for value in chain(graph.value_info, graph.output):
         # Many values are of few types, and one look-up takes less than reading a type's fields.
@@ -325,7 +322,7 @@ def _read_types(
 
 
 def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """Return types of one node's outputs from what is known of its inputs.
+    """Types of one node's outputs from what is known of its inputs.
 
     Inference on the whole graph knows more of operators that are functions of others; what it
     found, if it has run, completes the types. Outputs that nothing is known of are left out.
@@ -358,7 +355,7 @@ def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
 
 
 def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """Return types of one node's outputs, by onnx or in place of it; raises what onnx raises."""
+    """Types of one node's outputs, by onnx or in place of it; raises what onnx raises."""
     shown = Shown((node.plain,))
     for verdict in verdicts(Question(graph, node, alone=True), before=True):
         if isinstance(verdict, Withheld):
@@ -390,13 +387,12 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 
 def _own_imports(graph: WorkGraph, node: WorkNode) -> list[onnx.OperatorSetIdProto]:
-    """Return the operator sets that matter to a node; a file may import any number."""
+    """The operator sets that matter to a node; a file may import any number."""
     own = dict.fromkeys(("", node.domain))
     return imports({domain: graph.opsets[domain] for domain in own if domain in graph.opsets})
 
 
 def _sentence(error: BaseException) -> str:
-    """Return the useful part of what onnx says."""
     text = " ".join(str(error).split()) or type(error).__name__
     text = text.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")
     return Text("shapes or types contradict each other: {text}", text=text[:400])

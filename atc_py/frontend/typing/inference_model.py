@@ -23,7 +23,7 @@ def inference_model(
     left_out: Collection[WorkNode],
     shown: Mapping[WorkNode, Shown],
 ) -> onnx.ModelProto:
-    """Return the graph as a model; large constants are inputs, since only their types matter.
+    """The graph as a model; large constants are inputs, since only their types matter.
 
     Nodes whose results are pinned are left out like those in `left_out`, and pinned results are
     inputs, too. The nodes in `shown` are there in that form.
@@ -69,7 +69,7 @@ def _write_given(proto: onnx.GraphProto, graph: WorkGraph, pinned: Mapping[str, 
 
 
 def _declared_values(graph: WorkGraph, node: WorkNode) -> list[onnx.ValueInfoProto]:
-    """Return the file's output types of an operator that ONNX does not define."""
+    """The file's output types of an operator that ONNX does not define."""
     names = [name for name in node.writes if name in graph.declared]
     if not names or node.schema is not None:
         return []
@@ -77,17 +77,16 @@ def _declared_values(graph: WorkGraph, node: WorkNode) -> list[onnx.ValueInfoPro
 
 
 def imports(opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
-    """Return the operator sets that a model imports."""
+    """The operator sets that a model imports."""
     return [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in opsets.items()]
 
 
 def _value_info(name: str, known: ValueType) -> onnx.ValueInfoProto:
-    """Return a value with its type."""
     return onnx.ValueInfoProto(name=name, type=type_proto(known))
 
 
 def type_proto(known: ValueType) -> onnx.TypeProto:
-    """Return a tensor type; unknown dims get no name, so that none are taken for equal."""
+    """A tensor type; unknown dims get no name, so that none are taken for equal."""
     proto = onnx.TypeProto()
     proto.tensor_type.elem_type = known.element
     if known.dims is not None:
@@ -101,7 +100,7 @@ def type_proto(known: ValueType) -> onnx.TypeProto:
 
 
 def small_tensor(name: str, const: ConstData) -> onnx.TensorProto:
-    """Return a constant with its data."""
+    """A constant with its data."""
     tensor = onnx.TensorProto()
     _fill(tensor, name, const)
     return tensor

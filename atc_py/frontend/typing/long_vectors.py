@@ -21,7 +21,7 @@ _PROPAGATING = frozenset({"Cast", "Concat", "Gather", "Size", "Slice", "Squeeze"
 
 
 def has_long_vectors(model: onnx.ModelProto, known: Mapping[str, ValueType]) -> bool:
-    """Return True if data propagation would meet a vector of more than LONG elements in `model`.
+    """True if data propagation would meet a vector of more than LONG elements in `model`.
 
     Inference without it tells, which takes few milliseconds and no memory.
 
@@ -42,13 +42,13 @@ def has_long_vectors(model: onnx.ModelProto, known: Mapping[str, ValueType]) -> 
 
 
 def _inferred_plainly(model: onnx.ModelProto) -> dict[str, ValueType]:
-    """Return the types of all values as far as they are known without data propagation."""
+    """The types of all values as far as they are known without data propagation."""
     graph = shape_inference.infer_shapes(model, data_prop=False).graph
     found = {value.name: type_of_proto(value.type) for value in (*graph.input, *graph.value_info)}
     return {name: known for name, known in found.items() if known is not None}
 
 
 def _is_long(known: ValueType) -> bool:
-    """Return True if a value is a vector of more than LONG elements."""
+    """True if a value is a vector of more than LONG elements."""
     dims = known.dims or ()
     return len(dims) == 1 and (dims[0] or 0) > LONG

@@ -10,7 +10,7 @@ from atc_py.text import Text
 
 
 def dims_below_zero(proto: onnx.TypeProto) -> list[int]:
-    """Return the dims of a type if one of them is negative; else none."""
+    """The dims of a type if one of them is negative; else none."""
     dims = [dim.dim_value for dim in proto.tensor_type.shape.dim]
     return dims if min(dims, default=0) < 0 else []
 

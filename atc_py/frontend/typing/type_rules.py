@@ -97,7 +97,7 @@ class Question(msgspec.Struct, frozen=True):
         }
 
     def has(self, position: int) -> bool:
-        """Return True if the input at `position` is there."""
+        """True if the input at `position` is there."""
         return position < len(self.node.inputs) and bool(self.node.inputs[position])
 
     def type(self, position: int) -> ValueType | None:
@@ -107,22 +107,22 @@ class Question(msgspec.Struct, frozen=True):
         return known_type(self.graph, self.node.inputs[position])
 
     def const(self, position: int) -> ConstData | None:
-        """Return an input that is constant, else None."""
+        """An input that is constant, else None."""
         return self.graph.consts.get(self.node.inputs[position]) if self.has(position) else None
 
     def length(self, position: int) -> int | None:
-        """Return the length of an input that is a vector, where it is known."""
+        """The length of an input that is a vector, where it is known."""
         known = self.type(position)
         dims = None if known is None else known.dims
         return dims[0] if dims is not None and len(dims) == 1 else None
 
     def is_closed(self, position: int) -> bool:
-        """Return True if all dims of an input are known; those of an absent one are."""
+        """True if all dims of an input are known; those of an absent one are."""
         known = self.type(position)
         return not self.has(position) or (known is not None and known.shape is not None)
 
     def outputs(self, *types: ValueType) -> dict[str, ValueType]:
-        """Return the types of the first outputs, by name; absent outputs are left out."""
+        """The types of the first outputs, by name; absent outputs are left out."""
         pairs = zip(self.node.outputs, types, strict=False)
         return {name: known for name, known in pairs if name}
 
@@ -146,7 +146,7 @@ class TypeRule(msgspec.Struct, frozen=True):
     custom: bool
 
     def concerns(self, asked: Question) -> bool:
-        """Return True if the rule is about such a node."""
+        """True if the rule is about such a node."""
         node = asked.node
         if not self.before and node in asked.graph.unsound:
             return False  # its attributes may be anything
@@ -187,12 +187,12 @@ def type_rule(
 
 
 def rules_of(operator: str) -> tuple[TypeRule, ...]:
-    """Return all rules of an operator, in the order of registration."""
+    """All rules of an operator, in the order of registration."""
     return tuple(_REGISTRY.get(operator, ()))
 
 
 def has_rules(node: WorkNode, *, before: bool) -> bool:
-    """Return True if there are rules about a node's operator, before or after onnx is asked."""
+    """True if there are rules about a node's operator, before or after onnx is asked."""
     return before in _TIMES.get(node.op_type, ())
 
 

@@ -77,7 +77,7 @@ def lower_prelu(b: Builder) -> Sequence[Value]:
 
 
 def _differ_by_channel(b: Builder, slope: Shape, x: Dims) -> bool:
-    """Return True if slopes vary along axis 1 of x alone; open dims are checked at run time.
+    """True if slopes vary along axis 1 of x alone; open dims are checked at run time.
 
     ONNX broadcasts the slope to x. A vector that it cannot broadcast, but that has an element for
     each channel, is the slope of channels that the operator list describes.

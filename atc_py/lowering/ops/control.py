@@ -50,7 +50,7 @@ class _Switches:
         self._made: dict[Value, tuple[Value, ...]] = {}
 
     def side(self, value: Value, side: int) -> Value:
-        """Return `value`, alive where the condition is `side`."""
+        """`value`, alive where the condition is `side`."""
         if value not in self._made:
             outputs = [(f"{value.name}.{word}", value.type) for word in ("else", "then")]
             self._made[value] = self._b.ops("Switch", [value, self._condition], outputs)
@@ -58,7 +58,7 @@ class _Switches:
 
 
 def _lower_branch(b: Builder, branch: SourceBranch, switches: _Switches, side: int) -> list[Value]:
-    """Return the results of a branch, alive only where it is taken."""
+    """The results of a branch, alive only where it is taken."""
     scope = Scope(b.scope, lambda value: switches.side(value, side))
     b.lower_nodes(branch.nodes, scope)
     inner = b.with_scope(scope)
@@ -66,7 +66,6 @@ def _lower_branch(b: Builder, branch: SourceBranch, switches: _Switches, side: i
 
 
 def _merge(b: Builder, pair: tuple[Value, ...], position: int) -> Value:
-    """Return the one of two results that is alive."""
     wanted = b.output_type(position)
     dtypes = {value.type.dtype for value in pair}
     if dtypes != {wanted.dtype} or any(value.type.rank != wanted.rank for value in pair):

@@ -207,7 +207,7 @@ def lower_roi_extractor(b: Builder) -> Sequence[Value]:
 
 
 def _results(b: Builder) -> list[TensorType]:
-    """Return the types of the node's results, held to what the file states of them.
+    """The types of the node's results, held to what the file states of them.
 
     An output may have a dtype that the file alone tells: the count of BatchMultiClassNMS.
     """
@@ -223,7 +223,6 @@ def _results(b: Builder) -> list[TensorType]:
 
 
 def _given(source: SourceTensor) -> Given:
-    """Return an input as the rules on results see it."""
     short = source.const is not None and source.required_dtype.is_integer and source.rank == 1
     numbers = source.const.numpy() if short and source.const is not None else None
     listed = None if numbers is None or numbers.size > _MOST_NUMBERS else tuple(map(int, numbers))
@@ -237,7 +236,7 @@ def _product(
     turned: tuple[bool, bool],
     label: str | None = None,
 ) -> Value:
-    """Return BatchMatMul of two operands, each turned or not."""
+    """BatchMatMul of two operands, each turned or not."""
     attributes: dict[str, AttrValue] = {"adj_x1": turned[0], "adj_x2": turned[1]}
     return b.op("BatchMatMul", list(operands), result, attributes, label)
 
@@ -275,7 +274,6 @@ class _PoolMatrices:
         return self._const(self.size, self._shares)
 
     def _const(self, shape: Shape, compute: Callable[[], npt.NDArray[np.generic]]) -> DeferredConst:
-        """Return a matrix for all images and channels."""
         label = f"windows of {format_shape(self.image)} for {format_shape(self.size)}"
         whole = (1, 1, *shape)
         return DeferredConst(self.dtype, whole, [], lambda: compute().reshape(whole), label)
@@ -288,7 +286,7 @@ class _PoolMatrices:
         return places * length // self.size[side], -(-(places + 1) * length // self.size[side])
 
     def _ones(self, side: int) -> npt.NDArray[np.generic]:
-        """Return ones [windows, length] where windows have an axis."""
+        """Ones [windows, length] where windows have an axis."""
         import numpy as np
 
         starts, ends = self._bounds(side)
@@ -297,7 +295,7 @@ class _PoolMatrices:
         return inside.astype(self.dtype.numpy)
 
     def _shares(self) -> npt.NDArray[np.generic]:
-        """Return 1 / area of each window."""
+        """1 / area of each window."""
         import numpy as np
 
         down, across = (np.subtract(*self._bounds(side)[::-1]) for side in (0, 1))
@@ -306,7 +304,7 @@ class _PoolMatrices:
 
 
 def _grid(sizes: Shape, dtype: DType, *, aligned: bool) -> DenseConst:
-    """Return positions of pixels [1, pixels, rank + 1] in [-1, 1]; the last coordinate is 1."""
+    """Positions of pixels [1, pixels, rank + 1] in [-1, 1]; the last coordinate is 1."""
     import numpy as np
 
     axes = []

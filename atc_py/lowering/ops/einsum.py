@@ -65,7 +65,7 @@ class _Side:
 
     @staticmethod
     def of(equation: Equation, position: int) -> _Side:
-        """Return the operand at `position`."""
+        """The operand at `position`."""
         mine, other = equation.operands[position], equation.operands[1 - position]
         kept = [letter for letter in equation.result if letter in mine]
         return _Side(
@@ -83,7 +83,7 @@ class _Side:
 
 
 def _equation(b: Builder) -> Equation:
-    """Return the equation, of two operands, of which each has free letters and contracted ones."""
+    """The equation, of two operands, of which each has free letters and contracted ones."""
     text = get_string(b, "equation", "")
     equation = read_equation(text)
     if equation is not None and len(equation.operands) == len(b.node.inputs) == _PAIR:
@@ -106,7 +106,7 @@ def _equation(b: Builder) -> Equation:
 
 
 def _sizes(b: Builder, equation: Equation) -> Sizes:
-    """Return the size of each letter, None where it is open."""
+    """The size of each letter, None where it is open."""
     sizes: dict[str, int | None] = {}
     for position, letters in enumerate(equation.operands):
         dims = b.source(position).required_dims
@@ -121,7 +121,7 @@ def _sizes(b: Builder, equation: Equation) -> Sizes:
 
 
 def _product(b: Builder, first: _Side, second: _Side, sizes: Sizes, label: str | None) -> Value:
-    """Return the product of two operands, of which the free and the contracted axes are one each."""
+    """The product of two operands, of which the free and the contracted axes are one each."""
     values = [_matrix(b, side, sizes) for side in (first, second)]
     dims = (*values[0].type.dims[:-2], _size(first.free, sizes), _size(second.free, sizes))
     flags = first.contracted_first, not second.contracted_first
@@ -134,7 +134,7 @@ def _product(b: Builder, first: _Side, second: _Side, sizes: Sizes, label: str |
 
 
 def _matrix(b: Builder, side: _Side, sizes: Sizes) -> Value:
-    """Return an operand as a matrix, or as a stack of them where there is a batch."""
+    """An operand as a matrix, or as a stack of them where there is a batch."""
     axes = (side.contracted, side.free) if side.contracted_first else (side.free, side.contracted)
     letters = side.batch + "".join(axes)
     turned = _turned(b, b.input(side.position), side.letters, letters, f"x{side.position}.turned")
@@ -142,7 +142,7 @@ def _matrix(b: Builder, side: _Side, sizes: Sizes) -> Value:
 
 
 def _turned(b: Builder, x: Value, letters: str, wanted: str, label: str | None = None) -> Value:
-    """Return `x`, whose axes are `letters`, with its axes in another order."""
+    """`x`, whose axes are `letters`, with its axes in another order."""
     if letters == wanted:
         return x
     perm = tuple(letters.index(letter) for letter in wanted)
@@ -153,7 +153,7 @@ def _turned(b: Builder, x: Value, letters: str, wanted: str, label: str | None =
 def _shaped(
     b: Builder, x: Value, axes: Sequence[str], sizes: Sizes, label: str | None = None
 ) -> Value:
-    """Return `x` with axes of these letters; only one of them may have an open size."""
+    """`x` with axes of these letters; only one of them may have an open size."""
     import numpy as np
 
     dims = tuple(_size(letters, sizes) for letters in axes)
@@ -168,6 +168,6 @@ def _shaped(
 
 
 def _size(letters: str, sizes: Sizes) -> int | None:
-    """Return the number of elements along some axes; None if one of them is open."""
+    """The number of elements along some axes; None if one of them is open."""
     found = [sizes[letter] for letter in letters]
     return None if None in found else prod(size for size in found if size is not None)

@@ -120,7 +120,7 @@ def lower_clip_by_inputs(b: Builder) -> Sequence[Value]:
 
 
 def _clip_by_inputs(b: Builder, limited: DType) -> Sequence[Value]:
-    """Return ClipByValue whose absent bounds are the limits of `limited`."""
+    """ClipByValue whose absent bounds are the limits of `limited`."""
     dtype = b.output_type().dtype
     low, high = _limits(b, limited)
     minimum = b.optional_input(1) or b.const("min", SplatConst(low, dtype, ()))
@@ -129,7 +129,7 @@ def _clip_by_inputs(b: Builder, limited: DType) -> Sequence[Value]:
 
 
 def _sum(b: Builder, label: str | None) -> Value:
-    """Return the sum of all inputs; called after the node's output where there is no label."""
+    """The sum of all inputs; called after the node's output where there is no label."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     result = b.output_type()
     alike = not result.is_open and all(value.type.dims == result.dims for value in values)
@@ -140,7 +140,7 @@ def _sum(b: Builder, label: str | None) -> Value:
 
 
 def _accumulates(dtype: DType) -> bool:
-    """Return True if a kernel sums any number of tensors of a dtype; for float64 none does.
+    """True if a kernel sums any number of tensors of a dtype; for float64 none does.
 
     Of a bfloat16 the SoC decides.
     """
@@ -150,7 +150,7 @@ def _accumulates(dtype: DType) -> bool:
 
 
 def _chain(b: Builder, op: str, label: str | None) -> Value:
-    """Return all inputs put together from the left by a binary operator that broadcasts."""
+    """All inputs put together from the left by a binary operator that broadcasts."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     dtype = b.output_type().dtype
 
@@ -166,7 +166,7 @@ def _chain(b: Builder, op: str, label: str | None) -> Value:
 
 
 def _expanded(b: Builder, x: Value, shape: Shape, label: str | None) -> Value:
-    """Return `x` broadcast to `shape`."""
+    """`x` broadcast to `shape`."""
     if x.type.dims == shape:
         return x
     name = None if label is None else _part(b, label)
@@ -174,12 +174,11 @@ def _expanded(b: Builder, x: Value, shape: Shape, label: str | None) -> Value:
 
 
 def _part(b: Builder, label: str) -> str:
-    """Return a name for a value on the way to the node's output."""
     return f"{b.node.op_type}.{b.node.index}.{label}"
 
 
 def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
-    """Return lowest and highest finite value of a float dtype, or those of an integer node."""
+    """Lowest and highest finite value of a float dtype, or those of an integer node."""
     import ml_dtypes
     import numpy as np
 

@@ -28,7 +28,7 @@ def lower_random_normal(b: Builder) -> Sequence[Value]:
 
 
 def _drawn(b: Builder, op: str, factor: tuple[str, float], summand: tuple[str, float]) -> Value:
-    """Return numbers that `op` draws, times a factor, plus a summand, each with its name.
+    """Numbers that `op` draws, times a factor, plus a summand, each with its name.
 
     Their shape is the node's attribute, or that of its input. The device draws float32 and float64;
     float16 is rounded from float32 at the end.
@@ -48,7 +48,7 @@ def _drawn(b: Builder, op: str, factor: tuple[str, float], summand: tuple[str, f
 
 
 def _shape(b: Builder) -> Value:
-    """Return the dims of the result; the run alone knows those of an open input."""
+    """The dims of the result; the run alone knows those of an open input."""
     import numpy as np
 
     if b.node.inputs:
@@ -93,7 +93,7 @@ def lower_multinomial(b: Builder) -> Sequence[Value]:
 
 
 def _seeds(b: Builder) -> dict[str, AttrValue]:
-    """Return ONNX's float seed as two integers: its bits, and 1 so that seed 0 is one as well."""
+    """ONNX's float seed as two integers: its bits, and 1 so that seed 0 is one as well."""
     if "seed" not in b.node.attributes:
         return {"seed": 0, "seed2": 0}
     (bits,) = struct.unpack(">I", struct.pack(">f", get_float(b, "seed", 0.0)))

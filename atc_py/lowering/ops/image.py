@@ -42,7 +42,7 @@ def lower_grid_sample(b: Builder) -> Sequence[Value]:
 
 @lowering("Resize")
 def lower_resize_by_scales(b: Builder) -> Sequence[Value]:
-    """Return resize before opset 11 -> Resize with asymmetric coordinates.
+    """Resize before opset 11 -> Resize with asymmetric coordinates.
 
     ONNX leaves open which element is nearest there. onnxruntime rounds down on axes that grow and
     up on axes that shrink, so a node that has both becomes two.
@@ -97,13 +97,12 @@ def _resize(
     scales: npt.NDArray[Any],
     attributes: dict[str, AttrValue],
 ) -> Value:
-    """Return a node Resize with scales alone."""
+    """A node Resize with scales alone."""
     inputs = [x, None, b.const("scales", scales)]
     return b.op("Resize", inputs, TensorType(x.type.dtype, shape), attributes)
 
 
 def _mode(b: Builder) -> str:
-    """Return the attribute mode, of which the target has two."""
     mode = get_string(b, "mode", "nearest")
     if mode not in _MODES:
         raise b.unsupported(
@@ -115,7 +114,7 @@ def _mode(b: Builder) -> str:
 
 
 def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
-    """Return a constant list of numbers; None where it is absent or empty."""
+    """A constant list of numbers; None where it is absent or empty."""
     if b.optional_source(position) is None or b.source(position).shape == (0,):
         return None
     numbers = b.constant_input(position, name)
@@ -126,7 +125,7 @@ def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
 
 
 def _roi(b: Builder) -> Value:
-    """Return the part of the input to take, in float32."""
+    """The part of the input to take, in float32."""
     count = 2 * b.source(0).rank
     roi = b.optional_source(1)
     if roi is None or roi.shape != (count,):
@@ -136,14 +135,14 @@ def _roi(b: Builder) -> Value:
 
 
 def _chosen(chosen: npt.NDArray[np.bool_], shape: Shape, other: Shape) -> Shape:
-    """Return the dims of `shape` on the chosen axes, those of `other` on the rest."""
+    """The dims of `shape` on the chosen axes, those of `other` on the rest."""
     return tuple(
         new if taken else old for taken, new, old in zip(chosen, shape, other, strict=True)
     )
 
 
 def _ones(chosen: npt.NDArray[np.bool_], scales: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return `scales` on the chosen axes, 1 on the rest."""
+    """`scales` on the chosen axes, 1 on the rest."""
     import numpy as np
 
     return np.where(chosen, scales, np.ones_like(scales))

@@ -109,7 +109,7 @@ def lower_compress(b: Builder) -> Sequence[Value]:
 
 
 def _chosen(b: Builder, dim: int | None) -> Value:
-    """Return the places along an axis of `dim` elements where the second input holds.
+    """The places along an axis of `dim` elements where the second input holds.
 
     Raises:
         AtcError: BAD_NODE when a constant condition holds after the end of the axis.
@@ -139,7 +139,6 @@ def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
 
 
 def _off_and_on(b: Builder) -> tuple[Value, Value]:
-    """Return the two elements of the third input."""
     values = b.source(2)
     if values.const is not None:
         array = values.const.numpy()
@@ -169,7 +168,7 @@ def _require_replacing(b: Builder) -> None:
 
 
 def _reached(b: Builder, batch: int) -> Dims:
-    """Return the sizes of the axes of data that a tuple of indices reaches into."""
+    """The sizes of the axes of data that a tuple of indices reaches into."""
     data, indices = b.source(0), b.source(1)
     (length,) = closed_shape(indices.required_dims[-1:]) or (0,)
     if not indices.required_dims or batch < 0 or batch + length > data.rank:
@@ -181,13 +180,13 @@ def _reached(b: Builder, batch: int) -> Dims:
 
 
 def _may_be_negative(b: Builder, indices: Value) -> bool:
-    """Return True if indices may count from the end: computed ones, or if the end is unknown."""
+    """True if indices may count from the end: computed ones, or if the end is unknown."""
     return indices.const is None or None in b.source(0).required_dims
 
 
 @performs("count-from-front")
 def _from_front(b: Builder, dims: Dims) -> Value:
-    """Return the second input; constant indices count from the front where the dims are known.
+    """The second input; constant indices count from the front where the dims are known.
 
     Raises:
         AtcError: BAD_NODE when a constant index is outside its axis.

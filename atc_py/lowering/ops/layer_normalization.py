@@ -42,7 +42,7 @@ def lower_layer_normalization(b: Builder) -> Sequence[Value]:
 def _layer_norm(
     b: Builder, axis: int, parameters: tuple[Value, Value], label: str
 ) -> Sequence[Value]:
-    """Return LayerNorm of X, and its mean and inverse deviation where they are asked for.
+    """LayerNorm of X, and its mean and inverse deviation where they are asked for.
 
     These are float32, and the kernel outputs them in the dtype of Scale, so float16 parameters become
     float32. CANN's parser leaves them, so that both are rounded to float16 first.
@@ -64,18 +64,18 @@ def _layer_norm(
 
 
 def _name(b: Builder, position: int, label: str) -> str:
-    """Return the name of an output, or `label` where nobody asks for it."""
+    """The name of an output, or `label` where nobody asks for it."""
     return b.output_name(position) if b.wants_output(position) else label
 
 
 def _is_of_a_row(b: Builder, position: int, row: Shape) -> bool:
-    """Return True for a parameter that is absent or the same for all rows."""
+    """True for a parameter that is absent or the same for all rows."""
     source = b.optional_source(position)
     return source is None or all(size == 1 for size in source.shape[: -len(row)])
 
 
 def _parameter(b: Builder, position: int, row: Shape, value: float) -> Value:
-    """Return Scale or B in the shape of a row; `value` throughout where it is absent."""
+    """Scale or B in the shape of a row; `value` throughout where it is absent."""
     label = "shift" if position == _SHIFT else "scale"
     if b.optional_source(position) is None:
         return b.const(label, SplatConst(value, b.output_type().dtype, row))

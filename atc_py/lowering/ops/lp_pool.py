@@ -48,7 +48,6 @@ def lower_lp_pool(b: Builder) -> Sequence[Value]:
 
 
 def _windows(b: Builder, axes: int) -> list[AxisWindow]:
-    """Return the window along each spatial axis, of which there are one to three."""
     if axes + _FIRST not in POOLED_RANKS:
         raise b.unsupported(
             f"has {axes} spatial axes, the device pools over one to three",
@@ -74,7 +73,7 @@ def _windows(b: Builder, axes: int) -> list[AxisWindow]:
 
 @performs("explicit-pads")
 def _pads(b: Builder, windows: list[AxisWindow]) -> list[tuple[int, int]]:
-    """Return (begin, end) padding per spatial axis in whatever form the node gives it."""
+    """(begin, end) padding per spatial axis in whatever form the node gives it."""
     auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
         raise b.bad(f"takes {', '.join(AUTO_PADS)}, found {auto_pad!r}", "attribute auto_pad")

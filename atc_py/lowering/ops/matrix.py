@@ -74,7 +74,7 @@ def lower_matmul(b: Builder) -> Sequence[Value]:
 
 
 def _open_product(b: Builder, left: Value, right: Value) -> Value:
-    """Return the product of matrices, or of stacks of them, whose dims only the run knows.
+    """The product of matrices, or of stacks of them, whose dims only the run knows.
 
     The axis that makes a vector a row or a column goes from the result.
     """
@@ -95,7 +95,7 @@ def _open_product(b: Builder, left: Value, right: Value) -> Value:
 
 
 def _with_axis(b: Builder, vector: Value, axis: int, label: str) -> Value:
-    """Return a vector as a matrix that has the size 1 along `axis`."""
+    """A vector as a matrix that has the size 1 along `axis`."""
     (dim,) = vector.type.dims
     dims = (1, dim) if axis == 0 else (dim, 1)
     return b.op(
@@ -104,7 +104,7 @@ def _with_axis(b: Builder, vector: Value, axis: int, label: str) -> Value:
 
 
 def _single(b: Builder, left: Value, right: Value) -> Value:
-    """Return all matrices of `left` below each other times one matrix."""
+    """All matrices of `left` below each other times one matrix."""
     *above, inner = left.type.shape
     rows = prod(above)
     left = _as(b, left, (rows, inner), "A.rows")
@@ -114,7 +114,7 @@ def _single(b: Builder, left: Value, right: Value) -> Value:
 
 
 def _as(b: Builder, value: Value, shape: Shape, label: str | None = None) -> Value:
-    """Return `value` under `shape`, itself where it has that."""
+    """`value` under `shape`, itself where it has that."""
     return value if value.type.shape == shape else b.reshape(value, shape, label)
 
 
@@ -142,7 +142,7 @@ def _check_factors(b: Builder) -> None:
 
 @performs("scale-operands")
 def _with_alpha(b: Builder) -> tuple[list[Value], float]:
-    """Return the operands of Gemm, one of them times alpha, and the factor that is left."""
+    """The operands of Gemm, one of them times alpha, and the factor that is left."""
     operands, alpha = [b.input(0), b.input(1)], get_float(b, "alpha", 1.0)
     constant = next((n for n in (1, 0) if operands[n].const is not None), None)
     if alpha == 1 or (constant is None and abs(alpha) > 1):
@@ -154,7 +154,7 @@ def _with_alpha(b: Builder) -> tuple[list[Value], float]:
 
 
 def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -> Value | None:
-    """Return `value` times `factor`; of a constant without a node."""
+    """`value` times `factor`; of a constant without a node."""
     if value is None or factor == 1:
         return value
     if value.const is not None and label is not None:
@@ -163,7 +163,7 @@ def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -
 
 
 def _times(const: ConstData, factor: float) -> ConstData:
-    """Return a constant times `factor`, worked out when it is written."""
+    """A constant times `factor`, worked out when it is written."""
     import numpy as np
 
     def compute(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -175,7 +175,7 @@ def _times(const: ConstData, factor: float) -> ConstData:
 
 
 def _as_row(b: Builder, c: Value, result: Dims) -> Value | None:
-    """Return `c` as a vector with one element per column, or None where it varies over rows."""
+    """`c` as a vector with one element per column, or None where it varies over rows."""
     columns = result[1]
     if columns is None or c.type.is_open:
         return None

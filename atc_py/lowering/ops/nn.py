@@ -216,7 +216,7 @@ def _need_rank(b: Builder, value: SourceTensor, name: str, rank: int) -> None:
 
 
 def _channels(x: SourceTensor, wanted: int, group: int) -> int:
-    """Return channels of an image, or those wanted if only the run knows them, uncut."""
+    """Channels of an image, or those wanted if only the run knows them, uncut."""
     channels = x.required_dims[1]
     if channels is None and group == 1:
         return wanted
@@ -237,7 +237,7 @@ def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: in
 
 
 def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
-    """Return spatial dims of the filter; the attribute must agree when it is set."""
+    """Spatial dims of the filter; the attribute must agree when it is set."""
     kernel = tuple(w.shape[2:])
     stated = get_optional_ints(b, "kernel_shape")
     if stated is not None and stated != kernel:
@@ -249,7 +249,6 @@ def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
 
 
 def _windows(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
-    """Return the window along each spatial axis."""
     axes = len(kernel)
     strides = get_ints(b, "strides", (1,) * axes, axes)
     dilations = get_ints(b, "dilations", (1,) * axes, axes)
@@ -260,7 +259,6 @@ def _windows(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
 
 
 def _pool_windows(b: Builder) -> list[AxisWindow]:
-    """Return the windows of a pool, whose kernel_shape is required."""
     x = b.source(0)
     if x.rank not in POOLED_RANKS:
         _need_rank(b, x, "X", _IMAGE)
@@ -278,7 +276,7 @@ def _pool(
     *,
     dilated: bool = False,
 ) -> PoolForm:
-    """Return the pool that the node asks for; SAME fixes the output, so ceil_mode is moot."""
+    """The pool that the node asks for; SAME fixes the output, so ceil_mode is moot."""
     ceil = _auto_pad(b) not in SAME_PADS and get_int(b, "ceil_mode", 0) != 0
     pads = _pads(b, b.source(0), windows)
     _check_room(b, pads, windows, ceil=ceil)
@@ -303,7 +301,7 @@ def _check_room(
 
 
 def _auto_pad(b: Builder) -> str:
-    """Return the attribute auto_pad; refuse one that ONNX does not define."""
+    """The attribute auto_pad; refuse one that ONNX does not define."""
     auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
         raise b.bad(f"takes {', '.join(AUTO_PADS)}, found {auto_pad!r}", "attribute auto_pad")
@@ -312,7 +310,7 @@ def _auto_pad(b: Builder) -> str:
 
 @performs("explicit-pads")
 def _pads(b: Builder, x: SourceTensor, windows: list[AxisWindow]) -> list[tuple[int, int]]:
-    """Return (begin, end) padding per spatial axis in whatever form the node gives it."""
+    """(begin, end) padding per spatial axis in whatever form the node gives it."""
     auto_pad = _auto_pad(b)
     if auto_pad == "NOTSET":
         return _explicit_pads(b)
@@ -323,7 +321,7 @@ def _pads(b: Builder, x: SourceTensor, windows: list[AxisWindow]) -> list[tuple[
 
 
 def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -> int:
-    """Return a dim to pad; any if only the run knows it and the pads are the same for all."""
+    """A dim to pad; any if only the run knows it and the pads are the same for all."""
     dim = x.required_dims[axis]
     if dim is not None:
         return dim
@@ -333,7 +331,7 @@ def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -
 
 
 def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
-    """Return the attribute pads, ONNX's [begins..., ends...], per axis."""
+    """The attribute pads, ONNX's [begins..., ends...], per axis."""
     axes = b.source(0).rank - 2
     pads = get_ints(b, "pads", (0,) * 2 * axes, 2 * axes)
     if min(pads) < 0:
@@ -353,7 +351,7 @@ def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
 def _transposed_pads(
     b: Builder, x: SourceTensor, windows: list[AxisWindow], output_padding: tuple[int, ...]
 ) -> list[tuple[int, int]]:
-    """Return (begin, end) padding per spatial axis of a transposed convolution."""
+    """(begin, end) padding per spatial axis of a transposed convolution."""
     auto_pad = _auto_pad(b)
     wanted = _output_shape(b)
     if wanted is None and auto_pad == "NOTSET":
@@ -374,13 +372,13 @@ def _transposed_pads(
 
 
 def _output_shape(b: Builder) -> tuple[int, ...] | None:
-    """Return the spatial part of the attribute output_shape; exporters also write all axes."""
+    """The spatial part of the attribute output_shape; exporters also write all axes."""
     shape, axes = get_optional_ints(b, "output_shape"), b.source(0).rank - 2
     return shape[-axes:] if shape and element_count(shape[-axes:]) > 0 else None
 
 
 def _without_absent_tail(inputs: list[Value | None]) -> list[Value | None]:
-    """Return `inputs` without absent ones at the end."""
+    """`inputs` without absent ones at the end."""
     while inputs and inputs[-1] is None:
         inputs.pop()
     return inputs

@@ -34,7 +34,7 @@ def lower_softmax_of_axis(b: Builder) -> Sequence[Value]:
 
 @lowering("Hardmax")
 def lower_hardmax_of_rows(b: Builder) -> Sequence[Value]:
-    """Return hardmax before opset 13 -> HardMax of the rows of the matrix that flattening gives."""
+    """Hardmax before opset 13 -> HardMax of the rows of the matrix that flattening gives."""
     result, axis = b.output_type(), _axis(b, 1)
     if axis == result.rank - 1:
         return _hardmax(b, axis)
@@ -45,7 +45,7 @@ def lower_hardmax_of_rows(b: Builder) -> Sequence[Value]:
 
 
 def _product(dims: Dims) -> int | None:
-    """Return the product of dims; None where one is open."""
+    """The product of dims; None where one is open."""
     return None if None in dims else prod(closed_shape(dims))
 
 
@@ -56,7 +56,7 @@ def lower_hardmax_of_axis(b: Builder) -> Sequence[Value]:
 
 
 def _hardmax(b: Builder, axis: int) -> Sequence[Value]:
-    """Return HardMax along `axis`."""
+    """HardMax along `axis`."""
     return [b.op("HardMax", [b.input(0)], b.output_type(), {"axis": axis})]
 
 
@@ -95,5 +95,4 @@ def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
 
 
 def _axis(b: Builder, default: int) -> int:
-    """Return the attribute axis from the front."""
     return axis_of(b, get_int(b, "axis", default), b.output_type().rank)

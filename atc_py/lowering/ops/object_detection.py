@@ -35,7 +35,7 @@ def lower_roi_align(b: Builder) -> Sequence[Value]:
 
 
 def _roi_align(b: Builder, end_mode: int) -> Sequence[Value]:
-    """Return ROIAlign whose regions are where `end_mode` says."""
+    """ROIAlign whose regions are where `end_mode` says."""
     _check_rois(b, 4)
     regions, images = b.source(1).required_dims[:1], b.source(2).required_dims
     if images != regions and None not in {*regions, *images}:
@@ -87,7 +87,7 @@ def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
 
 
 def _most_boxes(b: Builder) -> Value | None:
-    """Return the bound on boxes of a class, as int32 if constant; larger ones mean no less."""
+    """The bound on boxes of a class, as int32 if constant; larger ones mean no less."""
     import numpy as np
 
     source = b.optional_source(2)
@@ -99,7 +99,7 @@ def _most_boxes(b: Builder) -> Value | None:
 
 
 def _five_columns(b: Builder) -> Value:
-    """Return rois with the image that each is in as their first column."""
+    """Rois with the image that each is in as their first column."""
     rois = b.input(1)
     count, dtype = rois.type.dims[0], rois.type.dtype
     batch = b.source(0).required_dims[0]

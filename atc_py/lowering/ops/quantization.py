@@ -116,17 +116,16 @@ def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
 
 
 def _present(inputs: list[Value | None]) -> list[Value | None]:
-    """Return `inputs` without an absent last one."""
+    """`inputs` without an absent last one."""
     return inputs if inputs[-1] is not None else inputs[:-1]
 
 
 def _flag(b: Builder, name: str) -> bool:
-    """Return an attribute that is an integer in a file, false by default."""
     return get_int(b, name, 0) != 0
 
 
 def _scale_and_offset(b: Builder) -> dict[str, float]:
-    """Return the two numbers that a node must carry."""
+    """The two numbers that a node must carry."""
     for name in ("scale", "offset"):
         if name not in b.node.attributes:
             raise b.bad(Text("needs the attribute {name}", name=name), f"attribute {name}")
@@ -134,7 +133,6 @@ def _scale_and_offset(b: Builder) -> dict[str, float]:
 
 
 def _target(b: Builder) -> DType:
-    """Return the dtype that dst_type names."""
     name = get_string(b, "dst_type", "INT8")
     if name in _TARGETS:
         return _TARGETS[name]
@@ -143,7 +141,7 @@ def _target(b: Builder) -> DType:
 
 
 def _dtype(b: Builder) -> DType:
-    """Return the dtype whose number in CANN's graph the attribute `dtype` is."""
+    """The dtype whose number in CANN's graph the attribute `dtype` is."""
     number = get_int(b, "dtype", DType.FLOAT32.ge)
     if number not in _RESULTS:
         known = " or ".join(f"{ge} ({dtype.value})" for ge, dtype in _RESULTS.items())
@@ -152,7 +150,7 @@ def _dtype(b: Builder) -> DType:
 
 
 def _scale(b: Builder) -> Value:
-    """Return the factors or words: one, or one for each channel of the first input."""
+    """The factors or words: one, or one for each channel of the first input."""
     scale = b.input(1)
     _check_channels(b, b.input(0), scale, "1")
     return scale

@@ -51,7 +51,7 @@ def lower_reduction(b: Builder) -> Sequence[Value]:
 @lowering("ReduceL1")
 @lowering("ReduceL2")
 def lower_norm(b: Builder) -> Sequence[Value]:
-    """Return ReduceL1 and ReduceL2 -> LpNorm without the least value that CANN gives a norm."""
+    """ReduceL1 and ReduceL2 -> LpNorm without the least value that CANN gives a norm."""
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
@@ -166,18 +166,18 @@ def lower_cum_sum(b: Builder) -> Sequence[Value]:
 
 @lowering("TopK")
 def lower_top_k_by_attribute(b: Builder) -> Sequence[Value]:
-    """Return TopK before opset 10: k is an attribute."""
+    """TopK before opset 10: k is an attribute."""
     return _top_k(b, get_int(b, "k", -1))
 
 
 @lowering("TopK", since=10)
 def lower_top_k_by_input(b: Builder) -> Sequence[Value]:
-    """Return TopK with the number of elements as an input."""
+    """TopK with the number of elements as an input."""
     return _top_k(b, None if b.is_computed(1) else _number(b, 1, "K"))
 
 
 def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
-    """Return TopK with int32 positions, which then become int64; k None is the second input."""
+    """TopK with int32 positions, which then become int64; k None is the second input."""
     import numpy as np
 
     x = b.input(0)
@@ -205,7 +205,7 @@ def _name(b: Builder, position: int) -> str | None:
 
 
 def _axes(b: Builder) -> tuple[int, ...] | None:
-    """Return the axes to reduce, from the front: all by default; None if the input is the result.
+    """The axes to reduce, from the front: all by default; None if the input is the result.
 
     They are an input from some opset on, before that an attribute.
     """
@@ -219,12 +219,11 @@ def _axes(b: Builder) -> tuple[int, ...] | None:
 
 
 def _keeps(b: Builder) -> bool:
-    """Return True if reduced axes stay, with size 1."""
+    """True if reduced axes stay, with size 1."""
     return get_int(b, "keepdims", 1) != 0
 
 
 def _number(b: Builder, position: int, name: str) -> int:
-    """Return a constant input that is one integer."""
     numbers = numbers_of(b, position, name)
     if numbers is None or len(numbers) != 1:
         found = "none" if numbers is None else len(numbers)

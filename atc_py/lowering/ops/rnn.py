@@ -66,7 +66,6 @@ class _Weights(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(layer: RecurrentLayer) -> _Weights:
-        """Return those of the layer, which has found them constant."""
         w, r, b = (layer.b.optional_source(position) for position in (1, 2, 3))
         if w is None or r is None or w.const is None or r.const is None:
             raise layer.b.bad("needs W and R")
@@ -74,7 +73,7 @@ class _Weights(msgspec.Struct, frozen=True):
 
 
 def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
-    """Return `y`, `output_h` and `output_c` of one direction."""
+    """`y`, `output_h` and `output_c` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 4 * layer.hidden
     rows = layer.x.type.shape[2] + layer.hidden
     both = DeferredConst(
@@ -100,7 +99,7 @@ def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
 
 
 def _dynamic_gru(layer: RecurrentLayer, direction: int, reset_after: bool) -> tuple[Value, ...]:
-    """Return `y` and `output_h` of one direction."""
+    """`y` and `output_h` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 3 * layer.hidden
     sources = ((weights.w, layer.x.type.shape[2]), (weights.r, layer.hidden))
     matrices = [
@@ -133,7 +132,7 @@ def _one_direction(
     operands: tuple[list[Value | None], int],
     attributes: dict[str, AttrValue],
 ) -> tuple[Value, ...]:
-    """Return the AI Core's layer `op` on inputs and with a number of outputs."""
+    """The AI Core's layer `op` on inputs and with a number of outputs."""
     inputs, count = operands
     while inputs[-1] is None:
         inputs = inputs[:-1]
@@ -146,7 +145,7 @@ def _one_direction(
 
 
 def _stacked(direction: int, w: Array, r: Array) -> Array:
-    """Return w and R [4 hidden, n] turned and on top of each other, gates reordered."""
+    """W and R [4 hidden, n] turned and on top of each other, gates reordered."""
     import numpy as np
 
     parts = [_reordered(array[direction].T) for array in (w, r)]
@@ -154,7 +153,7 @@ def _stacked(direction: int, w: Array, r: Array) -> Array:
 
 
 def _reordered(columns: Array) -> Array:
-    """Return the last axis in the order of DynamicRNN's gates."""
+    """The last axis in the order of DynamicRNN's gates."""
     import numpy as np
 
     gates = np.split(columns, 4, axis=-1)
@@ -162,18 +161,17 @@ def _reordered(columns: Array) -> Array:
 
 
 def _summed(direction: int, bias: Array) -> Array:
-    """Return the biases of input and state together, gates reordered."""
+    """The biases of input and state together, gates reordered."""
     total: Array = bias[direction].reshape(2, -1).sum(axis=0, dtype=bias.dtype)
     return _reordered(total)
 
 
 def _turned(direction: int, weights: Array) -> Array:
-    """Return [n, gates] from [directions, gates, n]."""
     turned: Array = weights[direction].T
     return turned
 
 
 def _half(direction: int, half: int, bias: Array) -> Array:
-    """Return the bias of the input (0) or of the state (1)."""
+    """The bias of the input (0) or of the state (1)."""
     found: Array = bias[direction].reshape(2, -1)[half]
     return found

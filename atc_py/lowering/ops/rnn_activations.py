@@ -62,7 +62,7 @@ def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Act
 
 
 def _strings(b: Builder) -> tuple[str, ...]:
-    """Return the attribute activations, () when it is not set."""
+    """The attribute activations, () when it is not set."""
     value = b.node.attributes.get("activations", ())
     names = value if isinstance(value, tuple) else (value,)
     found = tuple(name for name in names if isinstance(name, str))
@@ -72,7 +72,7 @@ def _strings(b: Builder) -> tuple[str, ...]:
 
 
 def _consumed(b: Builder, names: tuple[str, ...], attribute: str, which: int) -> tuple[float, ...]:
-    """Return the alphas (`which` 0) or betas (1) of the activations: given, else by default."""
+    """The alphas (`which` 0) or betas (1) of the activations: given, else by default."""
     value = b.node.attributes.get(attribute, ())
     numbers = (
         [item for item in value if isinstance(item, int | float)]

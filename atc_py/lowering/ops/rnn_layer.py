@@ -65,11 +65,11 @@ class RecurrentLayer:
                 raise b.bad(f"has {name} of shape {found}", Text("input {at}", at=name))
 
     def _turned(self, shape: Shape) -> Shape:
-        """Return a shape of rank 3 with its first two dims in the order of layout 0."""
+        """A shape of rank 3 with its first two dims in the order of layout 0."""
         return (shape[1], shape[0], shape[2]) if self.batch_first else shape
 
     def _sequence_first(self, value: Value, perm: tuple[int, ...]) -> Value:
-        """Return `value` in layout 0."""
+        """`value` in layout 0."""
         if not self.batch_first:
             return value
         return _transposed(self.b, value, perm, "sequence_first")
@@ -82,19 +82,19 @@ class RecurrentLayer:
         return constant and self.activations.usual and self.clip <= 0 and self.steps > 0
 
     def initial(self, position: int) -> Value | None:
-        """Return an initial state [directions, batch, hidden], or None."""
+        """An initial state [directions, batch, hidden], or None."""
         value = self.b.optional_input(position)
         return None if value is None else self._sequence_first(value, (1, 0, 2))
 
     def initial_of(self, position: int, direction: int) -> Value | None:
-        """Return an initial state of one direction [1, batch, hidden], or None."""
+        """An initial state of one direction [1, batch, hidden], or None."""
         value = self.initial(position)
         if value is None or self.directions == 1:
             return value
         return _rows(self.b, value, direction, "initial")
 
     def attributes(self) -> dict[str, AttrValue]:
-        """Return the attributes that CommonLSTM and CommonGRU share."""
+        """The attributes that CommonLSTM and CommonGRU share."""
         return {
             "activations": ",".join(self.activations.names),
             "activation_alpha": self.activations.alphas,
@@ -105,7 +105,7 @@ class RecurrentLayer:
         }
 
     def whole(self, op: str, attributes: dict[str, AttrValue]) -> list[Value]:
-        """Return the layer as one target operator."""
+        """The layer as one target operator."""
         b, names = self.b, _NAMES[self.b.node.op_type]
         inputs = [self.x, *(b.optional_input(position) for position in (1, 2, 3, 4))]
         inputs += [self.initial(position) for position in range(5, min(len(names), 7))]
@@ -117,7 +117,7 @@ class RecurrentLayer:
         return self._source_layout(list(b.ops(op, inputs, outputs, attributes)))
 
     def results(self, parts: Sequence[Sequence[Value]]) -> list[Value]:
-        """Return y and the last states from each direction's outputs [steps, batch, hidden]."""
+        """Y and the last states from each direction's outputs [steps, batch, hidden]."""
         b = self.b
         shape = (self.steps, 1, self.batch, self.hidden)
         whole = []
@@ -134,7 +134,6 @@ class RecurrentLayer:
         return self._source_layout(joined)
 
     def _source_layout(self, values: list[Value]) -> list[Value]:
-        """Return results in the layout that the node asks for."""
         if not self.batch_first:
             return values
         y, *states = values
@@ -146,14 +145,14 @@ class RecurrentLayer:
 
 
 def _transposed(b: Builder, value: Value, perm: tuple[int, ...], label: str) -> Value:
-    """Return `value` with its axes in the order `perm`."""
+    """`value` with its axes in the order `perm`."""
     shape = tuple(value.type.shape[axis] for axis in perm)
     type_ = TensorType(value.type.dtype, shape)
     return b.op("TransposeD", [value], type_, {"perm": perm}, label)
 
 
 def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
-    """Return row `row` of the first axis, which keeps the size 1."""
+    """Row `row` of the first axis, which keeps the size 1."""
     rest = value.type.shape[1:]
     attributes: dict[str, AttrValue] = {
         "begin": (row, *(0 for _ in rest)),
@@ -166,7 +165,7 @@ def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
 
 
 def _joined(b: Builder, values: list[Value], axis: int) -> Value:
-    """Return `values`, each of size 1 along `axis`, joined there; one alone is handed on."""
+    """`values`, each of size 1 along `axis`, joined there; one alone is handed on."""
     if len(values) == 1:
         return values[0]
     first = values[0].type

@@ -66,7 +66,7 @@ def lower_pad_by_inputs(b: Builder) -> Sequence[Value]:
 
 
 def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
-    """Return `pads` of chosen axes (opset 18) as pads of all axes."""
+    """`pads` of chosen axes (opset 18) as pads of all axes."""
     rank = b.source(0).rank
     axes = numbers_of(b, 3, "axes") or ()
     if len(pads) != 2 * len(axes):
@@ -79,7 +79,7 @@ def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
-    """Return crop what negative pads take away, then add what positive pads ask for."""
+    """Crop what negative pads take away, then add what positive pads ask for."""
     x, mode = b.input(0), get_string(b, "mode", "constant")
     rank = x.type.rank
     check_pad_mode(b, mode)
@@ -117,7 +117,7 @@ def _check_borders(b: Builder, mode: str, x: Value, pairs: list[tuple[int, int]]
 
 
 def _crop(b: Builder, x: Value, pairs: list[tuple[int, int]]) -> Value:
-    """Return `x` without the elements that negative (begin, end) pads take away.
+    """`x` without the elements that negative (begin, end) pads take away.
 
     Where only the run knows the dims, they are pads of a node of their own.
     """
@@ -140,7 +140,7 @@ def _sliced(
     axes: tuple[int, ...],
     steps: tuple[int, ...],
 ) -> Sequence[Value]:
-    """Return the slice as a range of every axis, counted from the front."""
+    """The slice as a range of every axis, counted from the front."""
     if not len(starts) == len(ends) == len(axes) == len(steps):
         counts = [len(numbers) for numbers in (starts, ends, axes, steps)]
         raise b.bad(f"needs starts, ends, axes and steps of one length, found {counts}", "starts")
@@ -155,7 +155,7 @@ def _sliced(
 
 
 def _reached(start: int, end: int, step: int, dim: int) -> range:
-    """Return the part that a slice reaches, by ONNX's bounds.
+    """The part that a slice reaches, by ONNX's bounds.
 
     They are numpy's, but for a start before the front with a negative step, which is the front.
     """
@@ -168,7 +168,7 @@ def _reached(start: int, end: int, step: int, dim: int) -> range:
 
 @performs("align-ranks")
 def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) -> Value:
-    """Return the elements of `x` that one range for each axis reaches.
+    """The elements of `x` that one range for each axis reaches.
 
     The target slices no vectors, and the last axis with a step of 1 alone: a vector becomes a
     matrix of one row for it, and the positions of another step are gathered.
@@ -189,7 +189,7 @@ def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) 
 
 
 def _least_step(reached: range) -> range:
-    """Return `reached` with step 1 where it has no two elements."""
+    """`reached` with step 1 where it has no two elements."""
     if not reached:
         return range(0)
     return reached if len(reached) > 1 else range(reached.start, reached.start + 1)
@@ -197,7 +197,7 @@ def _least_step(reached: range) -> range:
 
 @performs("gather-steps")
 def _gathered(b: Builder, x: Value, last: range, label: str | None) -> Value:
-    """Return `x` at the positions `last` of its last axis."""
+    """`x` at the positions `last` of its last axis."""
     import numpy as np
 
     shape = (*x.type.shape[:-1], len(last))
@@ -207,7 +207,7 @@ def _gathered(b: Builder, x: Value, last: range, label: str | None) -> Value:
 
 
 def _strided_slice(b: Builder, x: Value, ranges: list[range], label: str | None) -> Value:
-    """Return StridedSliceD with one begin, end and stride for every axis.
+    """StridedSliceD with one begin, end and stride for every axis.
 
     With a negative stride an end of -1 means that the first element is taken.
     """
@@ -233,7 +233,7 @@ def lower_split_by_input(b: Builder) -> Sequence[Value]:
 
 
 def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
-    """Return SplitVD with the size of every part; a part alone is the input itself."""
+    """SplitVD with the size of every part; a part alone is the input itself."""
     x, count = b.input(0), len(b.node.outputs)
     shape = x.type.dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
@@ -257,7 +257,7 @@ def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
 
 
 def _equal_parts(b: Builder, x: Value, axis: int) -> Sequence[Value]:
-    """Return parts of one size; SplitD where only the run knows it.
+    """Parts of one size; SplitD where only the run knows it.
 
     Where the node has num_outputs, the last part may be smaller.
     """

@@ -19,7 +19,7 @@ def lower_identity(b: Builder) -> Sequence[Value]:
 
 @lowering("Constant")
 def lower_constant(b: Builder) -> Sequence[Value]:
-    """Return constants fold in the front end; what is left holds no tensor."""
+    """Constants fold in the front end; what is left holds no tensor."""
     raise b.unsupported(
         "it holds no dense tensor of numbers",
         None,
@@ -158,6 +158,6 @@ def lower_tile(b: Builder) -> Sequence[Value]:
 
 
 def _axes(b: Builder) -> tuple[int, ...] | None:
-    """Return the axes of Squeeze and Unsqueeze in either form, or None when there are none."""
+    """The axes of Squeeze and Unsqueeze in either form, or None when there are none."""
     axes = get_optional_ints(b, "axes")
     return numbers_of(b, 1, "axes") if axes is None else axes

@@ -67,7 +67,7 @@ def _check_pool(
 
 
 def _weights(b: Builder, places: tuple[int, ...]) -> tuple[float, ...]:
-    """Return the weights, one for each n-gram; none where all are 1.
+    """The weights, one for each n-gram; none where all are 1.
 
     CANN's operator has as many numbers in the result as weights.
 

@@ -32,7 +32,6 @@ def lower_max_unpool(b: Builder) -> Sequence[Value]:
 
 
 def _zeros(b: Builder, result: TensorType) -> Value:
-    """Return a vector of as many zeros as the result has elements."""
     if b.is_computed(_OUTPUT_SHAPE):
         zero = b.const("zero", SplatConst(0.0, result.dtype, (1,) * result.rank))
         return b.flat(b.op("Tile", [zero, b.input(_OUTPUT_SHAPE)], result, label="zeros"))

@@ -33,13 +33,12 @@ class AlignBatchNormPass(Pass):
 
 
 def _is_askew(node: Node) -> bool:
-    """Return True if the data have another rank than images, and known dims."""
+    """True if the data have another rank than images, and known dims."""
     kind = node.output.type
     return kind.rank != IMAGE_RANK and not kind.is_open
 
 
 def _on_images(graph: Graph, node: Node) -> Value:
-    """Return the same result, computed on images."""
     x, result = node.present_inputs[0], node.output.type
     batch, channels, *rest = result.shape
     image = (batch, channels, prod(rest[:-1]), *(rest[-1:] or [1]))
@@ -52,7 +51,7 @@ def _on_images(graph: Graph, node: Node) -> Value:
 
 
 def _reshaped(graph: Graph, node: Node, value: Value, shape: Shape) -> Value:
-    """Return `value` under another shape."""
+    """`value` under another shape."""
     dims = graph.constant(f"{value.name}.shape", DenseConst(np.array(shape, np.int64)))
     attributes = {"allowzero": 1} if 0 in shape else {}
     outputs = [(f"{value.name}.ranked", TensorType(value.type.dtype, shape))]

@@ -7,5 +7,5 @@ VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
 
 
 def ints(value: AttrValue) -> tuple[int, ...]:
-    """Return an attribute of type ints."""
+    """An attribute of type ints."""
     return tuple(int(item) for item in value) if isinstance(value, tuple) else ()

@@ -56,7 +56,6 @@ class AveragePoolsToConvPass(Pass):
 
 
 def _refused(node: Node) -> str:
-    """Return why a pool stays as it is."""
     x, y = node.present_inputs[0].type, node.output.type
     if node.engine is not Engine.AICORE or {x.dtype, y.dtype} != {_HALF}:
         return Text(
@@ -112,7 +111,7 @@ def _become(
 
 
 def _reciprocal(counts: Counts) -> npt.NDArray[np.float16]:
-    """Return 1 / counts as the constants have it: a float32 quotient rounded to float16."""
+    """1 / counts as the constants have it: a float32 quotient rounded to float16."""
     quotients: npt.NDArray[np.float16] = (np.float32(1) / counts.astype(np.float32)).astype(
         np.float16
     )
@@ -120,7 +119,7 @@ def _reciprocal(counts: Counts) -> npt.NDArray[np.float16]:
 
 
 def _axes(node: Node) -> list[tuple[int, int, int, int, int]]:
-    """Return of each axis: input, windows, elements of a window, stride, padding in front."""
+    """Of each axis: input, windows, elements of a window, stride, padding in front."""
     x, y = node.present_inputs[0].type.shape[2:], node.output.type.shape[2:]
     size = ints(node.attributes["ksize"])[2:]
     strides = ints(node.attributes["strides"])[2:]
@@ -129,7 +128,7 @@ def _axes(node: Node) -> list[tuple[int, int, int, int, int]]:
 
 
 def _pads(node: Node) -> tuple[int, ...]:
-    """Return padding with which the convolution has as many windows as the pool."""
+    """Padding with which the convolution has as many windows as the pool."""
     return tuple(
         pad
         for dim, windows, size, stride, before in _axes(node)
@@ -138,7 +137,7 @@ def _pads(node: Node) -> tuple[int, ...]:
 
 
 def _counts(node: Node) -> Counts:
-    """Return the elements of the input under each window, at least one."""
+    """The elements of the input under each window, at least one."""
     seen = []
     for dim, windows, size, stride, before in _axes(node):
         first = np.arange(windows) * stride - before

@@ -15,7 +15,7 @@ _MOST = 255
 
 
 def borders(match: Match) -> tuple[int, ...]:
-    """Return top, bottom, left, right of a Pad that adds constants to maps alone.
+    """Top, bottom, left, right of a Pad that adds constants to maps alone.
 
     Those of volumes begin with front and back.
     """
@@ -32,7 +32,7 @@ def borders(match: Match) -> tuple[int, ...]:
 
 
 def added_pads(match: Match, node: Node, more: tuple[int, ...]) -> dict[str, AttrValue]:
-    """Return the padding of `node` with `more` added, within what a kernel takes."""
+    """The padding of `node` with `more` added, within what a kernel takes."""
     mode = node.attributes.get("padding_mode", "CALCULATED")
     match.require(
         mode == "CALCULATED", Text("padding_mode must be CALCULATED, found {mode}", mode=mode), node

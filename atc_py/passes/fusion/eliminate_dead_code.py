@@ -19,7 +19,6 @@ class EliminateDeadCodePass(Pass):
 
 
 def _live_nodes(graph: Graph) -> set[Node]:
-    """Return the graph's result and all nodes that it depends on."""
     live: set[Node] = set()
     stack: list[Node | None] = [graph.result]
     while stack:

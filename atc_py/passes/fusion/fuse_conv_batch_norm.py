@@ -73,7 +73,6 @@ class FuseConvBatchNormPass(RewritePass):
 
 
 def _constant(match: Match, value: Value | None) -> ConstData:
-    """Return the data of a constant."""
     if value is None or value.const is None:
         found = "an absent input" if value is None else f"%{value.name}"
         raise MissError(
@@ -86,7 +85,7 @@ def _constant(match: Match, value: Value | None) -> ConstData:
 def _folded_filter(
     filter_: ConstData, statistics: list[ConstData], epsilon: float, axis: int
 ) -> ConstData:
-    """Return W' as a constant that is worked out when it is written."""
+    """W' as a constant that is worked out when it is written."""
     rank = len(filter_.shape)
 
     def compute(
@@ -103,7 +102,7 @@ def _folded_filter(
 def _folded_bias(
     filter_: ConstData, bias: list[ConstData], statistics: list[ConstData], epsilon: float
 ) -> ConstData:
-    """Return B' as a constant that is worked out when it is written."""
+    """B' as a constant that is worked out when it is written."""
 
     def compute(scale: Array, offset: Array, mean: Array, var: Array, *old: Array) -> Array:
         before = old[0].astype("float64") if old else 0.0
@@ -117,7 +116,7 @@ def _folded_bias(
 
 
 def _scaled(weights: Array, factor: npt.NDArray[np.float64]) -> Array:
-    """Return weights * factor, computed in float32 or wider and rounded once."""
+    """Weights * factor, computed in float32 or wider and rounded once."""
     wide = np.result_type(weights.dtype, np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         scaled: Array = np.multiply(weights, factor.astype(wide), dtype=wide)

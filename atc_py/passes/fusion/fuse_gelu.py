@@ -39,13 +39,13 @@ class FuseGeluPass(RewritePass):
 
 
 def _erf_of(match: Match) -> Value:
-    """Return X, of which the anchor takes x / sqrt(2)."""
+    """X, of which the anchor takes x / sqrt(2)."""
     node = match.producer(match.anchor.input(0), *_SCALES)
     return _scaled_by(match, node, 1 / sqrt(2))
 
 
 def _scaled_by(match: Match, node: Node, wanted: float) -> Value:
-    """Return the value that `node` multiplies by the constant wanted."""
+    """The value that `node` multiplies by the constant wanted."""
     for value in node.present_inputs:
         if value.const is None:
             factor = match.scaled(node, value)
@@ -63,7 +63,7 @@ def _scaled_by(match: Match, node: Node, wanted: float) -> Value:
 
 
 def _tanh_of(match: Match) -> Value:
-    """Return X, of which the anchor takes sqrt(2 / pi) * (x + 0.044715 x^3), with x in or out."""
+    """X, of which the anchor takes sqrt(2 / pi) * (x + 0.044715 x^3), with x in or out."""
     node = match.producer(match.anchor.input(0), *_SCALES)
     constants = [value for value in node.present_inputs if value.const is not None]
     if constants or node.op == "Muls":
@@ -80,7 +80,7 @@ def _tanh_of(match: Match) -> Value:
 
 
 def _cubic(match: Match, sum_: Node) -> Value:
-    """Return x of x + 0.044715 x^3."""
+    """X of x + 0.044715 x^3."""
     for x, term in _both_ways(sum_):
         producer = term.producer
         if producer is not None and _is_scaled(producer):
@@ -93,7 +93,7 @@ def _cubic(match: Match, sum_: Node) -> Value:
 
 
 def _quadratic(match: Match, sum_: Node, x: Value) -> Value:
-    """Return x of 1 + 0.044715 x^2, in which x may be multiplied in twice."""
+    """X of 1 + 0.044715 x^2, in which x may be multiplied in twice."""
     for one, term in _both_ways(sum_):
         if not is_close(scalar(one), 1.0):
             continue
@@ -111,14 +111,14 @@ def _quadratic(match: Match, sum_: Node, x: Value) -> Value:
 
 
 def _is_scaled(node: Node) -> bool:
-    """Return True if a node is a product with a constant of one element."""
+    """True if a node is a product with a constant of one element."""
     if node.op == "Muls":
         return True
     return node.op == "Mul" and any(scalar(value) is not None for value in node.present_inputs)
 
 
 def _is_power(match: Match, value: Value, x: Value, exponent: int) -> bool:
-    """Return True if `value` is x to the power of 2 or 3, by Pow or by Mul; the nodes are kept."""
+    """True if `value` is x to the power of 2 or 3, by Pow or by Mul; the nodes are kept."""
     node = value.producer
     if node is None or node.op not in {"Pow", "Mul"}:
         return False
@@ -137,13 +137,12 @@ def _is_power(match: Match, value: Value, x: Value, exponent: int) -> bool:
 
 
 def _both_ways(node: Node) -> list[tuple[Value, Value]]:
-    """Return the two operands of a node in both orders."""
     first, second = node.present_inputs[:2]
     return [(first, second), (second, first)]
 
 
 def _halved_product(match: Match, sum_: Node, x: Value) -> Node:
-    """Return the node that ends the product of `sum_`, x and 1 / 2."""
+    """The node that ends the product of `sum_`, x and 1 / 2."""
     product = match.consumer(sum_, "Mul", "Muls")
     if product.op == "Mul":
         factor = match.other(product, sum_.output)

@@ -48,7 +48,6 @@ class FuseLayerNormPass(RewritePass):
 
 
 def _require_mean_of(match: Match, mean: Node, x: Value | None, axes: tuple[int, ...]) -> None:
-    """Require the subtracted mean to be that of x over the same axes."""
     read, found = match.source_of(mean.input(0)), mean.attributes["axes"]
     if read is not x or found != axes or not mean.attributes.get("keep_dims", False):
         raise MissError(

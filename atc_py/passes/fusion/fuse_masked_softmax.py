@@ -41,7 +41,7 @@ class Mask(NamedTuple):
 
 
 def mask_of(match: Match, node: Node) -> Mask:
-    """Return the mask that `node` applies; of two constants the lower one is the fill."""
+    """The mask that `node` applies; of two constants the lower one is the fill."""
     condition, then, other = node.present_inputs
     numbers = [
         (fill, kept, hides)
@@ -91,7 +91,7 @@ def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
 
 
 def inverted(match: Match, mask: Mask) -> Value:
-    """Return a value that is true where the condition of `mask` is not."""
+    """A value that is true where the condition of `mask` is not."""
     condition = mask.condition
     name = f"{condition.name}.masked"
     if condition.const is not None:
@@ -104,14 +104,14 @@ def inverted(match: Match, mask: Mask) -> Value:
 
 
 def _number(value: Value) -> float | None:
-    """Return the one number that a constant holds, once or over a shape."""
+    """The one number that a constant holds, once or over a shape."""
     if isinstance(value.const, SplatConst):
         return float(SplatConst(value.const.value, value.const.dtype, ()).numpy())
     return scalar(value)
 
 
 def _turned(match: Match, condition: Value, *, hides: bool) -> tuple[Value, bool]:
-    """Return the condition without the LogicalNot in front of it that says when scores stay."""
+    """The condition without the LogicalNot in front of it that says when scores stay."""
     node = condition.producer
     source = None if node is None else node.input(0)
     if hides or node is None or source is None or node.op != "LogicalNot":
@@ -121,13 +121,12 @@ def _turned(match: Match, condition: Value, *, hides: bool) -> tuple[Value, bool
 
 
 def _rounded(number: float, dtype: DType) -> float:
-    """Return `number` as the dtype has it."""
+    """`number` as the dtype has it."""
     with np.errstate(over="ignore"):
         return float(np.array(number).astype(dtype.numpy))
 
 
 def _whole_rows(masked: NDArray[Any]) -> int:
-    """Return the number of mask rows that are true throughout."""
     return int(np.count_nonzero(np.atleast_1d(masked).all(axis=-1)))
 
 
@@ -205,7 +204,7 @@ def _require_same_result(match: Match, scores: Value) -> None:
 
 
 def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
-    """Return the scores, and what hides some of them: `node` chooses, or adds what is chosen."""
+    """The scores, and what hides some of them: `node` chooses, or adds what is chosen."""
     if node.op == "SelectV2":
         mask = mask_of(match, node)
         return mask.other, mask
@@ -226,7 +225,7 @@ def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
 
 
 def _unscaled(match: Match, scores: Value) -> tuple[Value, float]:
-    """Return the value scaled by a constant, and the constant; else `scores` and 1."""
+    """The value scaled by a constant, and the constant; else `scores` and 1."""
     node = scores.producer
     if node is None or node.op not in _SCALES:
         return scores, 1.0

@@ -36,7 +36,7 @@ class FuseMatmulBiasPass(RewritePass):
 
 
 def _operands(match: Match) -> tuple[Value, Node, Node | None]:
-    """Return the constant vector, the product, and the Reshape between."""
+    """The constant vector, the product, and the Reshape between."""
     add = match.anchor
     constants = [value for value in add.present_inputs if value.const is not None]
     if len(constants) != 1:

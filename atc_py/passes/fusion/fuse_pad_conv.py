@@ -37,5 +37,5 @@ class FusePadConvPass(RewritePass):
 
 
 def _is_int8(pad: Node) -> bool:
-    """Return True if the data are quantized."""
+    """True if the data are quantized."""
     return pad.output.type.dtype is DType.INT8

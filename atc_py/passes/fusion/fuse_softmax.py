@@ -53,7 +53,7 @@ class FuseSoftmaxPass(RewritePass):
 
 
 def _one_kept_axis(node: Node) -> tuple[int, ...]:
-    """Return the single reduced axis, counted from 0; it must stay as a dim of 1."""
+    """The single reduced axis, counted from 0; it must stay as a dim of 1."""
     x = node.input(0)
     axes = ints(node.attributes["axes"])
     if x is None or len(axes) != 1 or not node.attributes.get("keep_dims", False):

@@ -38,7 +38,7 @@ class FuseTransposeMatmulPass(RewritePass):
 
 
 def _is_turned(product: Node, place: int) -> bool:
-    """Return True if an operand is a Transpose of the last two axes."""
+    """True if an operand is a Transpose of the last two axes."""
     value = product.input(place)
     turn = None if value is None else value.producer
     if turn is None or turn.op != "TransposeD":
@@ -49,7 +49,6 @@ def _is_turned(product: Node, place: int) -> bool:
 
 
 def _reason(product: Node) -> str:
-    """Return the reason why neither operand fits."""
     makers = [value.producer for value in product.present_inputs[:2]]
     turns = [node for node in makers if node is not None and node.op == "TransposeD"]
     if turns:

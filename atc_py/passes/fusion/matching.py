@@ -45,7 +45,7 @@ class MissError(Exception):
 
 
 def is_close(found: float | None, wanted: float) -> bool:
-    """Return True if a constant is the one of a formula, up to what float16 holds of it."""
+    """True if a constant is the one of a formula, up to what float16 holds of it."""
     return found is not None and abs(found - wanted) <= _TOLERANCE * abs(wanted)
 
 
@@ -74,7 +74,7 @@ class Match:
         return self._context.only_atc_passes
 
     def producer(self, value: Value | None, *ops: str) -> Node:
-        """Return the node that computes `value`, which must be one of `ops`; it is kept."""
+        """The node that computes `value`, which must be one of `ops`; it is kept."""
         node = None if value is None else value.producer
         if value is None or node is None:
             either = _either(ops)
@@ -122,24 +122,24 @@ class Match:
         return self.keep(readers[0])
 
     def follows(self, node: Node, *ops: str) -> Node | None:
-        """Return the only reader of the result of `node` if it is one of `ops`; do not keep it."""
+        """The only reader of the result of `node` if it is one of `ops`; do not keep it."""
         readers = node.output.consumers
         return readers[0] if len(readers) == 1 and readers[0].op in ops else None
 
     def keep(self, node: Node) -> Node:
-        """Return `node`, kept once."""
+        """`node`, kept once."""
         if node not in self.nodes:
             self.nodes.append(node)
         return node
 
     def borrow(self, node: Node) -> Node:
-        """Return `node`, which goes only if nothing else reads it after the rewrite."""
+        """`node`, which goes only if nothing else reads it after the rewrite."""
         if node not in self.borrowed:
             self.borrowed.append(node)
         return node
 
     def other(self, node: Node, value: Value) -> Value:
-        """Return the operand of `node`, which has two, that is not `value`."""
+        """The operand of `node`, which has two, that is not `value`."""
         first, second = node.input(0), node.input(1)
         found = second if first is value else first if second is value else None
         if found is None:
@@ -155,19 +155,19 @@ class Match:
         return found
 
     def source_of(self, value: Value | None) -> Value | None:
-        """Return the source of a `value` that repeats or casts it; the nodes are kept."""
+        """The source of a `value` that repeats or casts it; the nodes are kept."""
         while value is not None and value.producer is not None and _only_dresses(value.producer):
             value = self.keep(value.producer).input(0)
         return value
 
     def ahead(self, node: Node) -> Node:
-        """Return the last of the nodes that only dress up the result of `node`; they are kept."""
+        """The last of the nodes that only dress up the result of `node`; they are kept."""
         while (reader := self.follows(node, "Cast", "ExpandD")) and _only_dresses(reader):
             node = self.keep(reader)
         return node
 
     def scaled(self, node: Node, value: Value) -> float:
-        """Return the constant by which `node` multiplies or divides `value`, as a factor."""
+        """The constant by which `node` multiplies or divides `value`, as a factor."""
         if node.op == "Muls":
             return float(node.attributes["value"])  # type: ignore[arg-type]  # verified: a float
         number = scalar(self.other(node, value))
@@ -254,7 +254,7 @@ class Match:
             )
 
     def columns_of(self, op: str) -> tuple[Column, ...]:
-        """Return the dtypes that the AI Core kernel of `op` takes on the SoC compiled for."""
+        """The dtypes that the AI Core kernel of `op` takes on the SoC compiled for."""
         row = find_operator(op)
         return () if row is None else row.columns_on(self._context.soc)
 
@@ -280,7 +280,7 @@ class Match:
             )
 
     def forces_float16(self) -> bool:
-        """Return True if the mode computes all nodes of the match in float16, whatever they were."""
+        """True if the mode computes all nodes of the match in float16, whatever they were."""
         forced = self._context.precision_mode is PrecisionMode.FORCE_FP16
         return forced and not any(self._context.controls.keeps(node) for node in self.nodes)
 
@@ -350,7 +350,7 @@ class Match:
         self._bury_idle(self.nodes[1:], self.anchor)
 
     def dims(self) -> Value:
-        """Return the dims of the anchor's result as a constant; its own where it has one."""
+        """The dims of the anchor's result as a constant; its own where it has one."""
         node = self.anchor
         given = node.input(1) if node.op == "Reshape" else None
         if given is not None and given.const is not None:
@@ -384,13 +384,13 @@ def listed_readers(readers: Sequence[Node]) -> str:
 
 
 def merged_origins(*nodes: Node) -> tuple[Origin, ...]:
-    """Return the source nodes that any of `nodes` came from, oldest first."""
+    """The source nodes that any of `nodes` came from, oldest first."""
     origins = {origin for node in nodes for origin in node.origins}
     return tuple(sorted(origins, key=lambda origin: origin.index))
 
 
 def scalar(value: Value | None) -> float | None:
-    """Return the number in a constant of one element, or None."""
+    """The number in a constant of one element, or None."""
     if value is None or value.const is None or element_count(value.const.shape) != 1:
         return None
     return float(value.const.numpy().reshape(-1)[0].astype(np.float64))
@@ -427,7 +427,7 @@ class RewritePass(Pass):
         return record.effective - before
 
     def _applied(self, match: Match, record: PassFusions) -> bool:
-        """Return True if the rule applied, which the record learns."""
+        """True if the rule applied, which the record learns."""
         try:
             self.rewrite(match)
         except MissError as miss:
@@ -441,7 +441,7 @@ class RewritePass(Pass):
 
 
 def _only_dresses(node: Node) -> bool:
-    """Return True if a node repeats its input along axes, or casts between floats."""
+    """True if a node repeats its input along axes, or casts between floats."""
     if node.op == "ExpandD":
         return True
     x = node.input(0)
@@ -450,6 +450,6 @@ def _only_dresses(node: Node) -> bool:
 
 
 def _either(ops: Sequence[str]) -> str:
-    """Return `a, b or c`."""
+    """`a, b or c`."""
     *rest, last = ops
     return Text(" or ").join([", ".join(rest), last]) if rest else last

@@ -60,7 +60,7 @@ class _FirstNodes:
         self._read: dict[Hashable, Node] = {}
 
     def like(self, node: Node) -> Node:
-        """Return the first node that does the same as `node`, which may be itself.
+        """The first node that does the same as `node`, which may be itself.
 
         What nodes before it read is final: those that went were replaced when they were met.
         """
@@ -83,13 +83,13 @@ class _FirstNodes:
 
 
 def _is_random(node: Node) -> bool:
-    """Return True if results may differ from run to run: the operator has a seed."""
+    """True if results may differ from run to run: the operator has a seed."""
     row = find_operator(node.op)
     return row is not None and row.attribute("seed") is not None
 
 
 def _origins(kept: Node, twins: Sequence[Node]) -> tuple[Origin, ...]:
-    """Return the origins of `kept` and its twins; its own come last."""
+    """The origins of `kept` and its twins; its own come last."""
     others = dict.fromkeys(origin for twin in reversed(twins) for origin in twin.origins)
     return (*(origin for origin in others if origin not in kept.origins), *kept.origins)
 
@@ -103,17 +103,16 @@ def _key(node: Node) -> tuple[Hashable, ...]:
 
 
 def _told_apart(value: AttrValue) -> Hashable:
-    """Return a value that equals no other of its attribute: floats as text."""
+    """A value that equals no other of its attribute: floats as text."""
     first = value[0] if isinstance(value, tuple) and value else value
     return repr(value) if isinstance(first, float) else value
 
 
 def _contents(node: Node) -> list[bytes]:
-    """Return the contents of the small constants that a node reads."""
     small = [value.const for value in node.present_inputs if _is_small(value)]
     return [const.numpy().tobytes() for const in small if const is not None]
 
 
 def _is_small(value: Value) -> bool:
-    """Return True for a constant whose contents are compared."""
+    """True for a constant whose contents are compared."""
     return value.const is not None and element_count(value.const.shape) <= _SMALL

@@ -35,7 +35,7 @@ class ConversionPass(MergePass):
         return super().run(graph, context) if context.soc.conversion_fusion else 0
 
     def _is_head(self, node: Node) -> bool:
-        """Return True if `node` is a cube operator whose sums come out as they are."""
+        """True if `node` is a cube operator whose sums come out as they are."""
         row = find_operator(node.op)
         if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
             return False
@@ -43,7 +43,7 @@ class ConversionPass(MergePass):
         return sums and not any_open([value.type for value in node.present_inputs])
 
     def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
-        """Return the conversion and what follows it, why no more does, and the node to blame."""
+        """The conversion and what follows it, why no more does, and the node to blame."""
         reason, node = only_reader(head)
         if node is None:
             return [], reason, head
@@ -60,7 +60,7 @@ class ConversionPass(MergePass):
         return members, reason, at
 
     def _refused(self, head: Node, node: Node, soc: Soc) -> str:
-        """Return why `node` does not convert the sums of `head` in its launch."""
+        """The reason why `node` does not convert the sums of `head` in its launch."""
         if node.op not in self.conversions or node.input(0) is not head.output:
             return Text(
                 "{conversions} must read the sums, found {op}",
@@ -90,6 +90,6 @@ class ConversionPass(MergePass):
 
 
 def _goes_along(node: Node, before: Node) -> bool:
-    """Return True if a node gives elements of known places one for one, and no others."""
+    """True if a node gives elements of known places one for one, and no others."""
     made, had = node.output.type, before.output.type
     return made.storage == had.storage and made.dims == had.dims and not made.is_open

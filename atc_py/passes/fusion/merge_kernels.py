@@ -64,7 +64,7 @@ class MergePass(Pass):
         return scope - first
 
     def _is_head(self, node: Node) -> bool:
-        """Return True if `node` computes one tensor of floats of known dims on the AI Core."""
+        """True if `node` computes one tensor of floats of known dims on the AI Core."""
         row = find_operator(node.op)
         if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
             return False
@@ -72,11 +72,11 @@ class MergePass(Pass):
         return len(node.outputs) == 1 and types[-1].dtype.is_float and not any_open(types)
 
     def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
-        """Return the nodes that follow `head`, why no more do, and the node to blame."""
+        """The nodes that follow `head`, why no more do, and the node to blame."""
         return self._functions(head, head, soc)
 
     def _functions(self, head: Node, start: Node, soc: Soc) -> tuple[list[Node], str, Node]:
-        """Return the functions after `start` in the launch of `head`, as `_members` does.
+        """The functions after `start` in the launch of `head`, as `_members` does.
 
         Views between functions belong to the launch as well; after the last function they do not.
         """
@@ -101,7 +101,7 @@ class MergePass(Pass):
             before = reader
 
     def _unfit(self, head: Node, before: Node, node: Node) -> str:
-        """Return why `node` is not an elementwise function that the head's launch can do."""
+        """The reason why `node` is not an elementwise function that the head's launch can do."""
         value, result = before.output, node.output.type
         if not _is_function(node):
             return Text("a function of each element must follow, found {op}", op=node.op)
@@ -135,13 +135,13 @@ class MergePass(Pass):
 
 
 def _is_function(node: Node) -> bool:
-    """Return True if a node is a function of each element on the vector unit."""
+    """True if a node is a function of each element on the vector unit."""
     row = find_operator(node.op)
     return row is not None and row.family in ELEMENTWISE and row.unit is Unit.VECTOR
 
 
 def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:
-    """Return why a SoC does not apply `node` after `count` nodes in the launch of the head."""
+    """The reason why a SoC does not apply `node` after `count` nodes in the launch of the head."""
     row = find_operator(head.op)
     if row is None or row.unit is not Unit.CUBE:
         return (
@@ -167,7 +167,7 @@ def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:
 
 
 def _is_of_fix_pipe(node: Node, soc: Soc) -> bool:
-    """Return True if a SoC's fix pipe applies a function: a clipped relu is one from 0 up."""
+    """True if a SoC's fix pipe applies a function: a clipped relu is one from 0 up."""
     if node.op not in soc.fix_pipe_functions:
         return False
     if node.op == "ClipByValue" and scalar(node.input(1)) != 0:
@@ -176,7 +176,7 @@ def _is_of_fix_pipe(node: Node, soc: Soc) -> bool:
 
 
 def only_reader(node: Node) -> tuple[str, Node | None]:
-    """Return the one node that reads the result of `node`; else why there is none."""
+    """The one node that reads the result of `node`; else why there is none."""
     value = node.output
     if value.is_output:
         return Text("%{output} is an output of the model", output=value.name), None
@@ -191,5 +191,5 @@ def only_reader(node: Node) -> tuple[str, Node | None]:
 
 
 def any_open(types: list[TensorType]) -> bool:
-    """Return True if a dim of one of the types is known to the run alone."""
+    """True if a dim of one of the types is known to the run alone."""
     return any(type_.is_open for type_ in types)

@@ -20,7 +20,7 @@ class Root(NamedTuple):
 
 
 def root_of(match: Match) -> Root:
-    """Return mean(square) + epsilon, the operand of the anchor."""
+    """Mean(square) + epsilon, the operand of the anchor."""
     added = match.producer(match.source_of(match.anchor.input(0)), "Add")
     epsilon = _constant_of(added)
     if epsilon is None:
@@ -36,7 +36,6 @@ def root_of(match: Match) -> Root:
 
 
 def _constant_of(node: Node) -> tuple[float, Value] | None:
-    """Return the constant operand of a node that has one of one element."""
     for value in node.present_inputs:
         number = scalar(value)
         if number is not None:
@@ -45,7 +44,7 @@ def _constant_of(node: Node) -> tuple[float, Value] | None:
 
 
 def _squared(match: Match, node: Node) -> Value | None:
-    """Return the value that `node` squares."""
+    """The value that `node` squares."""
     value, second = node.input(0), node.input(1)
     if node.op == "Mul" and match.source_of(value) is match.source_of(second):
         return value
@@ -55,7 +54,7 @@ def _squared(match: Match, node: Node) -> Value | None:
 
 
 def quotient_of(match: Match) -> tuple[Node, Value]:
-    """Return the division by the result of the anchor, and what is divided."""
+    """The division by the result of the anchor, and what is divided."""
     root = match.ahead(match.anchor)
     reader = match.consumer(root, "RealDiv", "Reciprocal")
     if reader.op == "RealDiv":
@@ -76,17 +75,17 @@ def quotient_of(match: Match) -> tuple[Node, Value]:
 
 
 def factor_of(match: Match, node: Node) -> tuple[Value | None, Node]:
-    """Return the constant that multiplies the result, if any, and the last node so far."""
+    """The constant that multiplies the result, if any, and the last node so far."""
     return _constant_operand(match, node, "Mul")
 
 
 def addend_of(match: Match, node: Node) -> tuple[Value | None, Node]:
-    """Return the constant that is added to the result, if one is, and the last node so far."""
+    """The constant that is added to the result, if one is, and the last node so far."""
     return _constant_operand(match, node, "Add")
 
 
 def _constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, Node]:
-    """Return the constant of the `op` that follows `node`, which then is the last node so far."""
+    """The constant of the `op` that follows `node`, which then is the last node so far."""
     reader = match.follows(node, op)
     if reader is None:
         return None, node
@@ -97,7 +96,7 @@ def _constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, 
 
 
 def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...]) -> int:
-    """Return the first of the axes, which must be the last ones of x and have known dims."""
+    """The first of the axes, which must be the last ones of x and have known dims."""
     match.require_type_of(x, last)
     rank = last.output.type.rank
     found = sorted(axis % rank for axis in axes)
@@ -114,7 +113,7 @@ def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...])
 def parameter(
     match: Match, x: Value | None, given: Value | None, axis: int, missing: float
 ) -> Value:
-    """Return gamma or beta: what is given, or a constant that changes nothing."""
+    """Gamma or beta: what is given, or a constant that changes nothing."""
     if x is None:
         raise MissError("x must be there", match.anchor)
     shape = closed_shape(x.type.dims[axis:])

@@ -52,5 +52,5 @@ class Fusions(msgspec.Struct):
     passes: dict[str, PassFusions] = msgspec.field(default_factory=dict)
 
     def of(self, name: str) -> PassFusions:
-        """Return the record of the pass called `name`."""
+        """The record of the pass called `name`."""
         return self.passes.setdefault(name, PassFusions())

@@ -50,7 +50,7 @@ class SplitGroupedConvPass(Pass):
 
 
 def _split(graph: Graph, conv: Node) -> Value:
-    """Return the same result from `groups` plain convolutions."""
+    """The same result from `groups` plain convolutions."""
     groups = int(conv.attributes["groups"])  # type: ignore[arg-type]  # verified: an int
     x, filter_, bias = conv.input(0), conv.input(1), conv.input(2)
     if x is None or filter_ is None:
@@ -83,7 +83,7 @@ class _Cutter(msgspec.Struct, frozen=True):
     groups: int
 
     def cut(self, value: Value, axis: int) -> list[Value]:
-        """Return `value` in equal parts along `axis`; a constant is cut without a node."""
+        """`value` in equal parts along `axis`; a constant is cut without a node."""
         if value.const is not None:
             return [self._cut_constant(value, axis, group) for group in range(self.groups)]
         type_ = _divided(value.type, axis, self.groups)
@@ -98,13 +98,13 @@ class _Cutter(msgspec.Struct, frozen=True):
         return list(node.outputs)
 
     def cut_offsets(self, offset: Value | None) -> list[Value | None]:
-        """Return offset_w in parts, where it is there; a single element is for all channels."""
+        """Offset_w in parts, where it is there; a single element is for all channels."""
         if offset is None or offset.type.dims == (1,):
             return [offset] * self.groups
         return [*self.cut(offset, axis=0)]
 
     def _cut_constant(self, value: Value, axis: int, group: int) -> Value:
-        """Return part `group` of a constant, cut when it is written."""
+        """Part `group` of a constant, cut when it is written."""
         if value.const is None:
             raise ValueError(Text("{value} is not a constant", value=repr(value)))
         part = _divided(value.type, axis, self.groups)
@@ -115,13 +115,13 @@ class _Cutter(msgspec.Struct, frozen=True):
 
 
 def _slice(array: Array, *, axis: int, start: int, dim: int) -> Array:
-    """Return `dim` elements from `start` on along `axis`."""
+    """`dim` elements from `start` on along `axis`."""
     index = (slice(None),) * axis + (slice(start, start + dim),)
     return array[index]
 
 
 def _divided(type_: TensorType, axis: int, parts: int) -> TensorType:
-    """Return `type_` with its dim along `axis` divided by `parts`."""
+    """`type_` with its dim along `axis` divided by `parts`."""
     (dim,) = closed_shape(type_.dims[axis : axis + 1])
     dims = (*type_.dims[:axis], dim // parts, *type_.dims[axis + 1 :])
     return TensorType(type_.dtype, dims, type_.format)

@@ -51,7 +51,7 @@ class _Entry:
 
 
 def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
-    """Return the switches in the file at `path`, of `passes`.
+    """The switches in the file at `path`, of `passes`.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_SWITCH_FILE for every wrong entry.
@@ -85,7 +85,6 @@ def _line_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
 
 
 def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
-    """Yield entries of the JSON form."""
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -114,7 +113,6 @@ def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
 
 
 def _object(value: object, name: str, place: Place) -> dict[str, Any]:
-    """Return a JSON object, by its name."""
     if not isinstance(value, dict):
         found = "nothing" if value is None else json.dumps(value)[:40]
         raise BAD_SWITCH_FILE.error(
@@ -134,7 +132,6 @@ def _entry(name: str, word: object, section: str, place: Place, sink: Sink) -> I
 
 
 def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switches:
-    """Return the switches that the entries make."""
     by_name: dict[str, list[type[Pass]]] = {}
     for row in passes:
         for name in (row.name, *row.atc_names):
@@ -156,14 +153,14 @@ def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switch
 
 
 def _is_reached(row: type[Pass], entry: _Entry) -> bool:
-    """Return True if "ALL" reaches a pass; lines know no sections, and on reaches every pass."""
+    """True if "ALL" reaches a pass; lines know no sections, and on reaches every pass."""
     if entry.section and row.ub_fusion is not (entry.section == _UB):
         return False
     return row.optional and (entry.is_on or LEFT_ON_BY_ALL.isdisjoint(row.atc_names))
 
 
 def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> str:
-    """Return the reason why an entry switches nothing, or nothing."""
+    """The reason why an entry switches nothing, or nothing."""
     if not rows:
         known = entry.name == _ALL or entry.name in KNOWN
         return (

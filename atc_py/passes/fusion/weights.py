@@ -20,7 +20,7 @@ _CHANNELS = 1
 
 
 def channels_axis(match: Match, layer: Node) -> int:
-    """Return the output channel axis of a layer's weights; from the end for products."""
+    """The output channel axis of a layer's weights; from the end for products."""
     if layer.op in PRODUCTS:
         return -2 if layer.attributes.get(_TURNED[layer.op], False) else -1
     if layer.op in _TRANSPOSED:
@@ -35,7 +35,7 @@ def channels_axis(match: Match, layer: Node) -> int:
 
 
 def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
-    """Return the constant operand of `node` with one element or one per output channel.
+    """The constant operand of `node` with one element or one per output channel.
 
     Raises:
         MissError: there is none, or its elements are along other axes.
@@ -68,7 +68,7 @@ def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
 
 
 def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inverse: bool) -> Value:
-    """Return weights times (or over) a factor per output channel, rounded once."""
+    """Weights times (or over) a factor per output channel, rounded once."""
     data = weights.const
     if data is None:
         raise MissError(
@@ -92,7 +92,7 @@ def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inve
 
 
 def summed(match: Match, bias: Value | None, added: ConstData, channels: int) -> Value:
-    """Return a bias with a constant per output channel added, rounded once to its dtype."""
+    """A bias with a constant per output channel added, rounded once to its dtype."""
     sources = [added]
     if bias is not None:
         if bias.const is None:

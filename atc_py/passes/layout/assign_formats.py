@@ -41,7 +41,7 @@ class AssignFormatsPass(Pass):
 
 
 def _seeds(node: Node) -> list[Value]:
-    """Return the values of a node whose operator says that values of their rank are images."""
+    """The values of a node whose operator says that values of their rank are images."""
     row = find_operator(node.op)
     named = None if row is None else row.attribute("data_format")
     if named is None:
@@ -60,7 +60,7 @@ def _neighbors(value: Value) -> Iterator[Value]:
 
 
 def _keeps_axes(node: Node) -> bool:
-    """Return True if axis i of each operand of one rank means the same for all of them."""
+    """True if axis i of each operand of one rank means the same for all of them."""
     row = find_operator(node.op)
     if row is None or row.unit is Unit.LOCAL or row.unit is Unit.CUBE:
         return False
@@ -68,10 +68,10 @@ def _keeps_axes(node: Node) -> bool:
 
 
 def _has_format(value: Value) -> bool:
-    """Return True if the value has the rank of an image or a volume."""
+    """True if the value has the rank of an image or a volume."""
     return value.type.rank in _FORMATS
 
 
 def _format(value: Value) -> Format:
-    """Return the format that a value has if it is an image or a volume."""
+    """The format that a value has if it is an image or a volume."""
     return _FORMATS[value.type.rank]

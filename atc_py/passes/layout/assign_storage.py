@@ -60,7 +60,7 @@ class AssignStoragePass(Pass):
 
 
 def _asks_for_blocks(node: Node) -> bool:
-    """Return True if the operator of `node` takes blocks without being asked."""
+    """True if the operator of `node` takes blocks without being asked."""
     row = find_operator(node.op)
     return row is not None and row.layout in _SEEDS and node.engine is Engine.AICORE
 
@@ -150,7 +150,7 @@ class StorageAssignment:
         free: dict[Node, StorageChoice],
         storage: Storage,
     ) -> Iterator[Edge]:
-        """Return the costs of converting `value` and of its padding."""
+        """The costs of converting `value` and of its padding."""
         maker = value.producer
         source = SINK
         if maker is not None:
@@ -176,14 +176,13 @@ class StorageAssignment:
 
 
 def _ends(value: Value) -> Iterator[Node]:
-    """Yield the nodes that make and use a value."""
     if value.producer is not None:
         yield value.producer
     yield from value.consumers
 
 
 def _in_one_launch(value: Value, soc: Soc) -> bool:
-    """Return True if a value may stay inside a launch, so that converting it makes two of one."""
+    """True if a value may stay inside a launch, so that converting it makes two of one."""
     users = value.consumers
     if len(users) != 1 or value.producer is None:
         return False

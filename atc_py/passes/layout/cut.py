@@ -22,7 +22,7 @@ _STEPS_PER_ARC = 400
 
 
 def cut_cost(edges: Iterable[Edge], side: Collection[int]) -> int:
-    """Return weight of the edges that have points on both sides; `side` is that of SOURCE."""
+    """Weight of the edges that have points on both sides; `side` is that of SOURCE."""
     total = 0
     for weight, points in edges:
         inside = sum(point == SOURCE or point in side for point in points)
@@ -31,7 +31,7 @@ def cut_cost(edges: Iterable[Edge], side: Collection[int]) -> int:
 
 
 def cheapest_side(count: int, edges: Sequence[Edge]) -> set[int]:
-    """Return the points on the side of SOURCE in a cheapest cut, as few as possible.
+    """The points on the side of SOURCE in a cheapest cut, as few as possible.
 
     Where the flow is not found within a number of steps linear in the size, all points are on the
     side where that is cheaper.
@@ -71,16 +71,13 @@ class _Flow:
                 self._add(leave, end, float("inf"), 0)
 
     def _numbered(self, point: int) -> int:
-        """Return a point's number in the network."""
         return {SOURCE: self._source, SINK: self._sink}.get(point, point)
 
     def _fresh(self) -> int:
-        """Return a new point."""
         self._arcs.append([])
         return len(self._arcs) - 1
 
     def _add(self, start: int, end: int, there: float, back: float) -> None:
-        """Add an arc and its reverse, next to each other."""
         self._arcs[start].append(len(self._heads))
         self._arcs[end].append(len(self._heads) + 1)
         self._heads += [end, start]
@@ -103,7 +100,7 @@ class _Flow:
         return True
 
     def _measure(self) -> bool:
-        """Return distances from the source over arcs with room; whether the sink can be reached."""
+        """Distances from the source over arcs with room; whether the sink can be reached."""
         self._levels = [-1] * len(self._arcs)
         self._levels[self._source] = 0
         pending = deque([self._source])
@@ -117,7 +114,7 @@ class _Flow:
         return self._levels[self._sink] >= 0
 
     def _path(self, at: list[int]) -> list[int]:
-        """Return the arcs of a shortest augmenting path; `at` remembers dead ends."""
+        """The arcs of a shortest augmenting path; `at` remembers dead ends."""
         path: list[int] = []
         point = self._source
         while point != self._sink:
@@ -134,7 +131,7 @@ class _Flow:
         return path
 
     def _next_arc(self, point: int, at: list[int]) -> int | None:
-        """Return the next arc from `point` that leads on, or None."""
+        """The next arc from `point` that leads on, or None."""
         arcs = self._arcs[point]
         while at[point] < len(arcs):
             arc = arcs[at[point]]
@@ -144,7 +141,7 @@ class _Flow:
         return None
 
     def reached(self) -> list[int]:
-        """Return the points that the source still reaches, once all flow is pushed."""
+        """The points that the source still reaches, once all flow is pushed."""
         return [
             point
             for point, level in enumerate(self._levels)

@@ -48,11 +48,10 @@ class _Conversions:
 
     @property
     def count(self) -> int:
-        """Number of conversions that were made."""
         return len(self._made)
 
     def stored(self, value: Value, storage: Storage | None) -> Value:
-        """Return `value` in `storage`."""
+        """`value` in `storage`."""
         held = value.type.storage
         if held == storage or value.const is not None:
             return value
@@ -64,7 +63,7 @@ class _Conversions:
         return found
 
     def _at_once(self, value: Value, storage: Storage) -> bool:
-        """Return True if one kernel converts between two blocked storages: image to filter."""
+        """True if one kernel converts between two blocked storages: image to filter."""
         if (value.type.storage, storage) != (IMAGES, WEIGHTS):
             return False
         formats = IMAGES.format.value, WEIGHTS.format.value

@@ -35,12 +35,11 @@ class MergeTransDataPass(Pass):
 
 
 def _to(node: Node) -> object:
-    """Return the storage that a TransData gives."""
     return node.output.type.storage
 
 
 def _stored_before(node: Node) -> Value | None:
-    """Return the value that a TransData gives again, or None."""
+    """The value that a TransData gives again, or None."""
     source = node.present_inputs[0]
     if source.type.storage == _to(node):
         return source

@@ -11,7 +11,7 @@ _NAMED = 3
 
 
 def layout_record(graph: Graph) -> dict[str, object]:
-    """Return the count of values by storage, and every TransData with its reason."""
+    """The count of values by storage, and every TransData with its reason."""
     counts = Counter(_stored(value.type) for value in graph.values())
     outputs: dict[Value, str] = {}
     for value, name in zip(graph.outputs, graph.output_names, strict=True):
@@ -28,7 +28,7 @@ def layout_record(graph: Graph) -> dict[str, object]:
 def _entry(
     node: Node, inputs: Collection[Value], outputs: Mapping[Value, str]
 ) -> dict[str, object]:
-    """Return a TransData: what it converts and who wants it so."""
+    """A TransData: what it converts and who wants it so."""
     source, result = node.present_inputs[0], node.output
     before, after = _stored(source.type), _stored(result.type)
     return {
@@ -45,19 +45,16 @@ def _entry(
 
 
 def _stored(kind: TensorType) -> str:
-    """Return the format in which a tensor is stored."""
     return kind.format.value if kind.storage is None else str(kind.storage)
 
 
 def _giver(value: Value, inputs: Collection[Value], form: str) -> Text:
-    """Return who gives a value, and in which format."""
     if value in inputs or value.producer is None:
         return Text("input {name} is fed as {format}", name=value.name, format=form)
     return Text("{node} gives {format}", node=_called(value.producer), format=form)
 
 
 def _takers(value: Value, outputs: Mapping[Value, str], form: str) -> Text:
-    """Return who reads a value, and in which format."""
     names: list[str] = [_called(node) for node in _readers(value)]
     if value in outputs:
         names.insert(0, Text("output {at}", at=outputs[value]))
@@ -79,7 +76,7 @@ def _readers(value: Value) -> list[Node]:
 
 
 def _called(node: Node) -> str:
-    """Return a node as users know it: operator and last source node, or its input's name."""
+    """A node as users know it: operator and last source node, or its input's name."""
     for origin in reversed(node.origins):
         if origin.name:
             return f"{node.op} {origin.name}"

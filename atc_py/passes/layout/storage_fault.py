@@ -7,7 +7,7 @@ from atc_py.target.stored_nodes import in_blocks, is_stored_as
 
 
 def storage_fault(node: Node, soc: Soc) -> str | None:
-    """Return why `node` cannot work with its operands and results as they are stored, or None.
+    """The reason why `node` cannot work with its operands and results as they are stored, or None.
 
     A node that is stored row by row as a whole always can: so it is where no storage was chosen.
     """

@@ -30,11 +30,11 @@ class Gaps:
         self._sizes = array("q")
 
     def take_first(self, size: int) -> int:
-        """Return the lowest address where `size` units are free; they are then taken."""
+        """The lowest address where `size` units are free; they are then taken."""
         return self._take(self._first(size), size)
 
     def take_best(self, size: int) -> int:
-        """Return the address of the smallest gap of at least `size` units; they are then taken."""
+        """The address of the smallest gap of at least `size` units; they are then taken."""
         return self._take(self._smallest(size), size)
 
     def give(self, start: int, size: int) -> None:
@@ -70,7 +70,7 @@ class Gaps:
         return start
 
     def _first(self, size: int) -> int:
-        """Return the first gap that is large enough, or -1."""
+        """The first gap that is large enough, or -1."""
         sizes = self._sizes
         if len(sizes) <= _FEW:
             return next((at for at, room in enumerate(sizes) if room >= size), -1)
@@ -79,7 +79,7 @@ class Gaps:
         return at if fits[at] else -1
 
     def _smallest(self, size: int) -> int:
-        """Return the first of the smallest gaps that are large enough, or -1."""
+        """The first of the smallest gaps that are large enough, or -1."""
         sizes = self._sizes
         if len(sizes) <= _FEW:
             fitting = [(room, at) for at, room in enumerate(sizes) if room >= size]
@@ -103,7 +103,7 @@ class Conflicts(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, lives: Sequence[tuple[int, int]], most: int) -> Conflicts | None:
-        """Return the pairs of blocks whose lives overlap; None for over `most`."""
+        """The pairs of blocks whose lives overlap; None for over `most`."""
         others: list[list[int]] = [[] for _ in lives]
         alive: dict[int, None] = {}
         ending: list[tuple[int, int]] = []
@@ -124,7 +124,7 @@ class Conflicts(msgspec.Struct, frozen=True):
 
 
 def place(sizes: Sequence[int], order: Sequence[int], conflicts: Conflicts) -> list[int]:
-    """Return offsets by block; those of no size are at 0."""
+    """Offsets by block; those of no size are at 0."""
     offsets = [-1] * len(sizes)
     for block in order:
         size = sizes[block]
@@ -178,7 +178,7 @@ _BY_WEIGHT: tuple[_Order, ...] = (
 
 
 def widest(spans: Sequence[Span]) -> int:
-    """Return units that are alive at the widest moment; no packing can do with less."""
+    """Units that are alive at the widest moment; no packing can do with less."""
     alive = most = 0
     for _, change in sorted(_changes(spans)):
         alive += change
@@ -194,7 +194,7 @@ def _changes(spans: Sequence[Span]) -> Iterator[tuple[int, int]]:
 
 
 def pack(spans: Sequence[Span]) -> Packing:
-    """Return the best packing that was found; never a worse one than first-fit in order of time."""
+    """The best packing that was found; never a worse one than first-fit in order of time."""
     bound = widest(spans)
     best: Packing | None = None
     for offsets in _attempts(spans, bound):
@@ -244,22 +244,21 @@ def _repaired(
 
 
 def _peak(sizes: Sequence[int], offsets: Sequence[int]) -> int:
-    """Return the end of the highest block."""
     return max((at + size for at, size in zip(offsets, sizes, strict=True)), default=0)
 
 
 def _length(span: Span) -> int:
-    """Return moments from first to last."""
+    """Moments from first to last."""
     return span.last - span.first + 1
 
 
 def _sweep_first(spans: Sequence[Span]) -> list[int]:
-    """Return first-fit in order of time."""
+    """First-fit in order of time."""
     return _sweep(spans, Gaps.take_first)
 
 
 def _sweep_best(spans: Sequence[Span]) -> list[int]:
-    """Return best-fit in order of time."""
+    """Best-fit in order of time."""
     return _sweep(spans, Gaps.take_best)
 
 

@@ -15,7 +15,7 @@ Reads: TypeAlias = "dict[Block, list[Value]]"
 
 
 def merged(live: Liveness, sizes: Mapping[Block, int]) -> list[Tenancy]:
-    """Return the arena's blocks as tenancies: results reuse the memory of operands where allowed.
+    """The arena's blocks as tenancies: results reuse the memory of operands where allowed.
 
     Args:
         live: blocks and launches.
@@ -43,7 +43,6 @@ def _operands(result: Block, live: Liveness, sizes: Mapping[Block, int]) -> Iter
 
 
 def _by_block(node: Node, block_of: Mapping[Value, Block]) -> Reads:
-    """Return a node's inputs by block."""
     reads: Reads = {}
     for value in node.present_inputs:
         reads.setdefault(block_of[value], []).append(value)
@@ -56,7 +55,7 @@ def _may_overwrite(
     launch: Sequence[tuple[Node, Reads]],
     block_of: Mapping[Value, Block],
 ) -> bool:
-    """Return True if all uses of `old` in the launch are element by element up to `result`."""
+    """True if all uses of `old` in the launch are element by element up to `result`."""
     derived = {old}
     for node, reads in launch:
         used = [value for block in derived & reads.keys() for value in reads[block]]
@@ -71,13 +70,13 @@ def _may_overwrite(
 
 
 def _is_in_place(node: Node) -> bool:
-    """Return True if the row of the operator allows it, on the engine that the node runs on."""
+    """True if the row of the operator allows it, on the engine that the node runs on."""
     row = find_operator(node.op)
     return row is not None and row.in_place and node.engine is Engine.AICORE
 
 
 def _same_elements(value: Value, result: Value) -> bool:
-    """Return True if elements of the same place have the same address."""
+    """True if elements of the same place have the same address."""
     one, other = value.type, result.type
     same = (one.stored_dims, one.storage) == (other.stored_dims, other.storage)
     return same and value.type.dtype.itemsize == result.type.dtype.itemsize

@@ -50,7 +50,7 @@ class Liveness(msgspec.Struct, frozen=True):
 
 
 def live_ranges(graph: Graph) -> Liveness:
-    """Return blocks of `graph` with their homes; constants and inputs begin at moment 0."""
+    """Blocks of `graph` with their homes; constants and inputs begin at moment 0."""
     blocks: list[Block] = []
     block_of: dict[Value, Block] = {}
     for values, home in ((graph.inputs, Home.INPUT), (graph.constants(), Home.WEIGHTS)):
@@ -69,7 +69,6 @@ def live_ranges(graph: Graph) -> Liveness:
 
 
 def _read(node: Node, moment: int, block_of: dict[Value, Block]) -> None:
-    """Keep alive what a node reads."""
     for value in node.present_inputs:
         block = block_of[value]
         block.last = max(block.last, moment)
@@ -77,7 +76,7 @@ def _read(node: Node, moment: int, block_of: dict[Value, Block]) -> None:
 
 
 def _write(node: Node, moment: int, block_of: dict[Value, Block]) -> list[Block]:
-    """Return the blocks that begin with a node; a view joins the block of what it shows instead."""
+    """The blocks that begin with a node; a view joins the block of what it shows instead."""
     if is_view(node.op) and node.present_inputs:
         shown = block_of[node.present_inputs[0]]
         block_of.update(dict.fromkeys(node.outputs, shown))
@@ -88,7 +87,6 @@ def _write(node: Node, moment: int, block_of: dict[Value, Block]) -> list[Block]
 
 
 def _home(block: Block, returned: bool) -> Home | None:
-    """Return the home of a block that a node computes."""
     if block.value.type.is_open:
         return Home.RUN
     if returned:

@@ -34,7 +34,7 @@ class PlanMemoryPass(Pass):
 def plan_memory(
     graph: Graph, alignment: int, *, reuse: bool = True, padding: int = 0
 ) -> MemoryPlan:
-    """Return a plan for `graph`, which must have its engines.
+    """A plan for `graph`, which must have its engines.
 
     Args:
         graph: what to plan.
@@ -62,14 +62,13 @@ def plan_memory(
 
 
 def _spans(tenancies: Sequence[Tenancy], sizes: dict[Block, int]) -> list[Span]:
-    """Return blocks that follow one another at one place, as one span each."""
     return [Span(sizes[row[0]], row[0].first, row[-1].last) for row in tenancies]
 
 
 def _best(
     joined: Sequence[Tenancy], apart: Sequence[Tenancy], sizes: dict[Block, int]
 ) -> tuple[dict[Block, int], int]:
-    """Return offsets with results written over operands, or without where that is smaller."""
+    """Offsets with results written over operands, or without where that is smaller."""
     spans = _spans(joined, sizes)
     chosen, packing = joined, pack(spans)
     others = _spans(apart, sizes)
@@ -81,13 +80,12 @@ def _best(
 
 
 def _offsets(tenancies: Sequence[Tenancy], packing: Packing) -> dict[Block, int]:
-    """Return the offset of each block."""
     pairs = zip(tenancies, packing.offsets, strict=True)
     return {block: offset for tenancy, offset in pairs for block in tenancy}
 
 
 def _apart(blocks: Sequence[Block], sizes: dict[Block, int]) -> tuple[dict[Block, int], int]:
-    """Return offsets one after the other."""
+    """Offsets one after the other."""
     offsets, top = {}, 0
     for block in blocks:
         offsets[block] = top

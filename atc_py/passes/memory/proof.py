@@ -38,7 +38,7 @@ def unsound_places(
 
 
 def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
-    """Return the plan of `graph` as a placement; tensors as in `graph.values()`."""
+    """The plan of `graph` as a placement; tensors as in `graph.values()`."""
     values = list(graph.values())
     number = {value: position for position, value in enumerate(values)}
     inputs, outputs = set(graph.inputs), set(graph.outputs)
@@ -58,14 +58,13 @@ def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
 
 
 def _source(value: Value, inputs: set[Value]) -> Home | None:
-    """Return the home of a value that no node computes."""
+    """The home of a value that no node computes."""
     if value.const is not None:
         return Home.WEIGHTS
     return Home.INPUT if value in inputs else None
 
 
 def _placed(node: Node, number: Mapping[Value, int]) -> PlacedNode:
-    """Return a node with the facts of its row."""
     row = find_operator(node.op)
     return PlacedNode(
         node.name,

@@ -30,7 +30,7 @@ from atc_py.text import Text
 def tensors_of(
     node: Node, row: TargetOp, origin: Mapping[Value, DType], context: PassContext
 ) -> NodeTensors:
-    """Return the facts about `node`; `origin` has the dtypes of the model."""
+    """The facts about `node`; `origin` has the dtypes of the model."""
     controls, family = context.controls, context.soc.family
     published = has_lists(family) and not controls.moves(node.op)
     return NodeTensors(
@@ -45,7 +45,7 @@ def tensors_of(
 
 
 def source_of(node: Node, context: PassContext) -> tuple[str, DType] | None:
-    """Return the source of the first float input, and its dtype; None without such an input.
+    """The source of the first float input, and its dtype; None without such an input.
 
     Inputs of the model count like nodes. Constants come last, as CANN's fusion engine sorts them.
     """
@@ -57,7 +57,6 @@ def source_of(node: Node, context: PassContext) -> tuple[str, DType] | None:
 
 
 def _name(value: Value) -> str:
-    """Return the name of a value's source in a reason."""
     if value.producer is not None:
         return value.producer.op
     return (
@@ -139,7 +138,7 @@ class _Assignment:
         return len(self._casts)
 
     def _output(self, value: Value, name: str) -> Value:
-        """Return `value` in the dtype of output `name`, or in the one the user gave it."""
+        """`value` in the dtype of output `name`, or in the one the user gave it."""
         given = self._controls.output_dtype(name)
         dtype = given or self._origin[value]
         if value.type.dtype is dtype:
@@ -171,7 +170,7 @@ class _Assignment:
             self._refuse(node, row, first)
 
     def _met_wish(self, node: Node, row: TargetOp, origin: _Sides) -> _Met:
-        """Return the first wish that is not met, and what is: from a cache, as nodes are alike.
+        """The first wish that is not met, and what is: from a cache, as nodes are alike.
 
         In one model and without controls of nodes, wishes are decided by the operator, dtypes of
         the model and, in the mixed modes and of what launches no kernel, by what gives the
@@ -191,7 +190,7 @@ class _Assignment:
         return known
 
     def _first_met(self, node: Node, row: TargetOp) -> _Met:
-        """Return the first wish, where it is not met, and the first that is, with its column."""
+        """The first wish, where it is not met, and the first that is, with its column."""
         first: Wish | None = None
         for wish in self._wishes(node, row):
             choice = self._choose(node, row, wish)
@@ -218,7 +217,7 @@ class _Assignment:
             yield from wishes(mode, tensors)
 
     def _choose(self, node: Node, row: TargetOp, wish: Wish) -> Choice | None:
-        """Return the offered column that meets `wish`, or None."""
+        """The offered column that meets `wish`, or None."""
         soc = self._context.soc
         wanted = (wish.inputs, wish.outputs)
         choice = choose_column(
@@ -255,22 +254,21 @@ class _Assignment:
         self._record(node, rule, origin)
 
     def _origins(self, node: Node) -> _Sides:
-        """Return the model's own dtypes of the node's inputs and outputs."""
+        """The model's own dtypes of the node's inputs and outputs."""
         inputs = tuple([self._origin.get(v, v.type.dtype) if v else None for v in node.inputs])
         return self._shared((inputs, tuple([self._origin[value] for value in node.outputs])))
 
     def _record(self, node: Node, rule: str, origin: _Sides) -> None:
-        """Put what was chosen for the node on record."""
         inputs = tuple([value.type.dtype if value else None for value in node.inputs])
         chosen = self._shared((inputs, tuple([value.type.dtype for value in node.outputs])))
         self._context.decisions.nodes[node.name] = Decision(origin, chosen, rule)
 
     def _shared(self, sides: _Sides) -> _Sides:
-        """Return equal dtypes as one object: all nodes are on record, and many are alike."""
+        """Equal dtypes as one object: all nodes are on record, and many are alike."""
         return self._sides.setdefault(sides, sides)
 
     def _cast(self, value: Value, dtype: DType, reason: str) -> Value:
-        """Return `value` as `dtype`; one Cast serves all users, the first is its reason."""
+        """`value` as `dtype`; one Cast serves all users, the first is its reason."""
         key = (value, dtype)
         if key not in self._casts:
             result = self._casts[key] = insert_cast(self._graph, value, dtype, self._context.soc)

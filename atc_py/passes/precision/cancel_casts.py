@@ -44,13 +44,13 @@ class CancelCastsPass(Pass):
 
 
 def _producers_first(graph: Graph) -> list[Node]:
-    """Return the casts, each after those that it reads."""
+    """The casts, each after those that it reads."""
     graph.sort()
     return [node for node in graph.nodes if node.op == "Cast"]
 
 
 def _same_as(node: Node) -> Value | None:
-    """Return the value of which a Cast gives every element again, or None."""
+    """The value of which a Cast gives every element again, or None."""
     source = node.present_inputs[0]
     dtype = node.output.type.dtype
     if source.type.dtype is dtype:
@@ -64,7 +64,7 @@ def _same_as(node: Node) -> Value | None:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Return True if `wide` has every value of `narrow`."""
+    """True if `wide` has every value of `narrow`."""
     if narrow.is_float:
         return narrow in _HOLDS.get(wide, ())
     if narrow is DType.BOOL:
@@ -79,7 +79,7 @@ def _holds(wide: DType, narrow: DType) -> bool:
 
 
 def _is_signed(dtype: DType) -> bool:
-    """Return True if an integer dtype has negative numbers."""
+    """True if an integer dtype has negative numbers."""
     return str(dtype.value).startswith("int")
 
 

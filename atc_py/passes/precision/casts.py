@@ -20,7 +20,7 @@ _AICORE = frozenset(
 
 
 def cast_engine(node: Node, soc: Soc) -> Engine:
-    """Return the engine of a Cast node on `soc`, by the dtypes of its input and output.
+    """The engine of a Cast node on `soc`, by the dtypes of its input and output.
 
     What the AI Core does not convert goes to the AI CPU.
     """
@@ -34,7 +34,7 @@ def cast_engine(node: Node, soc: Soc) -> Engine:
 
 
 def insert_cast(graph: Graph, value: Value, dtype: DType, soc: Soc) -> Value:
-    """Return `value` in another dtype: a new Cast node with the origins of the value's producer."""
+    """`value` in another dtype: a new Cast node with the origins of the value's producer."""
     type_ = value.type.with_dtype(dtype)
     origins = value.producer.origins if value.producer is not None else ()
     name = f"{value.name}.{dtype.value}"

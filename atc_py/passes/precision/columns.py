@@ -36,7 +36,7 @@ def choose_column(
     falls: Collection[tuple[DType, DType]] = (),
     must: tuple[Sequence[DType], Sequence[DType]] = ((), ()),
 ) -> Choice | None:
-    """Return the offered column that is nearest to the `wanted` dtypes of inputs and outputs.
+    """The offered column that is nearest to the `wanted` dtypes of inputs and outputs.
 
     AI Core comes before AI CPU; among the columns of one engine the one with the fewest changes
     wins, and the row's order decides between equals. `falls` are the pairs of a wanted dtype and
@@ -64,14 +64,14 @@ def choose_column(
 
 
 def offered_columns(node: Node, row: TargetOp, soc: Soc) -> tuple[Choice, ...]:
-    """Return engine and dtype columns that `soc` has for `node`, preferred first."""
+    """Engine and dtype columns that `soc` has for `node`, preferred first."""
     within = broken_limit(node, row) is None
     return _offered(row, soc, within, (len(node.inputs), len(node.outputs)))
 
 
 @lru_cache(maxsize=4096)
 def _offered(row: TargetOp, soc: Soc, within: bool, counts: tuple[int, int]) -> tuple[Choice, ...]:
-    """Return a row's columns for so many operands; `within` the limits of the AI Core."""
+    """A row's columns for so many operands; `within` the limits of the AI Core."""
     if row.unit is Unit.LOCAL:
         return tuple(_spread(Engine.LOCAL, column, counts) for column in row.columns)
     usable = row.columns_on(soc) if within else ()
@@ -82,7 +82,7 @@ def _offered(row: TargetOp, soc: Soc, within: bool, counts: tuple[int, int]) -> 
 
 
 def fits(node: Node, row: TargetOp, soc: Soc) -> bool:
-    """Return True if the node's engine and the dtypes of its values are an offered column."""
+    """True if the node's engine and the dtypes of its values are an offered column."""
     within = broken_limit(node, row) is None
     inputs = tuple([None if value is None else value.type.dtype for value in node.inputs])
     outputs = tuple([value.type.dtype for value in node.outputs])
@@ -97,7 +97,7 @@ def _is_offered(
     engine: Engine | None,
     dtypes: tuple[tuple[DType | None, ...], tuple[DType, ...]],
 ) -> bool:
-    """Return True if engine and dtypes are a column; None stands for an absent input."""
+    """True if engine and dtypes are a column; None stands for an absent input."""
     inputs, outputs = dtypes
     return any(
         choice.engine is engine
@@ -110,7 +110,7 @@ def _is_offered(
 
 
 def broken_limit(node: Node, row: TargetOp) -> Limit | Values | None:
-    """Return the first limit of the AI Core kernel that the node's attributes break, or None."""
+    """The first limit of the AI Core kernel that the node's attributes break, or None."""
     for limit in row.limits:
         if not _within(node, limit):
             return limit
@@ -118,7 +118,7 @@ def broken_limit(node: Node, row: TargetOp) -> Limit | Values | None:
 
 
 def _within(node: Node, limit: Limit | Values) -> bool:
-    """Return True if the node's attribute is inside `limit`; an absent attribute is."""
+    """True if the node's attribute is inside `limit`; an absent attribute is."""
     if isinstance(limit, Values):
         return node.attributes.get(limit.attribute, limit.one_of[0]) in limit.one_of
     numbers = node.attributes.get(limit.attribute)
@@ -134,31 +134,31 @@ def _within(node: Node, limit: Limit | Values) -> bool:
 
 
 def _spread(engine: Engine, column: Column, counts: tuple[int, int]) -> Choice:
-    """Return a column with its last dtype repeated for variadic operands."""
+    """A column with its last dtype repeated for variadic operands."""
     inputs, outputs = counts
     dtypes = _repeat(column.inputs, inputs), _repeat(column.outputs, outputs)
     return Choice(engine, *dtypes, column.attributes)
 
 
 def _repeat(dtypes: tuple[DType, ...], count: int) -> tuple[DType, ...]:
-    """Return `dtypes` cut or filled with their last one to `count`."""
+    """`dtypes` cut or filled with their last one to `count`."""
     return (dtypes + dtypes[-1:] * count)[:count]
 
 
 def _begins(dtypes: Sequence[DType], first: Sequence[DType]) -> bool:
-    """Return True if `dtypes` begin with `first`."""
+    """True if `dtypes` begin with `first`."""
     return tuple(dtypes[: len(first)]) == tuple(first)
 
 
 def returns_sums(row: TargetOp, choice: Choice) -> bool:
-    """Return True if a cube operator leaves the sums of 16-bit products in float32."""
+    """True if a cube operator leaves the sums of 16-bit products in float32."""
     return (
         row.unit is Unit.CUBE and choice.inputs[0] in _SHORT and choice.outputs[0] is DType.FLOAT32
     )
 
 
 def _wants_sums(wanted: tuple[Sequence[DType], Sequence[DType]]) -> bool:
-    """Return True if 16-bit operands and a float32 result are asked for."""
+    """True if 16-bit operands and a float32 result are asked for."""
     return wanted[0][0] in _SHORT and wanted[1][0] is DType.FLOAT32
 
 

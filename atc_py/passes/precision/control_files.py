@@ -40,7 +40,7 @@ _ACL |= {each.value.upper(): each for each in DType if each.is_integer}
 
 
 def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNames) -> Controls:
-    """Return the user's controls of single parts of the model that has `names`.
+    """The user's controls of single parts of the model that has `names`.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
@@ -55,7 +55,7 @@ def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNa
 def find_controls(
     options: PrecisionOptions, mode: PrecisionMode, names: ModelNames
 ) -> tuple[Controls, tuple[Diagnostic, ...]]:
-    """Return `read_controls`, with NOT_IN_MODEL for each unknown name instead of an error.
+    """`read_controls`, with NOT_IN_MODEL for each unknown name instead of an error.
 
     Raises:
         AtcError: as `read_controls`, but for NOT_IN_MODEL.
@@ -90,7 +90,7 @@ class _Reader:
         self.sink = Sink()
 
     def keep(self, path: Path | None) -> tuple[frozenset[str], frozenset[str]]:
-        """Return nodes and operators of a --keep-dtype file: one name or `OpType::T` a line."""
+        """Nodes and operators of a --keep-dtype file: one name or `OpType::T` a line."""
         nodes, types = set(), set()
         for place, line in _lines(path):
             if line.startswith(_TYPE):
@@ -100,7 +100,6 @@ class _Reader:
         return frozenset(nodes), frozenset(types)
 
     def custom(self, path: Path | None) -> tuple[dict[str, Custom], dict[str, Custom]]:
-        """Return dtypes by node and by operator of a --customize-dtypes file."""
         nodes: dict[str, Custom] = {}
         types: dict[str, Custom] = {}
         for place, line in _lines(path):
@@ -121,7 +120,7 @@ class _Reader:
     def lists(
         self, path: Path | None, mode: PrecisionMode
     ) -> tuple[dict[str, MixList], dict[str, MixList]]:
-        """Return the lists that a --modify-mixlist file adds operators to, and takes them from."""
+        """The lists that a --modify-mixlist file adds operators to, and takes them from."""
         if path is None:
             return {}, {}
         if not mode.is_mixed:
@@ -141,7 +140,7 @@ class _Reader:
         return added, removed
 
     def implementations(self, path: Path | None) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the modes by node and operator of an --op-precision-mode file (`name=mode`)."""
+        """The modes by node and operator of an --op-precision-mode file (`name=mode`)."""
         nodes: dict[str, str] = {}
         types: dict[str, str] = {}
         by_node = False
@@ -177,7 +176,7 @@ class _Reader:
         return nodes, types
 
     def inputs(self, text: str) -> frozenset[str]:
-        """Return the inputs that --input-fp16-nodes names."""
+        """The inputs that --input-fp16-nodes names."""
         found = frozenset(part.strip() for part in text.split(";") if part.strip())
         for name in sorted(found - set(self._names.inputs)):
             place = Place(field="--input-fp16-nodes")
@@ -187,7 +186,7 @@ class _Reader:
         return found
 
     def outputs(self, text: str) -> dict[str, DType]:
-        """Return the dtypes that --output-type gives outputs; "" stands for all of them."""
+        """The dtypes that --output-type gives outputs; "" stands for all of them."""
         if not text:
             return {}
         if ":" not in text:
@@ -209,7 +208,7 @@ class _Reader:
         return found
 
     def _output(self, node: str, index: int) -> str:
-        """Return the graph output that is output `index` of `node`, or is named `node`."""
+        """The graph output that is output `index` of `node`, or is named `node`."""
         place = Place(field="--output-type")
         results = self._names.nodes.get(node, (node,) if node in self._names.outputs else None)
         if results is None:
@@ -239,13 +238,13 @@ class _Reader:
         self.sink.add(replace(found, atc=fault))
 
     def _node(self, name: str, place: Place) -> str:
-        """Return `name`; refuse one that no node of the model has."""
+        """`name`; refuse one that no node of the model has."""
         if name not in self._names.nodes:
             self._add_unknown("node", name, self._names.nodes, place)
         return name
 
     def _type(self, name: str, place: Place) -> str:
-        """Return `name`; refuse one that no operator has."""
+        """`name`; refuse one that no operator has."""
         if name not in self._names.types and find_operator(name) is None:
             known = self._names.types | {row.name for row in operators()}
             self._add_unknown("operator", name, sorted(known), place)
@@ -253,7 +252,7 @@ class _Reader:
 
 
 def _listed_modes(text: str) -> dict[str, str]:
-    """Return the modes of `Operator=mode` joined by `;`; operators that the model lacks are idle."""
+    """The modes of `Operator=mode` joined by `;`; operators that the model lacks are idle."""
     found = {}
     for entry in filter(None, (part.strip() for part in text.split(";"))):
         op, _, mode = (part.strip() for part in entry.partition("="))
@@ -267,7 +266,7 @@ def _listed_modes(text: str) -> dict[str, str]:
 
 
 def _acl_dtype(name: str) -> DType:
-    """Return the dtype that `--output-type` calls `name`."""
+    """The dtype that `--output-type` calls `name`."""
     found = _ACL.get(name.strip().upper())
     if found is None:
         raise BAD_OPTION.error(
@@ -279,7 +278,7 @@ def _acl_dtype(name: str) -> DType:
 
 
 def _custom(text: str, place: Place) -> Custom:
-    """Return the dtypes of `InputDtype:float16,float32,OutputDtype:float16`."""
+    """The dtypes of `InputDtype:float16,float32,OutputDtype:float16`."""
     found: dict[str, list[DType]] = {_INPUT: [], _OUTPUT: []}
     side = ""
     for part in text.split(","):
@@ -303,7 +302,6 @@ def _custom(text: str, place: Place) -> Custom:
 
 
 def _mixlist(path: Path) -> Any:
-    """Return the JSON of a file."""
     try:
         return json.loads(read_text(path, _MOST_BYTES))
     except (RecursionError, ValueError) as error:
@@ -332,5 +330,5 @@ def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
 
 
 def _bad(place: Place, message: str) -> Exception:
-    """Return a file that does not follow its format."""
+    """A file that does not follow its format."""
     return BAD_CONTROL_FILE.error(message, place=place)

@@ -49,7 +49,7 @@ class Decisions(msgspec.Struct):
         self.nodes[name] = replace(made, rule=f"{made.rule}; {text}")
 
     def as_json(self, graph: Graph) -> dict[str, object]:
-        """Return the nodes that `graph` still has, in its order, as JSON values."""
+        """The nodes that `graph` still has, in its order, as JSON values."""
         nodes = [
             _node_json(node, self.nodes[node.name], self._why(node))
             for node in graph.nodes
@@ -63,7 +63,7 @@ class Decisions(msgspec.Struct):
         return {"nodes": nodes, "casts": casts}
 
     def _why(self, node: Node) -> str:
-        """Return the rule that chose a node's dtypes, with what made floats of an int8 layer."""
+        """The rule that chose a node's dtypes, with what made floats of an int8 layer."""
         rule = self.nodes[node.name].rule
         if not node.op.startswith(_CONVOLUTIONS):
             return rule
@@ -72,7 +72,6 @@ class Decisions(msgspec.Struct):
 
 
 def _node_json(node: Node, decision: Decision, rule: str) -> dict[str, object]:
-    """Return one node as JSON values."""
     return {
         "name": node.name,
         "op": node.op,
@@ -87,7 +86,7 @@ def _node_json(node: Node, decision: Decision, rule: str) -> dict[str, object]:
 
 @lru_cache(maxsize=1024)
 def _dtypes(sides: tuple[tuple[DType | None, ...], tuple[DType, ...]]) -> dict[str, object]:
-    """Return dtypes of inputs and outputs as JSON values, equal ones as one object."""
+    """Dtypes of inputs and outputs as JSON values, equal ones as one object."""
     return {
         "inputs": [each.value if each else None for each in sides[0]],
         "outputs": [each.value for each in sides[1]],
@@ -95,7 +94,6 @@ def _dtypes(sides: tuple[tuple[DType | None, ...], tuple[DType, ...]]) -> dict[s
 
 
 def _cast_json(node: Node, reason: str) -> dict[str, object]:
-    """Return one Cast as JSON values."""
     source = node.present_inputs[0]
     return {
         "name": node.name,

@@ -83,7 +83,7 @@ of degree 5 held between 0 and 1."""
 
 
 def has_kernels(family: SocFamily) -> bool:
-    """Return True if the kernels of `family` are those of CANN, not of the generic device."""
+    """True if the kernels of `family` are those of CANN, not of the generic device."""
     return family is not SocFamily.SIM
 
 

@@ -84,7 +84,7 @@ def _implement(node: Node, mode: str | None, context: PassContext) -> None:
 
 
 def _has_several(node: Node, row: TargetOp) -> bool:
-    """Return True if the node's operator and dtype have several implementations."""
+    """True if the node's operator and dtype have several implementations."""
     if row.attribute(IMPL_MODE.name) is not IMPL_MODE:
         return False
     dtype = node.present_inputs[0].type.dtype
@@ -92,7 +92,7 @@ def _has_several(node: Node, row: TargetOp) -> bool:
 
 
 def _why_idle(node: Node, row: TargetOp, mode: str, context: PassContext) -> _Idle | None:
-    """Return why the mode has no effect on the node, and its diagnostic; None where it has."""
+    """The reason why the mode has no effect on the node, and its diagnostic; None where it has."""
     if context.soc.cube_hf32 and multiplies_float32(node):
         return None
     if mode in _AS_IT_IS:
@@ -107,7 +107,7 @@ def _why_idle(node: Node, row: TargetOp, mode: str, context: PassContext) -> _Id
 
 
 def _why_one(op: str, mode: str, *, several: bool) -> _Idle:
-    """Return why a mode has no effect on an operator that is simulated in one way alone."""
+    """The reason why a mode has no effect on an operator that is simulated in one way alone."""
     if mode in ATC_MODES.get(op, ()):
         return IMPLEMENTATION_NOT_MODELED, Text(
             "ATC has the mode, but one implementation is simulated"
@@ -118,7 +118,6 @@ def _why_one(op: str, mode: str, *, several: bool) -> _Idle:
 
 
 def _other_dtype(node: Node) -> str:
-    """Return the implementation that the node's dtypes have."""
     dtype = node.present_inputs[0].type.dtype
     engine = node.engine.value if node.engine else "no engine"
     return f"there are two for float16 on the AI Core, and it computes {dtype.value} on {engine}"

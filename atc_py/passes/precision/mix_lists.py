@@ -165,12 +165,12 @@ _BLACK = {
 
 
 def default_list(op: str, family: SocFamily) -> MixList:
-    """Return the list that operator `op` is on when no user moved it."""
+    """The list that operator `op` is on when no user moved it."""
     if op in _WHITE.get(family, CUBE_LIST):
         return MixList.WHITE
     return MixList.BLACK if op in _BLACK.get(family, _REVERSED) else MixList.GRAY
 
 
 def has_lists(family: SocFamily) -> bool:
-    """Return True if there are published lists of `family`."""
+    """True if there are published lists of `family`."""
     return family in _WHITE

@@ -32,7 +32,7 @@ class Move(msgspec.Struct, frozen=True):
 
 
 def read_moves(document: Any, place: Place) -> dict[str, Move]:
-    """Return the moves of a file by operator.
+    """The moves of a file by operator.
 
     Raises:
         AtcError: BAD_CONTROL_FILE for another form, or for moves that contradict each other.
@@ -44,7 +44,6 @@ def read_moves(document: Any, place: Place) -> dict[str, Move]:
 
 
 def _move(op: str, entries: set[tuple[str, MixList]], place: Place) -> Move:
-    """Return the one move that all entries for an operator make."""
     added = [which for change, which in entries if change == _ADD]
     removed = [which for change, which in entries if change == _REMOVE]
     alone = not added and removed == [MixList.GRAY]

@@ -39,7 +39,7 @@ class ModelNames(msgspec.Struct, frozen=True):
         file_nodes: Iterable[tuple[str, Sequence[str]]],
         outputs: Iterable[str],
     ) -> ModelNames:
-        """Return the names of a model.
+        """The names of a model.
 
         Args:
             view: what folding leaves of it.
@@ -54,7 +54,7 @@ class ModelNames(msgspec.Struct, frozen=True):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Diagnostic:
-    """Return that no `kind` is called `name`, with the nearest names that there are."""
+    """That no `kind` is called `name`, with the nearest names that there are."""
     near = nearest_of_many(name, known, _NEAREST)
     offered = ", ".join(map(repr, near))
     return NOT_IN_MODEL.diagnostic(

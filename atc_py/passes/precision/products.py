@@ -23,7 +23,7 @@ _FAST = "high_performance"
 
 
 def multiplies_float32(node: Node) -> bool:
-    """Return True if a typed node multiplies float32 on the AI Core's cube."""
+    """True if a typed node multiplies float32 on the AI Core's cube."""
     row = find_operator(node.op)
     if row is None or row.attribute(PRODUCTS.name) is not PRODUCTS:
         return False
@@ -54,7 +54,7 @@ def assign_products(graph: Graph, context: PassContext) -> None:
 
 
 def _choice(node: Node, controls: Controls) -> tuple[bool, str]:
-    """Return True if a node rounds to HF32, and what decided: the strongest control first."""
+    """True if a node rounds to HF32, and what decided: the strongest control first."""
     convolves = node.op in _CONVOLUTIONS
     modes = {HF32_PRODUCTS} if convolves else {HF32_PRODUCTS, _FAST}
     by_name = controls.implementation_by_name(node)

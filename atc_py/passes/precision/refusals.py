@@ -38,7 +38,7 @@ class Refusal(msgspec.Struct, frozen=True):
     rule: str
 
     def diagnostic(self) -> Diagnostic:
-        """Return NO_KERNEL at the node's place."""
+        """NO_KERNEL at the node's place."""
         message = self.lack
         if self.soc:
             message += Text(" on {soc}", soc=self.soc)
@@ -50,7 +50,7 @@ class Refusal(msgspec.Struct, frozen=True):
 def refusal_of(
     node: Node, row: TargetOp, wish: Wish, soc: Soc, place: Place, tensors: NodeTensors | None
 ) -> Refusal:
-    """Return the reason that nothing on `soc` meets `wish` for `node`."""
+    """The reason that nothing on `soc` meets `wish` for `node`."""
     given = [d for v, d in zip(node.inputs, wish.inputs, strict=True) if v is not None]
     wanted = ", ".join(sorted({dtype.value for dtype in (*given, *wish.outputs)}))
     lack = Text("{op} has no kernel for {wanted}", op=node.op, wanted=wanted)
@@ -69,13 +69,13 @@ def refusal_of(
 
 
 def _meets(node: Node, row: TargetOp, soc: Soc, wish: Wish) -> bool:
-    """Return True if a column of `soc` meets a wish."""
+    """True if a column of `soc` meets a wish."""
     wanted, must = (wish.inputs, wish.outputs), (wish.exact_inputs, wish.exact_outputs)
     return choose_column(node, row, soc, wanted, falls=wish.falls, must=must) is not None
 
 
 def _hint(node: Node, row: TargetOp, soc: Soc) -> Text:
-    """Return the dtypes that the operator takes, and the limit that excludes the AI Core."""
+    """The dtypes that the operator takes, and the limit that excludes the AI Core."""
     offered = [each for each in offered_columns(node, row, soc) if not returns_sums(row, each)]
     floats = any(value.type.dtype.is_float for value in node.present_inputs)
     alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered

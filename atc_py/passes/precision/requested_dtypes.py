@@ -104,7 +104,7 @@ def wishes(mode: PrecisionMode, node: NodeTensors) -> Iterator[Wish]:
 
 
 def kept(node: NodeTensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()) -> Wish:
-    """Return the dtypes of the model."""
+    """The dtypes of the model."""
     return _wish(node, lambda dtype: dtype, rule, falls)
 
 
@@ -119,7 +119,7 @@ def kept_if_possible(node: NodeTensors) -> Iterator[Wish]:
 
 
 def customised(node: NodeTensors, asked: Custom, otherwise: Wish) -> Wish:
-    """Return the user's dtypes, else those of `otherwise`; no float may be an integer.
+    """The user's dtypes, else those of `otherwise`; no float may be an integer.
 
     Where a dtype is given that the model's own cannot become, no column fits both.
     """
@@ -134,7 +134,7 @@ def customised(node: NodeTensors, asked: Custom, otherwise: Wish) -> Wish:
 def _given(
     first: tuple[DType, ...], own: Sequence[DType | None], others: tuple[DType, ...]
 ) -> tuple[DType, ...]:
-    """Return `first` where the model's own dtypes can become them, then the rest of `others`."""
+    """`first` where the model's own dtypes can become them, then the rest of `others`."""
     given = [
         want if mine is None or {want, mine} <= _CHANGED else mine
         for want, mine in zip(first, own, strict=False)
@@ -145,12 +145,12 @@ def _given(
 def _all(
     node: NodeTensors, dtype: DType, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
 ) -> Wish:
-    """Return one dtype for every float that a mode may change."""
+    """One dtype for every float that a mode may change."""
     return _wish(node, lambda each: dtype if each in _CHANGED else each, rule, falls)
 
 
 def _allow_fp16(node: NodeTensors, mode: str) -> Wish:
-    """Return float32 becomes float16 on the cube; elsewhere it does where there is nothing else."""
+    """Float32 becomes float16 on the cube; elsewhere it does where there is nothing else."""
     if node.op in CUBE_LIST:
         rule = Text("{mode}: float16 on the cube", mode=mode)
         return _wish(node, lambda dtype: F16 if dtype is F32 else dtype, rule, _TO_F16)
@@ -169,7 +169,7 @@ def _force_fp32(node: NodeTensors, mode: str) -> Iterator[Wish]:
 
 
 def _sixteen(dtype: DType) -> DType:
-    """Return the 16-bit dtype that the cube gets for a float."""
+    """The 16-bit dtype that the cube gets for a float."""
     return F16 if dtype is F32 else dtype
 
 
@@ -212,7 +212,7 @@ def _wish(
     rule: str,
     falls: frozenset[tuple[DType, DType]],
 ) -> Wish:
-    """Return `change` for all tensors but those that are fixed."""
+    """`change` for all tensors but those that are fixed."""
     inputs: Sequence[DType] = [
         F32 if each is None else each if position in node.fixed else change(each)
         for position, each in enumerate(node.inputs)

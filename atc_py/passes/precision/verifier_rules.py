@@ -12,7 +12,7 @@ from atc_py.target import Soc, find_operator
 
 
 def verifier_rules(soc: Soc) -> Rules:
-    """Return the rules that graphs for `soc` must satisfy."""
+    """The rules that graphs for `soc` must satisfy."""
     return Rules(
         rows=find_operator,
         dtypes_ok=partial(_dtypes_ok, soc=soc),
@@ -22,7 +22,7 @@ def verifier_rules(soc: Soc) -> Rules:
 
 
 def _dtypes_ok(node: Node, *, soc: Soc) -> str | None:
-    """Return why the node's dtypes are not a column of its engine, or None."""
+    """The reason why the node's dtypes are not a column of its engine, or None."""
     row = find_operator(node.op)
     if row is None:
         return None

@@ -49,7 +49,7 @@ class ClippedInfinities(msgspec.Struct, frozen=True):
 
 
 def is_clipped(cast: Node) -> bool:
-    """Return True if a Cast of a constant narrows floats that are clamped by default.
+    """True if a Cast of a constant narrows floats that are clamped by default.
 
     What bounds others is not: a bound beyond the dtype's range bounds nothing.
     """
@@ -76,7 +76,7 @@ def clipped_infinities(graph: Graph) -> Iterator[ClippedInfinities]:
 
 
 def _is_cube(node: Node) -> bool:
-    """Return True if the cube computes the node."""
+    """True if the cube computes the node."""
     row = find_operator(node.op)
     return row is not None and row.unit is Unit.CUBE
 

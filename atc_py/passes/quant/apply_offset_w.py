@@ -73,7 +73,7 @@ class ApplyOffsetWPass(Pass):
 
 
 def _has_offsets(words: npt.NDArray[np.uint64]) -> bool:
-    """Return True if graph words carry offsets of weights."""
+    """True if graph words carry offsets of weights."""
     parts = decode_graph(words)
     if not parts.offset_w.any():
         return False
@@ -103,7 +103,7 @@ class _Step(msgspec.Struct, frozen=True):
 
 
 def _layer_of(dequant: Node, count: int) -> Node | None:
-    """Return the layer whose sums `dequant` alone reads and that takes `count` offsets, or None."""
+    """The layer whose sums `dequant` alone reads and that takes `count` offsets, or None."""
     x = dequant.input(0)
     if x is None or (count > 1 and x.type.is_open):
         return None
@@ -122,7 +122,7 @@ def _layer_of(dequant: Node, count: int) -> Node | None:
 
 
 def _takes_offsets(layer: Node, axis: int | None) -> bool:
-    """Return True if a layer of int8 has no offsets yet, and counts its channels along `axis`."""
+    """True if a layer of int8 has no offsets yet, and counts its channels along `axis`."""
     if any(v is None or v.type.dtype is not DType.INT8 for v in (layer.input(0), layer.input(1))):
         return False
     if layer.input(_OFFSET_W) is not None:
@@ -148,7 +148,7 @@ def _data_of(node: Node) -> Value | None:
 
 
 def _axis_before(node: Node, x: Value, axis: int) -> int | None:
-    """Return the axis of `x` whose elements are along `axis` of the result of `node`, or None."""
+    """The axis of `x` whose elements are along `axis` of the result of `node`, or None."""
     if node.op == "Add":
         return axis if x.type.dims == node.output.type.dims else None
     if node.op == "TransposeD":

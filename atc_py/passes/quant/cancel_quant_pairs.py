@@ -24,7 +24,7 @@ class CancelQuantPairsPass(Pass):
     summary = "Removes AscendQuant after AscendAntiQuant where the two give back what was there."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Return cancel every match; returns how many."""
+        """Cancel every match; returns how many."""
         single = context.soc.quant_float32
         matches = [node for node in graph.nodes if _gives_back(node, single=single)]
         gone = list(matches)
@@ -44,7 +44,7 @@ class CancelQuantPairsPass(Pass):
 
 
 def _gives_back(quant: Node, *, single: bool) -> bool:
-    """Return True if `quant` undoes an AscendAntiQuant before it; `single` where it has float32."""
+    """True if `quant` undoes an AscendAntiQuant before it; `single` where it has float32."""
     floats = quant.input(0)
     anti = floats.producer if floats is not None else None
     if quant.op != "AscendQuant" or anti is None or anti.op != "AscendAntiQuant":
@@ -63,7 +63,7 @@ def _gives_back(quant: Node, *, single: bool) -> bool:
 
 
 def _anti_quantized(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
-    """Return (x + offset) * scale, with sqrt_mode times scale once more, all in float16."""
+    """(x + offset) * scale, with sqrt_mode times scale once more, all in float16."""
     import numpy as np
 
     scale, offset = _scale_and_offset(anti)
@@ -76,7 +76,7 @@ def _anti_quantized(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.flo
 def _before_rounding(
     quant: Node, values: npt.NDArray[np.float16], dtype: np.dtype[Any]
 ) -> npt.NDArray[Any]:
-    """Return values * scale + offset in `dtype`; with sqrt_mode times scale twice or squared.
+    """Values * scale + offset in `dtype`; with sqrt_mode times scale twice or squared.
 
     A scale that float16 does not hold becomes its root twice: see float16-quant-scales.
     """
@@ -99,6 +99,5 @@ def _before_rounding(
 
 
 def _scale_and_offset(node: Node) -> tuple[float, float]:
-    """Return the two numbers of a node."""
     scale, offset = (node.attributes[name] for name in ("scale", "offset"))
     return float(scale), float(offset)  # type: ignore[arg-type]  # verified: floats

@@ -11,7 +11,7 @@ from atc_py.tensor.scale_words import decode_graph
 
 
 def constant_words(value: Value | None) -> npt.NDArray[np.uint64] | None:
-    """Return the 64-bit words of `value`, or None where it is not such a constant."""
+    """The 64-bit words of `value`, or None where it is not such a constant."""
     if value is None or value.const is None or isinstance(value.const, OpaqueConst):
         return None
     if value.type.dtype is not DType.UINT64:
@@ -22,7 +22,7 @@ def constant_words(value: Value | None) -> npt.NDArray[np.uint64] | None:
 
 
 def constant_factors(dequant: Node) -> npt.NDArray[np.float32] | None:
-    """Return the factors of an AscendDequant, roots squared, or None where they are computed."""
+    """The factors of an AscendDequant, roots squared, or None where they are computed."""
     import numpy as np
 
     scale = dequant.input(1)
@@ -36,7 +36,7 @@ def constant_factors(dequant: Node) -> npt.NDArray[np.float32] | None:
 
 
 def constant_codes(value: Value | None) -> npt.NDArray[Any] | None:
-    """Return constant integers, reshaped or not; None for computed ones."""
+    """Constant integers, reshaped or not; None for computed ones."""
     node = None if value is None else value.producer
     source = value
     if node is not None and node.op in {"Reshape", "Unsqueeze"}:
@@ -50,6 +50,6 @@ def constant_codes(value: Value | None) -> npt.NDArray[Any] | None:
 
 
 def constant_like(graph: Graph, old: Value | None, suffix: str, array: npt.NDArray[Any]) -> Value:
-    """Return a constant of `array` that is named after `old`."""
+    """A constant of `array` that is named after `old`."""
     name = suffix if old is None else f"{old.name}.{suffix}"
     return graph.constant(name, DenseConst(array))

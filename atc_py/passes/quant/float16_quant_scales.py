@@ -80,7 +80,7 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
 
 
 def _needs_root(scale: Floats) -> bool:
-    """Return True if a factor is beyond float16's normal numbers and all of them have a root."""
+    """True if a factor is beyond float16's normal numbers and all of them have a root."""
     import numpy as np
 
     beyond = ((scale < LEAST) & (scale != 0)) | (scale > LARGEST)

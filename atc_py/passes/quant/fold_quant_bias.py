@@ -108,14 +108,14 @@ class FoldQuantBiasPass(Pass):
 
 
 def _is_integer_layer(node: Node) -> bool:
-    """Return whether a node multiplies int8 data by int8 weights."""
+    """True if a node multiplies int8 data by int8 weights."""
     if node.op not in _CONVOLUTIONS and node.op not in _TURNED:
         return False
     return all(v is not None and v.type.dtype is DType.INT8 for v in map(node.input, (0, 1)))
 
 
 def _scaled(graph: Graph) -> set[Value]:
-    """Return the int32 values that, moved or not, only scaling nodes read."""
+    """The int32 values that, moved or not, only scaling nodes read."""
     scaled: set[Value] = set()
     lost: set[Value] = set()
     for node in reversed(graph.nodes):
@@ -131,7 +131,7 @@ def _scaled(graph: Graph) -> set[Value]:
 
 
 def _read_as(use: tuple[Node, int]) -> tuple[Value | None, ...]:
-    """Return the moved sums that a use makes of sums; None stands for anything else."""
+    """The moved sums that a use makes of sums; None stands for anything else."""
     node, _ = use
     if _is_scaling(use):
         return ()
@@ -139,13 +139,11 @@ def _read_as(use: tuple[Node, int]) -> tuple[Value | None, ...]:
 
 
 def _is_scaling(use: tuple[Node, int]) -> bool:
-    """Return whether a use of a value scales it."""
     node, position = use
     return node.op in _SCALES and position == 0
 
 
 def _adds_constant(node: Node) -> bool:
-    """Return whether a node adds a constant to computed sums."""
     return node.op == "Add" and any(value.const is not None for value in node.present_inputs)
 
 
@@ -176,7 +174,7 @@ def _tell_open(layer: Node, context: PassContext) -> None:
 
 
 def _sums(layer: Node) -> Integers | None:
-    """Return the sum of the weights of each output channel; None for computed weights.
+    """The sum of the weights of each output channel; None for computed weights.
 
     It is a list, or for stacked weights an array that broadcasts to the layer's result.
     """
@@ -193,7 +191,7 @@ def _sums(layer: Node) -> Integers | None:
 
 
 def _totals(layer: Node, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
-    """Return the sum of the codes of each output channel, and how many codes that is."""
+    """The sum of the codes of each output channel, and how many codes that is."""
     import numpy as np
 
     total: Integers
@@ -239,7 +237,7 @@ def _fold(graph: Graph, layer: Node, term: Integers, context: PassContext) -> No
 
 
 def _wrapped(layer: Node, exact: Integers, context: PassContext) -> npt.NDArray[np.int32]:
-    """Return integers modulo 2^32, with a finding where one leaves int32."""
+    """Integers modulo 2^32, with a finding where one leaves int32."""
     import numpy as np
 
     limits = np.iinfo(np.int32)
@@ -257,7 +255,6 @@ def _wrapped(layer: Node, exact: Integers, context: PassContext) -> npt.NDArray[
 
 
 def _sum(graph: Graph, layer: Node, bias: Value, term: npt.NDArray[np.int32]) -> Value:
-    """Return a computed bias plus a constant."""
     constant = graph.constant(f"{layer.output.name}.offset", DenseConst(term))
     name = f"{layer.output.name}.bias"
     type_ = TensorType(DType.INT32, bias.type.dims)
@@ -265,7 +262,6 @@ def _sum(graph: Graph, layer: Node, bias: Value, term: npt.NDArray[np.int32]) ->
 
 
 def _add_after(graph: Graph, layer: Node, term: npt.NDArray[np.int32]) -> None:
-    """Add a constant to the sums of a layer."""
     sums = layer.output
     constant = graph.constant(f"{sums.name}.offset", DenseConst(term))
     name = f"{sums.name}.corrected"

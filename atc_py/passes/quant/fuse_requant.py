@@ -87,7 +87,7 @@ class _Chain(msgspec.Struct, frozen=True):
 
 
 def _chain_to(quant: Node) -> _Chain | None:
-    """Return the chain that ends in `quant`, or None where none begins with a dequantization."""
+    """The chain that ends in `quant`, or None where none begins with a dequantization."""
     between: list[Node] = []
     node: Node | None = quant
     while node is not None:
@@ -102,7 +102,7 @@ def _chain_to(quant: Node) -> _Chain | None:
 
 
 def _requant_words(chain: _Chain) -> Words | None:
-    """Return hardware words that do what the chain does, or None where there are none."""
+    """Hardware words that do what the chain does, or None where there are none."""
     attributes = chain.quant.attributes
     scale, offset = attributes["scale"], attributes["offset"]
     if not isinstance(scale, float) or not isinstance(offset, float):
@@ -117,7 +117,7 @@ def _requant_words(chain: _Chain) -> Words | None:
 
 
 def _squared(scale: float) -> float:
-    """Return a float32 squared in float32."""
+    """A float32 squared in float32."""
     import numpy as np
 
     with np.errstate(over="ignore", under="ignore"):
@@ -125,7 +125,7 @@ def _squared(scale: float) -> float:
 
 
 def _words(dequant: Node, scale: float, offset: int, *, relu: bool) -> Words | None:
-    """Return the words of a requantization, or None where no words can say it."""
+    """The words of a requantization, or None where no words can say it."""
     old = constant_words(dequant.input(1))
     if old is None:
         return None
@@ -176,14 +176,14 @@ def _fuse_group(graph: Graph, group: RequantGroup) -> bool:
 
 
 def _clears(dequant: Node, group: RequantGroup) -> bool:
-    """Return True if negative results of a dequantization become 0."""
+    """True if negative results of a dequantization become 0."""
     return dequant in group.cleared or dequant.attributes.get("relu_flag", False) is True
 
 
 def _requantized(
     graph: Graph, dequant: Node, group: RequantGroup, words: Words, *, relu: bool
 ) -> Value:
-    """Return the int8 result of a requantization in place of a dequantization.
+    """The int8 result of a requantization in place of a dequantization.
 
     Its last origin is the quantization, since it is not a value of the model in another form.
     """
@@ -225,7 +225,7 @@ def _fuse(graph: Graph, chain: _Chain, words: Words) -> list[Node]:
 
 
 def _moved(graph: Graph, move: Node, value: Value) -> Value:
-    """Return `value` moved as `move` does."""
+    """`value` moved as `move` does."""
     name = f"{move.output.name}.{DType.INT8.value}"
     type_ = move.output.type.with_dtype(DType.INT8)
     inputs = [value, *move.inputs[1:]]
@@ -233,7 +233,6 @@ def _moved(graph: Graph, move: Node, value: Value) -> Value:
 
 
 def _without_readers(chain: _Chain) -> list[Node]:
-    """Return the unread nodes of a chain from its end, and drop their inputs."""
     dead = []
     for node in (chain.quant, *reversed(chain.between), chain.dequant):
         if node.output.is_used:

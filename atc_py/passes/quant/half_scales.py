@@ -7,5 +7,5 @@ LEAST, LARGEST = 2.0**-14, 65504.0
 
 
 def has_root(scale: float) -> bool:
-    """Return True if a factor is beyond float16's normal numbers and its root is taken twice."""
+    """True if a factor is beyond float16's normal numbers and its root is taken twice."""
     return 0 < scale < math.inf and not LEAST <= scale <= LARGEST

@@ -33,7 +33,7 @@ class MergeQuantsPass(Pass):
 
 
 def _key(node: Node) -> Key:
-    """Return the key of a node's result: its input and every attribute."""
+    """The key of a node's result: its input and every attribute."""
     row = find_operator(node.op)
     declared = row.attributes if row is not None else ()
     values = tuple(node.attributes.get(each.name, each.default) for each in declared)

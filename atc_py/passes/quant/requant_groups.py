@@ -58,7 +58,7 @@ class Finder(msgspec.Struct, frozen=True):
     joins: bool
 
     def groups(self, graph: Graph) -> list[RequantGroup]:
-        """Return all groups; no node is in two of them."""
+        """All groups; no node is in two of them."""
         found = []
         for node in graph.nodes:
             if node.op == "AscendDequant":
@@ -68,7 +68,7 @@ class Finder(msgspec.Struct, frozen=True):
         return [group for group in found if group is not None]
 
     def _after(self, dequant: Node) -> RequantGroup | None:
-        """Return the group of a dequantization whose results only quantizations read."""
+        """The group of a dequantization whose results only quantizations read."""
         readers = [node for node, _ in dequant.output.uses]
         activations = [node for node in readers if is_activation(node)]
         if len(activations) not in {0, len(readers)}:
@@ -80,7 +80,7 @@ class Finder(msgspec.Struct, frozen=True):
         return self._group([dequant], activations, [dequant] if activations else [], None, quants)
 
     def _before(self, quant: Node) -> RequantGroup | None:
-        """Return the group of a quantization that reads dequantizations through a Concat."""
+        """The group of a quantization that reads dequantizations through a Concat."""
         node = _producer(quant)
         last = node if node is not None and is_activation(node) else None
         concat = node if last is None else _producer(last)
@@ -111,7 +111,7 @@ class Finder(msgspec.Struct, frozen=True):
         concat: Node | None,
         quants: Sequence[Node],
     ) -> RequantGroup | None:
-        """Return the group of these nodes, if its scales, offsets and activations agree."""
+        """The group of these nodes, if its scales, offsets and activations agree."""
         if not quants or not all(map(_is_plain, quants)):
             return None
         relus = [counts_as_relu(node, self.flat_slope) for node in activations]
@@ -127,13 +127,13 @@ class Finder(msgspec.Struct, frozen=True):
 
 
 def _producer(node: Node) -> Node | None:
-    """Return the node that makes the first input."""
+    """The node that makes the first input."""
     value = node.input(0)
     return None if value is None else value.producer
 
 
 def _is_whole(concat: Node) -> bool:
-    """Return True if a Concat joins other axes than channels of images, or whole blocks of them."""
+    """True if a Concat joins other axes than channels of images, or whole blocks of them."""
     values = concat.present_inputs
     if concat.output.type.rank != _IMAGE:
         return True
@@ -144,7 +144,7 @@ def _is_whole(concat: Node) -> bool:
 
 
 def _is_plain(quant: Node) -> bool:
-    """Return True if a node quantizes to int8, with a whole-number offset once it is cut."""
+    """True if a node quantizes to int8, with a whole-number offset once it is cut."""
     attributes = quant.attributes
     if quant.op != "AscendQuant" or quant.output.type.dtype is not DType.INT8:
         return False
@@ -155,13 +155,12 @@ def _is_plain(quant: Node) -> bool:
 
 
 def _scale(quant: Node) -> float:
-    """Return the factor of a quantization."""
     scale = float(quant.attributes["scale"])  # type: ignore[arg-type]  # verified: a float
     return scale * scale if quant.attributes.get("sqrt_mode", False) else scale
 
 
 def _agreed(scales: Sequence[float]) -> float | None:
-    """Return the scale that stands for all, as CANN finds it; None where they are apart."""
+    """The scale that stands for all, as CANN finds it; None where they are apart."""
     base = 0.0
     for scale in scales:
         if abs(base) < _NEAR:

@@ -77,7 +77,7 @@ class _Quantized(msgspec.Struct, frozen=True):
 
 
 def _quantized(layer: Node, limit: int) -> _Quantized | None:
-    """Return a layer that is taken back, or None."""
+    """A layer that is taken back, or None."""
     x = layer.input(0)
     quant = None if x is None else x.producer
     data = None if quant is None or quant.op != "AscendQuant" else quant.input(0)
@@ -99,7 +99,7 @@ def _quantized(layer: Node, limit: int) -> _Quantized | None:
 
 
 def _weights(layer: Node) -> Floats | None:
-    """Return the weights of a layer less their offset, or None for computed ones."""
+    """The weights of a layer less their offset, or None for computed ones."""
     import numpy as np
 
     weights, offset = layer.input(1), layer.input(_OFFSET_W)
@@ -114,7 +114,7 @@ def _weights(layer: Node) -> Floats | None:
 
 
 def _by_output(layer: Node, values: npt.NDArray[Any], weights: Floats) -> Floats:
-    """Return one number, or one for each output channel, in a shape that goes with the weights.
+    """One number, or one for each output channel, in a shape that goes with the weights.
 
     Filters have output channels first; those of a transposed convolution have the input channels
     of all groups first, then the output channels of one.
@@ -178,7 +178,7 @@ def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value
 
 
 def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channels: int) -> Value:
-    """Return `value` in another dtype; a new Cast is put on record."""
+    """`value` in another dtype; a new Cast is put on record."""
     if value.type.dtype is dtype:
         return value
     made = insert_cast(graph, value, dtype, context.soc)
@@ -188,5 +188,5 @@ def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channe
 
 
 def _reason(channels: int) -> str:
-    """Return why a layer is taken back, as records say it."""
+    """The reason why a layer is taken back, as records say it."""
     return Text("roll-back-quant: {channels} input channels", channels=channels)

@@ -12,7 +12,7 @@ from atc_py.tensor.scale_words import decode_graph
 def scaled_factors(
     dequant: npt.NDArray[np.float32], scale: float
 ) -> npt.NDArray[np.float32] | None:
-    """Return the float32 products; None if one is not finite, too small, or `scale` flips signs."""
+    """The float32 products; None if one is not finite, too small, or `scale` flips signs."""
     import numpy as np
 
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -49,7 +49,7 @@ def fold_scale(graph: Graph, group: RequantGroup) -> bool:
 
 
 def _scaled_words(dequant: Node, scale: float) -> npt.NDArray[np.uint64] | None:
-    """Return the words of a dequantization with other factors; None where there are none."""
+    """The words of a dequantization with other factors; None where there are none."""
     import numpy as np
 
     old = constant_words(dequant.input(1))
@@ -76,7 +76,7 @@ def _clear(graph: Graph, group: RequantGroup) -> None:
 
 
 def _origins(node: Node, group: RequantGroup) -> tuple[Origin, ...]:
-    """Return the origins of a node whose result is scaled, so that it is not a value of the model.
+    """The origins of a node whose result is scaled, so that it is not a value of the model.
 
     With those of the quantization last it is a step of that. Of several quantizations it is a step
     of none.

@@ -43,7 +43,7 @@ def zeros_of(graph: Graph, *, cuts: bool) -> Mapping[Value, Zeros]:
 
 
 def counts_padding(layer: Node) -> bool:
-    """Return whether some tap of a convolution finds no element.
+    """True if some tap of a convolution finds no element.
 
     A transposed one has such taps between and around its elements, unless each spreads to one
     place of its own.
@@ -58,7 +58,7 @@ def counts_padding(layer: Node) -> bool:
 
 
 def has_known_channels(layer: Node) -> bool:
-    """Return True if CANN folds the offset of a layer's data: their channels must be known.
+    """True if CANN folds the offset of a layer's data: their channels must be known.
 
     For a product of matrices they are its first two axes.
     """
@@ -93,13 +93,12 @@ def _of_results(node: Node, known: Mapping[Value, Zeros], *, cuts: bool) -> Zero
 
 
 def _numbers(node: Node, name: str) -> tuple[float, ...]:
-    """Return an attribute of numbers; none where it is absent."""
+    """An attribute of numbers; none where it is absent."""
     value = node.attributes.get(name, ())
     return value if isinstance(value, tuple) else ()
 
 
 def _rounded_offset(quant: Node, *, cuts: bool) -> int | None:
-    """Return the offset of an AscendQuant as an integer."""
     offset = quant.attributes["offset"]
     mode = "Trunc" if cuts else quant.attributes.get("round_mode", "Round")
     if not isinstance(offset, float) or not math.isfinite(offset) or mode not in _ROUNDINGS:

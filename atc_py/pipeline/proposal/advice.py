@@ -35,7 +35,7 @@ def advise(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAd
 
 
 def with_shapes(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
-    """Return `file` as if its inputs stated the shapes that are given."""
+    """`file` as if its inputs stated the shapes that are given."""
     inputs = (
         replace(each, dims=shapes[each.name]) if each.name in shapes else each
         for each in file.inputs

@@ -41,7 +41,7 @@ class Judgment(msgspec.Struct, frozen=True):
         return self.model.faults
 
     def of(self, standing: Standing) -> dict[Hashable, Finding]:
-        """Return the findings of one standing, by their identity."""
+        """The findings of one standing, by their identity."""
         found = self.checked.check.findings
         return {key_of(each): each for each in found if each.standing is standing}
 
@@ -94,7 +94,7 @@ class Judge(msgspec.Struct, frozen=True):
 
 
 def judge_of(options: CheckOptions | CompileOptions, soc: Soc, specs: Library) -> Judge:
-    """Return the operator list, and the conditions under which models are judged by it."""
+    """The operator list, and the conditions under which models are judged by it."""
     chosen = options.precision
     conditions = Conditions(options.precision_mode, soc, chosen.cann, strict=chosen.strict_list)
     return Judge(conditions, specs, options.precision.quant_bias)

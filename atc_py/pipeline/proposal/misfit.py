@@ -62,7 +62,7 @@ def misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge)
 def find_misfit(
     file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, fault: Diagnostic
 ) -> Misfit | None:
-    """Return the misfit if the user's dims are the reason for a fault, else None.
+    """The misfit if the user's dims are the reason for a fault, else None.
 
     They are the reason where the model is sound with these dims open, and with others that are
     near, or that a search finds.
@@ -119,7 +119,7 @@ def _diagnostic(
 
 
 def _with_ranks(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
-    """Return the file with as many open dims for inputs of unknown rank as the user gave."""
+    """The file with as many open dims for inputs of unknown rank as the user gave."""
     inputs = (
         replace(each, dims=("",) * len(shapes[each.name]))
         if each.dims is None and each.name in shapes
@@ -130,7 +130,7 @@ def _with_ranks(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
 
 
 def _place_of(fault: Diagnostic) -> object:
-    """Return the node where a fault shows."""
+    """The node where a fault shows."""
     return fault.place and fault.place.node
 
 

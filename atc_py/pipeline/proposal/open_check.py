@@ -61,14 +61,14 @@ def open_check(
 def _certain_refusals(
     known: Judgment, refused: Callable[[Judgment], list[Finding]]
 ) -> frozenset[Hashable]:
-    """Return the refusals of nodes whose types do not depend on a choice of dims."""
+    """The refusals of nodes whose types do not depend on a choice of dims."""
     if known.checked.check.standing is Standing.ERROR:
         return frozenset()
     return frozenset(key_of(each) for each in refused(known))
 
 
 def _without_refuted(known: Judgment, witness: Judgment, text: str) -> ModelCheck:
-    """Return the check without errors that a choice of dims refutes."""
+    """The check without errors that a choice of dims refutes."""
     there = witness.of(Standing.ERROR)
     refuted = {key: each for key, each in known.of(Standing.ERROR).items() if key not in there}
     gone = known.faults_beyond(witness.faults)

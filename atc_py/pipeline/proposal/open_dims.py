@@ -37,13 +37,12 @@ def _terms(name: str) -> list[str]:
 
 
 def _is_sum(name: str, names: Iterable[str]) -> bool:
-    """Tell whether a name is a sum of numbers and of names of other dims."""
     terms = _terms(name)
     return len(terms) > 1 and all(term.isdecimal() or term in names for term in terms)
 
 
 def chosen(file: OnnxFile, values: Mapping[OpenDim, int]) -> OnnxFile:
-    """Return `file` as if its inputs had these values; the rest stays open."""
+    """`file` as if its inputs had these values; the rest stays open."""
     by_place = {place: value for dim, value in values.items() for place in dim.places}
     by_name = {dim.name: value for dim, value in values.items() if dim.name}
     inputs = tuple(_with_values(each, by_place, by_name) for each in file.inputs)
@@ -53,7 +52,6 @@ def chosen(file: OnnxFile, values: Mapping[OpenDim, int]) -> OnnxFile:
 def _with_values(
     declared: DeclaredInput, by_place: Mapping[tuple[str, int], int], by_name: Mapping[str, int]
 ) -> DeclaredInput:
-    """Return an input with the values chosen."""
     if declared.dims is None:
         return declared
     dims = tuple(
@@ -72,7 +70,7 @@ def _sum(name: str, by_name: Mapping[str, int]) -> int | str:
 
 
 def shapes_of(file: OnnxFile, names: Iterable[str]) -> dict[str, Shape]:
-    """Return the shapes of those of the named inputs that are fixed."""
+    """The shapes of those of the named inputs that are fixed."""
     wanted = set(names)
     return {
         each.name: tuple(int(dim) for dim in each.dims)
@@ -84,7 +82,7 @@ def shapes_of(file: OnnxFile, names: Iterable[str]) -> dict[str, Shape]:
 
 
 def given_dims(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]) -> dict[OpenDim, int]:
-    """Return the values that `shapes` give open dims; a dim with two values has its first."""
+    """The values that `shapes` give open dims; a dim with two values has its first."""
     values: dict[OpenDim, int] = {}
     for dim in open_dims(inputs):
         for name, axis in dim.places:

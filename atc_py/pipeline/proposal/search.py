@@ -62,7 +62,6 @@ def first_values(
 
 
 def _is_channel(dim: OpenDim) -> bool:
-    """Tell whether a dim is the number of channels of an image."""
     return dim.rank >= _IMAGE_RANK and any(axis == 1 for _, axis in dim.places)
 
 
@@ -77,7 +76,6 @@ def hints(view: SourceModel, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
 
 
 def _dim_from_weights(node: SourceNode) -> tuple[tuple[str, int], int] | None:
-    """Return an axis of the node's input, and the dim that its weights imply for it."""
     axis = None if node.domain else _CHANNEL_AXIS.get(node.op_type)
     if axis is None or len(node.inputs) < 2:  # noqa: PLR2004
         return None
@@ -89,7 +87,7 @@ def _dim_from_weights(node: SourceNode) -> tuple[tuple[str, int], int] | None:
 
 
 def _shared_dim(node: SourceNode, weights: SourceTensor) -> int | None:
-    """Return the dim of the weights that the first input must share, or None."""
+    """The dim of the weights that the first input must share, or None."""
     dims = weights.dims or ()
     if node.op_type == "Conv" and len(dims) > 1 and dims[1] is not None:
         group = node.attributes.get("group", 1)
@@ -136,7 +134,7 @@ class Tried:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Return a sort key; a better choice has a smaller one."""
+        """A sort key; a better choice has a smaller one."""
         return self.faults, self.errors
 
 
@@ -211,12 +209,12 @@ class Search:
         return best
 
     def _better_of(self, values: Mapping[OpenDim, int], best: Tried | None) -> Tried:
-        """Return the better one of a choice and the best before it."""
+        """The better one of a choice and the best before it."""
         found = self.at(values)
         return found if best is None or found.rank < best.rank else best
 
     def few(self, values: Sequence[int]) -> Sequence[int]:
-        """Return the largest of some values, as many as the bound leaves for two rounds."""
+        """The largest of some values, as many as the bound leaves for two rounds."""
         return values[-max(1, self._limit // 2) :]
 
     def at(self, values: Mapping[OpenDim, int]) -> Tried:
@@ -249,7 +247,7 @@ def _with_ranks(
 
 
 def _with_rank(file: OnnxFile, position: int, rank: int) -> OnnxFile:
-    """Return the file with `rank` open dims for one of its inputs."""
+    """The file with `rank` open dims for one of its inputs."""
     inputs: list[DeclaredInput] = list(file.inputs)
     inputs[position] = replace(inputs[position], dims=("",) * rank)
     return replace(file, inputs=tuple(inputs))

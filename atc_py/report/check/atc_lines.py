@@ -24,14 +24,13 @@ _REPEATED = Text("another node has the same name")
 
 
 def check_atc(document: CheckDocument) -> str:
-    """Return the object for one model, a list of objects for several."""
+    """The object for one model, a list of objects for several."""
     models = [_model(model, document.lang) for model in document.models]
     whole = models[0] if len(models) == 1 else models
     return escaped(json.dumps(whole, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _model(model: CheckedModel, language: str) -> Json:
-    """Return one network and its nodes."""
     causes = _causes(model)
     names = Counter((row.scope, row.name) for row in model.network if row.name)
     rows = []
@@ -53,7 +52,6 @@ def _model(model: CheckedModel, language: str) -> Json:
 
 
 def _causes(model: CheckedModel) -> Mapping[_Key, list[Json]]:
-    """Return errors by node."""
     causes: dict[_Key, list[Json]] = defaultdict(list)
     for found in model.all_findings:
         if found.level != Standing.ERROR.value or found.node is None:
@@ -64,22 +62,19 @@ def _causes(model: CheckedModel) -> Mapping[_Key, list[Json]]:
 
 
 def _key(index: int, found: Found) -> _Key:
-    """Return the key that identifies the finding's node."""
     return index, found.scope, found.node_name, found.op.rpartition("::")[2]
 
 
 def _key_of_row(row: CheckedNode) -> _Key:
-    """Return the same of a row of the network."""
     return row.index, row.scope, row.name, row.type.rpartition("::")[2]
 
 
 def _cause(number: int, message: str) -> Json:
-    """Return one reason."""
     return {"code": number, "message": message}
 
 
 def _node(row: CheckedNode, causes: list[Json]) -> Json:
-    """Return one node; without causes it has no such key."""
+    """One node; without causes it has no such key."""
     whole: Json = {
         "name": row.name,
         "type": row.type,

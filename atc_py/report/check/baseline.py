@@ -60,7 +60,7 @@ class Baseline:
         self._new = 0
 
     def recognizes(self, path: str, fingerprint: str) -> bool:
-        """Return True if the baseline has the finding once more; it is used up then."""
+        """True if the baseline has the finding once more; it is used up then."""
         if path not in self._files:
             self._files[path] = self._matching_file(PurePath(path).parts)
         key = (self._files[path], fingerprint)
@@ -72,7 +72,7 @@ class Baseline:
         return True
 
     def _matching_file(self, parts: tuple[str, ...]) -> str:
-        """Return the baseline's file that the one at `parts` is; "" where none has its name."""
+        """The baseline's file that the one at `parts` is; "" where none has its name."""
         alike = {path: _common_tail(parts, other) for path, other in self._paths.items()}
         best = max(alike, key=lambda path: alike[path], default="")
         return best if best and alike[best] else ""
@@ -84,13 +84,12 @@ class Baseline:
 
 
 def _common_tail(parts: tuple[str, ...], others: tuple[str, ...]) -> int:
-    """Return the number of parts that two paths share at their ends."""
     pairs = zip(reversed(parts), reversed(others), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Return the findings of the report in a JSON file.
+    """The findings of the report in a JSON file.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_bytes` does; BAD_BASELINE where it is another file.
@@ -114,7 +113,6 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def _decoded_parts(path: Path) -> _Report:
-    """Return the parts of the file that matter."""
     data = read_bytes(path, _MOST_BYTES, own=True).removeprefix(BOM_UTF8)
     try:
         return msgspec.json.decode(data, type=_Report)
@@ -125,7 +123,7 @@ def _decoded_parts(path: Path) -> _Report:
 
 
 def _not_a_report(path: Path, reason: str) -> AtcError:
-    """Return the diagnostic for a file that is not a report."""
+    """The diagnostic for a file that is not a report."""
     return BAD_BASELINE.error(
         Text("the baseline {path} is not a report of a check: {reason}", path=path, reason=reason),
         place=Place(str(path)),

@@ -17,7 +17,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def check_csv(document: CheckDocument) -> str:
-    """Return the findings, then the notes, as RFC 4180 has it: a heading, commas, CR LF.
+    """The findings, then the notes, as RFC 4180 has it: a heading, commas, CR LF.
 
     Every finding is one line: control characters are escapes. A cell that a spreadsheet would
     take to be a formula begins with an apostrophe.
@@ -34,7 +34,6 @@ def check_csv(document: CheckDocument) -> str:
 
 
 def _row(document: CheckDocument, model: CheckedModel, found: Found) -> list[str]:
-    """Return the cells of one finding."""
     cells = {
         "model": model.path,
         "node": "" if found.node is None else str(found.node),
@@ -48,7 +47,7 @@ def _row(document: CheckDocument, model: CheckedModel, found: Found) -> list[str
 
 
 def _note_row(document: CheckDocument, model: CheckedModel, note: Note) -> list[str]:
-    """Return the cells of a remark, which has the level `note` and no code."""
+    """The cells of a remark, which has the level `note` and no code."""
     cells = {
         "model": model.path,
         "level": "note",
@@ -61,6 +60,6 @@ def _note_row(document: CheckDocument, model: CheckedModel, note: Note) -> list[
 
 
 def _cell(text: str) -> str:
-    """Return `text` as a cell that is only text."""
+    """`text` as a cell that is only text."""
     shown = visible(text)
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

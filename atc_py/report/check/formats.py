@@ -10,7 +10,7 @@ FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
 def render_check(
     name: str, document: CheckDocument, fail_on: Standing, *, verbose: bool = False
 ) -> str:
-    """Return the report as text of the format `name`, one of FORMATS.
+    """The report as text of the format `name`, one of FORMATS.
 
     Args:
         name: the format.

@@ -35,7 +35,7 @@ class Group(msgspec.Struct, frozen=True):
     sightings: tuple[Sighting, ...]
 
     def headline(self, language: str) -> str:
-        """Return the rule's sentence with its conditions, or a fault's message.
+        """The rule's sentence with its conditions, or a fault's message.
 
         Of a rewrite it is what becomes of the form, which needs no action.
         """
@@ -54,7 +54,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def groups(findings: Iterable[Found]) -> list[Group]:
-    """Return the findings gathered, the worst level first, then in the order of the network."""
+    """The findings gathered, the worst level first, then in the order of the network."""
     gathered: dict[tuple[str, ...], dict[str, list[Found]]] = {}
     for found in findings:
         gathered.setdefault(_key(found), {}).setdefault(found.observed, []).append(found)
@@ -63,7 +63,7 @@ def groups(findings: Iterable[Found]) -> list[Group]:
 
 
 def _key(found: Found) -> tuple[str, ...]:
-    """Return the key that findings of one group share; a fault has its message in it."""
+    """The key that findings of one group share; a fault has its message in it."""
     sentence = found.allowed or found.message
     return (
         found.level,
@@ -80,6 +80,5 @@ def _key(found: Found) -> tuple[str, ...]:
 
 
 def _group(values: dict[str, list[Found]]) -> Group:
-    """Return a group from its findings by observed value."""
     sightings = tuple(Sighting(observed, tuple(found)) for observed, found in values.items())
     return Group(sightings[0].findings[0], sightings)

@@ -53,7 +53,7 @@ _GENERIC = "sim"
 
 
 def fix_command(report: CheckReport, path: str, advice: FixAdvice) -> str:
-    """Return `atc-py fix m.onnx --list cann-9.0 --bind sr=16000`, quoted for a shell.
+    """`atc-py fix m.onnx --list cann-9.0 --bind sr=16000`, quoted for a shell.
 
     Args:
         report: what was checked, with which options.
@@ -82,7 +82,7 @@ def fix_command(report: CheckReport, path: str, advice: FixAdvice) -> str:
 def check_document(
     report: CheckReport, language: str = "en", baseline: Baseline | None = None
 ) -> CheckDocument:
-    """Return the report in one language.
+    """The report in one language.
 
     Args:
         report: what was found.
@@ -118,7 +118,7 @@ def check_document(
 
 
 def _soc_note(name: str, language: str) -> str:
-    """Return that the kernels of a SoC are assumed; nothing where they are published."""
+    """That the kernels of a SoC are assumed; nothing where they are published."""
     if name not in {soc.name for soc in socs() if soc.assumed_kernels}:
         return ""
     note = Text(
@@ -129,27 +129,25 @@ def _soc_note(name: str, language: str) -> str:
 
 
 def check_json(document: CheckDocument) -> str:
-    """Return the document as JSON, indented."""
+    """The document as JSON, indented."""
     return format_json(document)
 
 
 def check_json_schema() -> str:
-    """Return the JSON schema of the result of `check_json`."""
+    """The JSON schema of the result of `check_json`."""
     return json_schema(CheckDocument)
 
 
 def _text(text: str) -> str:
-    """Return `text` without what UTF-8 cannot carry: bytes of file names become escapes."""
+    """`text` without what UTF-8 cannot carry: bytes of file names become escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _counts(counts: Mapping[Standing, int]) -> dict[str, int]:
-    """Return counts by the standings' names."""
     return {standing.value: count for standing, count in counts.items()}
 
 
 def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> CheckedModel:
-    """Return one model."""
     faults = [_fault(fault, language) for fault in check.faults]
     findings = [_finding(finding, language) for finding in check.findings]
     path = _text(check.path)
@@ -197,7 +195,7 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
 
 
 def _notes(report: CheckReport, check: ModelCheck, language: str) -> tuple[Note, ...]:
-    """Return remarks on operators that the list keeps, and on nodes that later lists alone take."""
+    """Remarks on operators that the list keeps, and on nodes that later lists alone take."""
     notes = []
     if check.kept:
         text = kept_text(check.kept, report.operator_list).in_language(language)
@@ -210,7 +208,6 @@ def _notes(report: CheckReport, check: ModelCheck, language: str) -> tuple[Note,
 
 
 def _remedy(report: CheckReport, check: ModelCheck) -> Remedy | None:
-    """Return the command that helps a refused model, with the options of the check."""
     found = check.fix
     if found is None:
         return None
@@ -225,7 +222,7 @@ def _remedy(report: CheckReport, check: ModelCheck) -> Remedy | None:
 
 
 def _biases(check: ModelCheck, language: str) -> Biases | None:
-    """Return the convention of the biases of int8 layers."""
+    """The convention of the biases of int8 layers."""
     found = check.bias_convention
     if found is None:
         return None
@@ -234,14 +231,13 @@ def _biases(check: ModelCheck, language: str) -> Biases | None:
 
 
 def _marked_finding(found: Found, path: str, baseline: Baseline | None) -> Found:
-    """Return the finding, marked where the baseline has it."""
+    """The finding, marked where the baseline has it."""
     if baseline is None or not baseline.recognizes(path, found.fingerprint):
         return found
     return msgspec.structs.replace(found, known=True)
 
 
 def _finding(finding: Finding, language: str) -> Found:
-    """Return a finding about a node."""
     place = finding.place
     return Found(
         fingerprint=finding.fingerprint,
@@ -271,7 +267,7 @@ def _finding(finding: Finding, language: str) -> Found:
 
 
 def _fault(fault: Diagnostic, language: str) -> Found:
-    """Return a violation of ONNX's own rules, in the front end's words."""
+    """A violation of ONNX's own rules, in the front end's words."""
     place = fault.place
     return Found(
         fingerprint=_fingerprint(fault, place),
@@ -295,7 +291,7 @@ def _fault(fault: Diagnostic, language: str) -> Found:
 
 
 def _fingerprint(fault: Diagnostic, place: Place | None) -> str:
-    """Return a key that stays the same between runs; messages may carry a path."""
+    """A key that stays the same between runs; messages may carry a path."""
     parts: list[object] = [fault.code.id]
     if place is not None:
         parts += [place.node_name or place.node, place.op_type, place.field]

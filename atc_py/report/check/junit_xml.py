@@ -19,7 +19,7 @@ _KINDS = ("failure", "error", "skipped")
 
 
 def check_junit(document: CheckDocument, fail_on: Standing) -> str:
-    """Return the report as XML.
+    """The report as XML.
 
     Args:
         document: the report.
@@ -35,7 +35,6 @@ def check_junit(document: CheckDocument, fail_on: Standing) -> str:
 
 
 def _suite(document: CheckDocument, model: CheckedModel, fail_on: Standing) -> ET.Element:
-    """Return a model's cases."""
     suite = ET.Element("testsuite", name=visible(model.path))
     properties = ET.SubElement(suite, "properties")
     values = {
@@ -60,7 +59,6 @@ def _suite(document: CheckDocument, model: CheckedModel, fail_on: Standing) -> E
 
 
 def _new_case(suite: ET.Element, model: CheckedModel, name: str) -> ET.Element:
-    """Return a case that passes."""
     place = {"name": visible(name), "classname": visible(model.path)}
     return ET.SubElement(suite, "testcase", place)
 
@@ -68,7 +66,6 @@ def _new_case(suite: ET.Element, model: CheckedModel, name: str) -> ET.Element:
 def _case(
     document: CheckDocument, model: CheckedModel, group: Group, fail_on: Standing
 ) -> ET.Element:
-    """Return a case for one rule."""
     first, headline = group.first, group.headline(document.lang)
     place = {
         "name": visible(f"{first.op or 'model'}: {headline}"),
@@ -86,7 +83,7 @@ def _case(
 
 
 def _kind(group: Group, fail_on: Standing) -> str | None:
-    """Return the kind of a case with these findings; None where it passes."""
+    """The kind of a case with these findings; None where it passes."""
     first = group.first
     new = any(not found.known for found in group.findings)
     code = find_code(first.code)
@@ -98,7 +95,7 @@ def _kind(group: Group, fail_on: Standing) -> str | None:
 
 
 def _lines(group: Group, language: str) -> list[str]:
-    """Return every node with its value, the rule and the hint."""
+    """Every node with its value, the rule and the hint."""
     lines = [visible(_line(found, language)) for found in group.findings]
     if group.first.source:
         lines.append(f"rule: {visible(group.first.source)}")
@@ -111,7 +108,7 @@ def _lines(group: Group, language: str) -> list[str]:
 
 
 def _line(found: Found, language: str) -> str:
-    """Return `error: node 17 "conv2": strides of Conv must be in [1, 63], found 64`."""
+    """`error: node 17 "conv2": strides of Conv must be in [1, 63], found 64`."""
     known = "known" if found.known else ""
     return ": ".join(
         part for part in (known, found.level, node_text(found, language), found.message) if part
@@ -119,7 +116,6 @@ def _line(found: Found, language: str) -> str:
 
 
 def _count(element: ET.Element, within: ET.Element) -> None:
-    """Set the numbers of cases of each kind."""
     element.set("tests", str(len(list(within.iter("testcase")))))
     for kind, attribute in zip(_KINDS, ("failures", "errors", "skipped"), strict=True):
         element.set(attribute, str(len(list(within.iter(kind)))))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def hint_text(model: CheckedModel, language: str) -> str:
-    """Return the sentence before the shapes for open dims."""
+    """The sentence before the shapes for open dims."""
     if model.shape_hint_fits:
         words = Text(
             "Some dims are open. The model accepts these proposed dims; replace them with your own:"

@@ -36,7 +36,7 @@ _FINGERPRINT = "atcFinding/v1"
 
 
 def check_sarif(document: CheckDocument) -> str:
-    """Return the report as one SARIF run, indented."""
+    """The report as one SARIF run, indented."""
     found = [each for model in document.models for each in model.all_findings]
     rules = _positions_of(each.code for each in found)
     uris = {model.path: _uri(model.path) for model in document.models}
@@ -66,7 +66,7 @@ def check_sarif(document: CheckDocument) -> str:
 
 
 def _invocation(document: CheckDocument, files: Mapping[str, Json], *, successful: bool) -> Json:
-    """Return the run, with remarks on models as notifications, not as results."""
+    """The run, with remarks on models as notifications, not as results."""
     notes = [
         {
             "descriptor": {"id": note.name},
@@ -83,12 +83,11 @@ def _invocation(document: CheckDocument, files: Mapping[str, Json], *, successfu
 
 
 def _positions_of(names: Iterable[str]) -> dict[str, int]:
-    """Return each name once with its position, in order."""
+    """Each name once with its position, in order."""
     return {name: position for position, name in enumerate(dict.fromkeys(names))}
 
 
 def _driver(document: CheckDocument, codes: Iterable[str]) -> Json:
-    """Return the tool and the rules that it found broken."""
     return {
         "name": document.tool.name,
         "version": document.tool.version,
@@ -99,7 +98,6 @@ def _driver(document: CheckDocument, codes: Iterable[str]) -> Json:
 
 
 def _rule(code_id: str) -> Json:
-    """Return one row of the table of codes."""
     code = find_code(code_id)
     if code is None:
         return {"id": code_id}
@@ -115,7 +113,6 @@ def _rule(code_id: str) -> Json:
 
 
 def _artifact(uri: str) -> Json:
-    """Return a model's file."""
     return {
         "location": {"uri": uri},
         "roles": ["analysisTarget"],
@@ -126,7 +123,7 @@ def _artifact(uri: str) -> Json:
 def _result(
     document: CheckDocument, model: CheckedModel, found: Found, placed: tuple[int, Json]
 ) -> Json:
-    """Return a finding; `placed` is the position of its rule, and where it is."""
+    """A finding; `placed` is the position of its rule, and where it is."""
     rule, location = placed
     result: Json = {
         "ruleId": found.code,
@@ -160,7 +157,7 @@ def _result(
 
 
 def _fix(command: str, fixed_by: Sequence[str], location: Json) -> Json:
-    """Return the command that removes a finding, as a fix.
+    """The command that removes a finding, as a fix.
 
     A fix has to name changes of a file, and a model is not text that an editor could change: the
     one change inserts nothing, and the description says what to run (SARIF 2.1.0, 3.55 and 3.57).
@@ -174,13 +171,12 @@ def _fix(command: str, fixed_by: Sequence[str], location: Json) -> Json:
 
 
 def _sentence(found: Found, language: str) -> str:
-    """Return `node 17 "conv2": strides of Conv ...`; viewers show the message alone."""
+    """`node 17 "conv2": strides of Conv ...`; viewers show the message alone."""
     subject = node_text(found, language) if found.node is not None else ""
     return COLON.in_language(language).join(part for part in (subject, found.message) if part)
 
 
 def _location(model: CheckedModel, found: Found, file: Json) -> Json:
-    """Return the model's file, and the node in it."""
     # A model is not text; viewers that need a line get its first.
     location: Json = {"physicalLocation": {"artifactLocation": file, "region": {"startLine": 1}}}
     if found.node is not None:
@@ -197,7 +193,6 @@ def _location(model: CheckedModel, found: Found, file: Json) -> Json:
 
 
 def _spec_location(found: Found) -> Json:
-    """Return the location of the rule."""
     file, _, line = found.source.rpartition(":")
     physical: Json = {"artifactLocation": {"uri": _uri(file if line.isdecimal() else found.source)}}
     if line.isdecimal() and int(line) > 0:
@@ -206,7 +201,7 @@ def _spec_location(found: Found) -> Json:
 
 
 def _uri(path: str) -> str:
-    """Return a relative URI if the file is below the current folder, else a file URI."""
+    """A relative URI if the file is below the current folder, else a file URI."""
     given = PurePath(path)
     relative = PurePath(os.path.normpath(given))
     if given.is_absolute():
@@ -219,16 +214,16 @@ def _uri(path: str) -> str:
 
 
 def _rooted_path(path: str) -> str:
-    """Return `path` with a slash before a drive's letter."""
+    """`path` with a slash before a drive's letter."""
     return path if path.startswith("/") else f"/{path}"
 
 
 def _message(text: str) -> str:
-    """Return `text` as SARIF's messages have it: braces and links have a meaning there."""
+    """`text` as SARIF's messages have it: braces and links have a meaning there."""
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
 def _was_unread(found: Iterable[Found]) -> bool:
-    """Return True if a file could not be read."""
+    """True if a file could not be read."""
     codes = (find_code(each.code) for each in found)
     return any(code is not None and code.exit is ExitCode.FILE for code in codes)

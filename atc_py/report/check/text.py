@@ -71,7 +71,7 @@ def _fixes(document: CheckDocument) -> Iterator[Block]:
 
 
 def check_text(document: CheckDocument, *, verbose: bool = False) -> str:
-    """Return the report in plain text, for a file."""
+    """The report in plain text, for a file."""
     lines: list[str] = []
     for block in check_blocks(document, verbose=verbose):
         lines += [block] if isinstance(block, str) else plain_lines(block)
@@ -79,13 +79,13 @@ def check_text(document: CheckDocument, *, verbose: bool = False) -> str:
 
 
 def verdict_lines(document: CheckDocument) -> list[str]:
-    """Return one line a model, and one on the baseline."""
+    """One line a model, and one on the baseline."""
     lines = [_verdict(document, model) for model in document.models]
     return [*lines, *([baseline_text(document)] if document.baseline is not None else [])]
 
 
 def _headline(group: Group, language: str) -> str:
-    """Return `error[ATC4012 attr-out-of-range]: strides of Conv must be in [1, 63]`."""
+    """`error[ATC4012 attr-out-of-range]: strides of Conv must be in [1, 63]`."""
     first = group.first
     level = LEVELS[Standing(first.level)].in_language(language)
     return f"{level}[{first.code} {first.name}]: {clipped(group.headline(language))}"
@@ -105,7 +105,6 @@ def finding_lines(model: CheckedModel, language: str, *, verbose: bool = False) 
 
 
 def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> Iterator[Block]:
-    """Yield everything about one model."""
     language = document.lang
     yield _verdict(document, model)
     yield from finding_lines(model, language, verbose=verbose)
@@ -134,13 +133,12 @@ def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> It
 
 
 def _verdict(document: CheckDocument, model: CheckedModel) -> str:
-    """Return `resnet.onnx: supported: all 71 nodes`."""
+    """`resnet.onnx: supported: all 71 nodes`."""
     verdict = verdict_text(model, document.lang, document.cann)
     return f"{visible(model.path)}{COLON.in_language(document.lang)}{verdict}"
 
 
 def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]:
-    """Yield the headline, the nodes, the rule and the hint."""
     yield _headline(group, language)
     most = len(group.sightings) if verbose else _MOST_LINES
     for sighting in group.sightings[:most]:
@@ -163,7 +161,7 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
 
 
 def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
-    """Return `node 17 "conv2", node 20 "conv5" and 3 more: found [1, 64]`."""
+    """`node 17 "conv2", node 20 "conv5" and 3 more: found [1, 64]`."""
     findings = sighting.findings
     most = len(findings) if verbose else _MOST_NODES
     # A line that would leave one node out may as well name it.
@@ -180,7 +178,7 @@ def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
 
 
 def _rest_line(count: int, language: str) -> str:
-    """Return the line that counts the items not named."""
+    """The line that counts the items not named."""
     return plural(
         count,
         "  ... and {n} more node; --verbose names all",
@@ -189,7 +187,7 @@ def _rest_line(count: int, language: str) -> str:
 
 
 def _more_line(count: int, language: str) -> str:
-    """Return the line that counts the groups not shown."""
+    """The line that counts the groups not shown."""
     return plural(
         count,
         "... and {n} more finding; --verbose names all",
@@ -198,7 +196,6 @@ def _more_line(count: int, language: str) -> str:
 
 
 def _operators(model: CheckedModel, language: str, *, verbose: bool) -> Table:
-    """Return operators with their nodes by verdict."""
     mark = HEADINGS["not_listed"].in_language(language)
     standings = _standings([model])
     most = len(model.operators) if verbose else _MOST_GROUPS
@@ -222,7 +219,6 @@ def _operators(model: CheckedModel, language: str, *, verbose: bool) -> Table:
 
 
 def _summary(document: CheckDocument) -> Table:
-    """Return models with their verdicts and nodes, and a total."""
     language, standings = document.lang, _standings(document.models)
     total: Counter[str] = Counter()
     for model in document.models:
@@ -249,19 +245,19 @@ def _summary(document: CheckDocument) -> Table:
 
 
 def _standings(models: Sequence[CheckedModel]) -> list[Standing]:
-    """Return verdicts that get a column: the two plain ones, and those that a node has."""
+    """Verdicts that get a column: the two plain ones, and those that a node has."""
     busy = {name for model in models for name in model.node_counts}
     plain = {Standing.SUPPORTED, Standing.ERROR}
     return [each for each in COLUMNS if each in plain or each.value in busy]
 
 
 def _columns(first: tuple[str, ...], standings: list[Standing], language: str) -> tuple[str, ...]:
-    """Return headings: `first` in words, then counts of nodes, which are aligned to the right."""
+    """Headings: `first` in words, then counts of nodes, which are aligned to the right."""
     heads = [HEADINGS[key].in_language(language) for key in first]
     counts = [HEADINGS["network"], *(COLUMNS[each] for each in standings)]
     return (*heads, *(f"{words.in_language(language)}>" for words in counts))
 
 
 def _cells(counts: Mapping[str, int], standings: list[Standing]) -> list[str]:
-    """Return counts of nodes by verdict; a row of zeros would hide the others."""
+    """Counts of nodes by verdict; a row of zeros would hide the others."""
     return [str(counts.get(each.value) or "-") for each in standings]

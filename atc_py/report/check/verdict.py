@@ -7,7 +7,7 @@ from atc_py.report.check.document import CheckDocument, Found
 
 
 def exit_status(document: CheckDocument, fail_on: Standing) -> int:
-    """Return 0, or the worst status of a finding that counts.
+    """0, or the worst status of a finding that counts.
 
     Findings of severity `fail_on` or higher count unless a baseline knows them; what could not be
     read counts always.
@@ -22,7 +22,6 @@ def exit_status(document: CheckDocument, fail_on: Standing) -> int:
 
 
 def _status(found: Found, fail_on: Standing, *, fault: bool) -> int:
-    """Return the exit status that one finding leads to."""
     code = find_code(found.code)
     status = ExitCode.MODEL if code is None or not fault else code.exit
     if status not in {ExitCode.DONE, ExitCode.MODEL}:

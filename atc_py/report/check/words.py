@@ -98,7 +98,7 @@ _TAILS = {
 
 
 def verdict_text(model: CheckedModel, language: str, cann: int = NEWEST_CANN) -> str:
-    """Return `not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`.
+    """`not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`.
 
     Args:
         model: the model.
@@ -124,7 +124,7 @@ def verdict_text(model: CheckedModel, language: str, cann: int = NEWEST_CANN) ->
 
 
 def _on_cann(model: CheckedModel, cann: int) -> Text:
-    """Return `2 nodes compute something else on CANN 9 and 1 is refused by its parser`.
+    """`2 nodes compute something else on CANN 9 and 1 is refused by its parser`.
 
     What is inferred of all of them is called so, and of some of them how many.
     """
@@ -151,7 +151,7 @@ def _on_cann(model: CheckedModel, cann: int) -> Text:
 
 
 def _refused(count: int, cann: int, *, only: bool, also: bool) -> Text:
-    """Return `1 node is refused by the parser of CANN 9`; `also` after other nodes."""
+    """`1 node is refused by the parser of CANN 9`; `also` after other nodes."""
     if only:
         return Text("it is refused by the parser of CANN {cann}", cann=cann)
     if also:
@@ -170,7 +170,7 @@ def _refused(count: int, cann: int, *, only: bool, also: bool) -> Text:
 
 
 def _inferred(model: CheckedModel, code: str, total: int) -> Text:
-    """Return ` (inferred)` if findings of a code are that for all their nodes, or for how many."""
+    """` (inferred)` if findings of a code are that for all their nodes, or for how many."""
     count = total - _nodes_with(model, code, certainty=Certainty.PROVEN.value)
     if not count:
         return Text("")
@@ -182,7 +182,7 @@ def _inferred(model: CheckedModel, code: str, total: int) -> Text:
 def _nodes_with(
     model: CheckedModel, code: str, verdict: Standing | None = None, certainty: str = ""
 ) -> int:
-    """Return the number of nodes with a finding of a code, a verdict and a certainty, if given."""
+    """The number of nodes with a finding of a code, a verdict and a certainty, if given."""
     nodes = {
         (found.scope, found.node, found.node_name)
         for found in model.findings
@@ -197,7 +197,7 @@ def _nodes_with(
 
 
 def lists_text(document: CheckDocument, model: CheckedModel, language: str) -> str:
-    """Return `base: 3 errors; cann-9.0: supported`; empty for a model without errors."""
+    """`base: 3 errors; cann-9.0: supported`; empty for a model without errors."""
     if not model.other_lists:
         return ""
     errors = Standing.ERROR.value
@@ -211,7 +211,7 @@ def lists_text(document: CheckDocument, model: CheckedModel, language: str) -> s
 
 
 def kept_text(operators: Sequence[str], list_name: str) -> Text:
-    """Return `AscendDequant and Addcmul are not on the newer pages of cann-9.0, which keeps ...`."""
+    """`AscendDequant and Addcmul are not on the newer pages of cann-9.0, which keeps ...`."""
     return plural(
         len(operators),
         "{names} is not on the newest pages of {list_name}; the list keeps it as it was listed "
@@ -224,7 +224,7 @@ def kept_text(operators: Sequence[str], list_name: str) -> Text:
 
 
 def newer_text(list_name: str, release: str, operators: Mapping[str, int]) -> Text:
-    """Return `3 nodes (GridSample, Mish) are on the list cann-9.0 alone: CANN 9.0 takes them, ...`."""
+    """`3 nodes (GridSample, Mish) are on the list cann-9.0 alone: CANN 9.0 takes them, ...`."""
     return plural(
         sum(operators.values()),
         "{n} node ({operators}) is taken by the list {name} alone: {release} takes it, "
@@ -238,14 +238,13 @@ def newer_text(list_name: str, release: str, operators: Mapping[str, int]) -> Te
 
 
 def _list_verdict(verdict: str, errors: int) -> Text:
-    """Return the verdict of a list in words, with the number of errors."""
     if verdict != Standing.ERROR.value:
         return LEVELS[Standing(verdict)]
     return plural(errors, "{n} error", "{n} errors")
 
 
 def baseline_text(document: CheckDocument) -> str:
-    """Return `12 known, 1 new`, with the number gone; empty without a baseline."""
+    """`12 known, 1 new`, with the number gone; empty without a baseline."""
     count = document.baseline
     if count is None:
         return ""
@@ -260,7 +259,7 @@ def baseline_text(document: CheckDocument) -> str:
 
 
 def node_text(found: Found, language: str) -> str:
-    """Return `node 17 "conv2" in then_branch of "choose"`; empty if not on a node."""
+    """`node 17 "conv2" in then_branch of "choose"`; empty if not on a node."""
     if found.node is None:
         return " ".join(part for part in (_quoted_name(found.node_name), found.field) if part)
     node = HEADINGS["node"].in_language(language)
@@ -272,7 +271,7 @@ def node_text(found: Found, language: str) -> str:
 
 
 def observed_text(found: Found, language: str) -> str:
-    """Return `found [1, 64]` or `not decided: X is ?x3x8x8`; empty where nothing was observed."""
+    """`found [1, 64]` or `not decided: X is ?x3x8x8`; empty where nothing was observed."""
     if not found.observed:
         return ""
     if found.level == Standing.UNKNOWN.value:
@@ -281,19 +280,19 @@ def observed_text(found: Found, language: str) -> str:
 
 
 def shape_option(hint: str) -> str:
-    """Return `--input-shape "x:1,3,224,224"`, in quotes that shells leave alone."""
+    """`--input-shape "x:1,3,224,224"`, in quotes that shells leave alone."""
     shown = visible(hint)
     text = shlex.quote(shown) if set(shown) & set('"$`\\!') else f'"{shown}"'
     return f"--input-shape {text}"
 
 
 def _quoted_name(name: str) -> str:
-    """Return the name in quotes; nothing where it is empty."""
+    """The name in quotes; nothing where it is empty."""
     return f'"{name}"' if name else ""
 
 
 def _head(model: CheckedModel, verdict: Standing, counts: dict[Standing, int]) -> Text:
-    """Return the first part of the verdict, without counts of other levels."""
+    """The first part of the verdict, without counts of other levels."""
     total, faults = model.nodes, len(model.faults)
     if faults and not total:
         return plural(faults, "not checked: {n} fault", "not checked: {n} faults")
@@ -315,7 +314,6 @@ def _head(model: CheckedModel, verdict: Standing, counts: dict[Standing, int]) -
 
 
 def _not_supported(model: CheckedModel) -> Text:
-    """Return faults, and errors with their nodes."""
     total = model.nodes
     misfits = sum(found.code == BAD_INPUT_SHAPE.id for found in model.faults)
     faults = len(model.faults) - misfits
@@ -339,12 +337,12 @@ def _not_supported(model: CheckedModel) -> Text:
 
 
 def fix_call(found: Found) -> str:
-    """Return the command that applies the rules that a finding names."""
+    """The command that applies the rules that a finding names."""
     return "atc-py fix --for cann" if found.certainty else "atc-py fix"
 
 
 def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
-    """Return the command, and how many errors it removes; None where rules remove none."""
+    """The command, and how many errors it removes; None where rules remove none."""
     found = model.fix
     if found is None:
         return None
@@ -363,7 +361,7 @@ def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
 
 
 def _candidates_text(found: Candidates, *, bound: bool) -> Text:
-    """Return the values of an input that decides which branch runs.
+    """The values of an input that decides which branch runs.
 
     Args:
         found: the input and its values.

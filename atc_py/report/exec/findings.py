@@ -10,7 +10,7 @@ from atc_py.text.language import spoken
 
 
 def finding_text(finding: Mapping[str, Any]) -> str:
-    """Return a finding as `diagnostic_text` has it."""
+    """A finding as `diagnostic_text` has it."""
     place = finding.get("place") or {}
     where = ", ".join(
         spoken(value if isinstance(value, str) else str(value)) for value in place.values()

@@ -21,7 +21,7 @@ _LEVELS = {"npu": "supported", "onnxruntime": "error", "both": "aicpu", "none": 
 
 
 def program_html(done: ProgramRun) -> str:
-    """Return the page: the run, each model with its shapes, differences and reasons, processes.
+    """The page: the run, each model with its shapes, differences and reasons, processes.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
@@ -41,7 +41,6 @@ def program_html(done: ProgramRun) -> str:
 
 
 def _facts(done: ProgramRun) -> list[tuple[str, str]]:
-    """Return the run in pairs of a name and a text."""
     on_npu = sum(each.where in {"npu", "both"} for each in done.models)
     facts = [
         ("exit status", str(done.status)),
@@ -56,7 +55,6 @@ def _facts(done: ProgramRun) -> list[tuple[str, str]]:
 
 
 def _option(value: object) -> str:
-    """Return the value of an option as a text."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
@@ -66,13 +64,12 @@ def _option(value: object) -> str:
 
 
 def _counted(count: int, noun: str) -> str:
-    """Return `1 run`, `2 processes`."""
+    """`1 run`, `2 processes`."""
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural}"
 
 
 def _model(model: ProgramModel, name: str) -> dict[str, Any]:
-    """Return one model."""
     facts = [
         ("file", model.file or "(bytes)"),
         ("graph", model.name or "-"),
@@ -101,12 +98,10 @@ def _model(model: ProgramModel, name: str) -> dict[str, Any]:
 
 
 def _use(runs: int, seconds: float) -> str:
-    """Return runs and their time."""
     return f"{_counted(runs, 'run')}, {format_seconds(seconds)}" if runs else "no run"
 
 
 def _fallback(fallback: ProgramFallback) -> dict[str, Any]:
-    """Return one reason with its findings."""
     return {
         "shapes": "" if fallback.shapes is None else shapes_text(fallback.shapes),
         "codes": codes_text(fallback),

@@ -8,17 +8,17 @@ from atc_py.text import plain_text
 
 
 def program_json(done: ProgramRun) -> str:
-    """Return the record as JSON, indented; what UTF-8 cannot carry is escaped."""
+    """The record as JSON, indented; what UTF-8 cannot carry is escaped."""
     return format_json(finite(_texts(msgspec.to_builtins(done, enc_hook=plain_text))))
 
 
 def program_json_schema() -> str:
-    """Return the JSON schema of the result of `program_json`."""
+    """The JSON schema of the result of `program_json`."""
     return json_schema(ProgramRun)
 
 
 def _texts(value: object) -> object:
-    """Return values with texts that UTF-8 can carry: bytes of file names become escapes."""
+    """Values with texts that UTF-8 can carry: bytes of file names become escapes."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

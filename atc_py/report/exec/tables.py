@@ -24,7 +24,7 @@ _PLACES = {
 
 
 def program_tables(done: ProgramRun) -> list[Table]:
-    """Return models, shapes compiled, fallbacks, differences, and processes if there are several."""
+    """Models, shapes compiled, fallbacks, differences, and processes if there are several."""
     if not done.models:
         return []
     names = model_names(done.models)
@@ -34,7 +34,7 @@ def program_tables(done: ProgramRun) -> list[Table]:
 
 
 def model_names(models: Sequence[ProgramModel]) -> list[str]:
-    """Return a short name for each model: its file's, with digits of its digest where two are alike."""
+    """A short name for each model: its file's, with digits of its digest where two are alike."""
     short = [PurePath(each.file).name or each.name or spoken("(bytes)") for each in models]
     return [
         name if short.count(name) == 1 else f"{name} {each.digest[:_DIGEST]}"
@@ -48,7 +48,6 @@ def where_text(model: ProgramModel) -> str:
 
 
 def _models(done: ProgramRun, names: Sequence[str]) -> Table:
-    """Return the table of models."""
     shadow = any(each.shadow.runs for each in done.models)
     columns = (
         "model",
@@ -79,17 +78,16 @@ def _models(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def _time(seconds: float) -> str:
-    """Return a time, or a dash where nothing took any."""
+    """A time, or a dash where nothing took any."""
     return format_seconds(seconds) if seconds else "-"
 
 
 def shapes_text(shapes: dict[str, list[int]]) -> str:
-    """Return shapes as --input-shape spells them."""
+    """Shapes as --input-shape spells them."""
     return ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in shapes.items()) or "-"
 
 
 def _shapes(done: ProgramRun, names: Sequence[str]) -> Table:
-    """Return the table of shapes that models with open dims were compiled for."""
     rows = []
     for name, model in zip(names, done.models, strict=True):
         listed = [each for each in model.compilations if each.shapes]
@@ -106,12 +104,11 @@ def _shapes(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def codes_text(fallback: ProgramFallback) -> str:
-    """Return the codes of a reason, with how many findings have each."""
+    """The codes of a reason, with how many findings have each."""
     return ", ".join(code if n == 1 else f"{n} x {code}" for code, n in fallback.codes.items())
 
 
 def _fallbacks(done: ProgramRun, names: Sequence[str]) -> Table:
-    """Return the table of reasons why models ran in onnxruntime."""
     rows = [
         (
             name,
@@ -131,7 +128,7 @@ def _fallbacks(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def output_row(name: str, output: ProgramOutput) -> tuple[str, ...]:
-    """Return the row of an output: what OUTPUT_COLUMNS says."""
+    """The row of an output: what OUTPUT_COLUMNS says."""
     same = output.npu_dtype == output.onnxruntime_dtype
     dtypes = output.npu_dtype if same else f"{output.npu_dtype} ({output.onnxruntime_dtype})"
     runs = str(output.runs)
@@ -150,12 +147,11 @@ def output_row(name: str, output: ProgramOutput) -> tuple[str, ...]:
 
 
 def _number(value: float | None, form: str) -> str:
-    """Return a number, or a dash where there is none."""
+    """A number, or a dash where there is none."""
     return "-" if value is None else format(value, form)
 
 
 def _outputs(done: ProgramRun, names: Sequence[str]) -> Table:
-    """Return the table of comparisons with onnxruntime."""
     rows = [
         output_row(name, each)
         for name, model in zip(names, done.models, strict=True)
@@ -165,7 +161,7 @@ def _outputs(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def _remarks(done: ProgramRun, names: Sequence[str]) -> Table:
-    """Return the table of session options and providers that have no effect."""
+    """The table of session options and providers that have no effect."""
     rows = [
         (name, each)
         for name, model in zip(names, done.models, strict=True)
@@ -175,7 +171,7 @@ def _remarks(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def _processes(done: ProgramRun) -> Table:
-    """Return the table of processes; it has no rows where there is one."""
+    """The table of processes; it has no rows where there is one."""
     listed = done.processes if len(done.processes) > 1 else []
     rows = [
         (str(each.pid), str(each.parent), each.python, str(each.sessions), str(each.runs))

@@ -48,13 +48,13 @@ class CodeExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prints: dict[str, dict[str, str]] = {}
 
     def lines(self, side: str) -> list[str]:
-        """Return the command lines of a side."""
+        """The command lines of a side."""
         return (self.before if side == "before" else self.after).strip().splitlines()
 
 
 @functools.cache
 def example_of(code: str) -> CodeExample | None:
-    """Return the example of a code, or None."""
+    """The example of a code, or None."""
     path = FOLDER / f"{code}.yaml"
     if not path.is_file():
         return None
@@ -63,6 +63,6 @@ def example_of(code: str) -> CodeExample | None:
 
 
 def examples() -> dict[str, CodeExample]:
-    """Return all examples by code."""
+    """All examples by code."""
     found = {path.stem: example_of(path.stem) for path in sorted(FOLDER.glob("*.yaml"))}
     return {code: each for code, each in found.items() if each is not None}

@@ -25,7 +25,7 @@ _STOP = Text(". ")
 
 
 def code_page(code: Code, language: str) -> list[str]:
-    """Return the page of a code: cause, fix, and the example if there is one."""
+    """The page of a code: cause, fix, and the example if there is one."""
     facts = _FACTS.with_values(
         severity=_SEVERITIES[code.severity.value], status=int(code.exit)
     ).in_language(language)
@@ -41,7 +41,7 @@ def code_page(code: Code, language: str) -> list[str]:
 
 
 def code_list(codes: Iterable[Code], language: str) -> list[str]:
-    """Return a line for each code: number, name and cause in one sentence."""
+    """A line for each code: number, name and cause in one sentence."""
     rows = list(codes)
     width = max(len(row.name) for row in rows)
     return [
@@ -50,13 +50,13 @@ def code_list(codes: Iterable[Code], language: str) -> list[str]:
 
 
 def _first_sentence(text: str, language: str) -> str:
-    """Return the first sentence of a text, without its full stop."""
+    """The first sentence of a text, without its full stop."""
     stop = _STOP.in_language(language)
     return in_language(text, language).split(stop)[0].rstrip(stop)
 
 
 def code_json(code: Code, language: str) -> dict[str, object]:
-    """Return the page as JSON values, with `example` null where there is none."""
+    """The page as JSON values, with `example` null where there is none."""
     found, example = example_of(code.id), None
     if found is not None:
         sides = {
@@ -104,7 +104,6 @@ def example_parts(code: Code, language: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _file_lines(files: dict[str, str], language: str) -> Iterator[str]:
-    """Yield the name of each file and its content, indented."""
     for name, content in files.items():
         form = next((words for end, words in _FORMS.items() if name.endswith(end)), None)
         shown = name if form is None else form.with_values(name=name).in_language(language)
@@ -113,7 +112,6 @@ def _file_lines(files: dict[str, str], language: str) -> Iterator[str]:
 
 
 def _commands(lines: Iterable[str]) -> Iterator[str]:
-    """Yield command lines as a shell shows them."""
     return (f"$ {line}" for line in lines)
 
 

@@ -63,19 +63,19 @@ def hunk_lines(change: NodeChange, language: str = "en", *, verbose: bool = Fals
 
 
 def _rest_text(nodes: Sequence[DiffNode], language: str) -> str:
-    """Return `... 24 more nodes: 12 Mul, 8 Add, 4 Slice`."""
+    """`... 24 more nodes: 12 Mul, 8 Add, 4 Slice`."""
     counts = _counts_text(each.operator for each in nodes)
     words = Text("{count} more nodes", count=len(nodes)).in_language(language)
     return clipped(f"... {words}: {counts}; --verbose shows all", _MOST)
 
 
 def _counts_text(operators: Iterable[str]) -> str:
-    """Return `12 Mul, 8 Add`."""
+    """`12 Mul, 8 Add`."""
     return ", ".join(f"{count} {name}" for name, count in Counter(operators).most_common())
 
 
 def change_title(change: NodeChange, language: str) -> str:
-    """Return `node 3 "conv1": window-1d, conv-stride-fold`."""
+    """`node 3 "conv1": window-1d, conv-stride-fold`."""
     why = [*change.rules]
     if change.kind is not ChangeKind.RULES:
         why.insert(0, change.kind.words.in_language(language))
@@ -83,13 +83,12 @@ def change_title(change: NodeChange, language: str) -> str:
 
 
 def _place(change: NodeChange, language: str) -> str:
-    """Return `node 3 "conv1"`."""
+    """`node 3 "conv1"`."""
     name = f' "{change.before.name}"' if change.before.name else ""
     return Text("node {at}", at=change.node).in_language(language) + name
 
 
 def _alike_line(alike: Sequence[NodeChange], language: str) -> str:
-    """Return the line that counts the changes of the same pattern."""
     names = clipped(node_list([_place(each, language) for each in alike]))
     return Text(
         "  ... {count} more like this: {names}; --verbose shows all", count=len(alike), names=names
@@ -110,7 +109,7 @@ def _dropped_lines(dropped: Sequence[NodeChange], language: str, *, verbose: boo
 
 
 def _node_text(node: DiffNode) -> str:
-    """Return `Conv conv1 (x[1,16,400], w[16,16,3]) -> c[1,16,398] {strides=[2]}`."""
+    """`Conv conv1 (x[1,16,400], w[16,16,3]) -> c[1,16,398] {strides=[2]}`."""
     inputs = ", ".join("-" if each is None else _value_text(each) for each in node.inputs)
     outputs = ", ".join(map(_value_text, node.outputs))
     attributes = ", ".join(f"{name}={text}" for name, text in node.attributes.items())
@@ -120,23 +119,22 @@ def _node_text(node: DiffNode) -> str:
 
 
 def _around_text(node: DiffNode) -> str:
-    """Return `Relu relu -> y[1,16,398]`."""
+    """`Relu relu -> y[1,16,398]`."""
     outputs = ", ".join(map(_value_text, node.outputs))
     return clipped(f"{_head(node)} -> {outputs}", _MOST)
 
 
 def _head(node: DiffNode) -> str:
-    """Return the operator and the name."""
     return f"{node.operator} {_short(node.name)}" if node.name else node.operator
 
 
 def _short(name: str) -> str:
-    """Return the end of a long name, where names differ."""
+    """The end of a long name, where names differ."""
     return name if len(name) <= _NAME else f"...{name[3 - _NAME :]}"
 
 
 def _value_text(value: DiffValue) -> str:
-    """Return `x[1,16,400]`, with the dtype where that is not float32; of a small constant its data."""
+    """`x[1,16,400]`, with the dtype where that is not float32; of a small constant its data."""
     if value.data:
         return f"{_short(value.name)}={value.data}"
     dtype = f" {value.dtype}" if value.dtype not in {"", _PLAIN} else ""

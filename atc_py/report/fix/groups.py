@@ -51,7 +51,7 @@ class RewriteGroup:
 
 
 def rewrite_groups(done: Fixing) -> list[RewriteGroup]:
-    """Return the rewrites of a model by pattern, in the order of their first nodes."""
+    """The rewrites of a model by pattern, in the order of their first nodes."""
     found: dict[tuple[object, ...], list[Rewrite]] = {}
     for each in done.rewrites:
         key = (each.operator, each.rules, each.after, each.exactness)

@@ -27,7 +27,7 @@ _DRAWN = 3
 
 
 def fixing_html(done: Fixing, language: str = "en") -> str:
-    """Return the record as a page: verdicts, rewrites that can be filtered, differences.
+    """The record as a page: verdicts, rewrites that can be filtered, differences.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
@@ -58,7 +58,6 @@ def fixing_html(done: Fixing, language: str = "en") -> str:
 
 
 def _classes(groups: Sequence[RewriteGroup], language: str) -> list[tuple[str, str, int]]:
-    """Return the classes of the rewrites: name, words and number of nodes."""
     found: dict[str, list[int]] = {}
     for group in groups:
         found.setdefault(group.exactness.value, []).append(len(group.rewrites))
@@ -67,7 +66,6 @@ def _classes(groups: Sequence[RewriteGroup], language: str) -> list[tuple[str, s
 
 
 def _group(done: Fixing, group: RewriteGroup, language: str, *, unfolded: bool) -> dict[str, Any]:
-    """Return a pattern and its nodes."""
     first = group.first
     return {
         "operator": first.operator,
@@ -91,7 +89,6 @@ def _group(done: Fixing, group: RewriteGroup, language: str, *, unfolded: bool) 
 
 
 def _row(rewrite: Rewrite, language: str) -> dict[str, str]:
-    """Return one rewritten node."""
     shown = rewrite.shown
     data = shown.why.in_language(language)
     if not data and (shown.runs or shown.drawn):
@@ -106,7 +103,6 @@ def _row(rewrite: Rewrite, language: str) -> dict[str, str]:
 
 
 def _changes_of(done: Fixing, rewrite: Rewrite) -> list[NodeChange]:
-    """Return the differences at one rewritten node."""
     return [
         each
         for each in done.changes
@@ -116,7 +112,7 @@ def _changes_of(done: Fixing, rewrite: Rewrite) -> list[NodeChange]:
 
 
 def _others(done: Fixing, language: str) -> list[dict[str, Any]]:
-    """Return the changes that no rule made, by reason."""
+    """The changes that no rule made, by reason."""
     found = []
     for kind in ChangeKind:
         changes = [each for each in done.changes if each.kind is kind]
@@ -129,7 +125,6 @@ def _others(done: Fixing, language: str) -> list[dict[str, Any]]:
 
 
 def _marked_lines(change: NodeChange, language: str) -> list[tuple[str, str]]:
-    """Return the lines of a difference, each with the kind that gives it its color."""
     kinds = {"-": "gone", "+": "new"}
     title = ("place", f"@@ {change_title(change, language)} @@")
     lines = [*hunk_lines(change, language)]

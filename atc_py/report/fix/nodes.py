@@ -17,7 +17,7 @@ _NAMED = 3
 
 
 def fixed_nodes_table(nodes: Iterable[FixedNode]) -> Table:
-    """Return operators and rules with the nodes that they rewrote; nodes alike share a row."""
+    """Operators and rules with the nodes that they rewrote; nodes alike share a row."""
     rows: dict[tuple[str, str], list[str]] = defaultdict(list)
     for each in nodes:
         label = f'{each.node} "{each.name}"' if each.name else str(each.node)
@@ -31,7 +31,7 @@ def fixed_nodes_table(nodes: Iterable[FixedNode]) -> Table:
 
 
 def node_list(labels: list[str]) -> str:
-    """Return the first few labels, and how many more there are."""
+    """The first few labels, and how many more there are."""
     # One more label takes no more room than the words that it is left out.
     most = len(labels) if len(labels) == _NAMED + 1 else _NAMED
     rest = len(labels) - most

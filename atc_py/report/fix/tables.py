@@ -16,7 +16,7 @@ _MOST_FINDINGS = 8
 
 
 def fixing_text(done: Fixing, language: str = "en") -> str:
-    """Return the whole report in plain text, for a file."""
+    """The whole report in plain text, for a file."""
     lines = [title_line(done, language)]
     for table in fixing_tables(done, language):
         lines += ["", *plain_lines(table)]
@@ -24,12 +24,12 @@ def fixing_text(done: Fixing, language: str = "en") -> str:
 
 
 def title_line(done: Fixing, language: str) -> str:
-    """Return the model and what became of its errors."""
+    """The model and what became of its errors."""
     return f"{visible(str(done.model))}{(COLON + headline(done)).in_language(language)}"
 
 
 def fixing_tables(done: Fixing, language: str = "en") -> list[Table]:
-    """Return the tables that `fix` prints."""
+    """The tables that `fix` prints."""
     tables = [
         _rewrites(done, language),
         _assumptions(done, language),
@@ -40,7 +40,7 @@ def fixing_tables(done: Fixing, language: str = "en") -> list[Table]:
 
 
 def _heads(names: str, language: str) -> tuple[str, ...]:
-    """Return headings by their keys; those that end in `>` are aligned to the right."""
+    """Headings by their keys; those that end in `>` are aligned to the right."""
     return tuple(
         HEADINGS[name.rstrip(">")].in_language(language) + name[len(name.rstrip(">")) :]
         for name in names.split()
@@ -48,7 +48,7 @@ def _heads(names: str, language: str) -> tuple[str, ...]:
 
 
 def _rewrites(done: Fixing, language: str) -> Table:
-    """Return the table of rewritten nodes; nodes alike share a row."""
+    """The table of rewritten nodes; nodes alike share a row."""
     timed = any(each.microseconds is not None for each in done.rewrites)
     columns = "nodes> operator rule new class error> allowed>" + (" time>" if timed else "")
     rows = []
@@ -66,13 +66,13 @@ def _rewrites(done: Fixing, language: str) -> Table:
 
 
 def _operators_text(names: tuple[str, ...]) -> str:
-    """Return `Unsqueeze Conv Squeeze`; of a long row the beginning and its length."""
+    """`Unsqueeze Conv Squeeze`; of a long row the beginning and its length."""
     shown = " ".join(names[:_MOST_OPERATORS])
     return shown if len(names) <= _MOST_OPERATORS else f"{shown} ... ({len(names)})"
 
 
 def _assumptions(done: Fixing, language: str) -> Table:
-    """Return the table of what must hold for the new forms to be right."""
+    """The table of what must hold for the new forms to be right."""
     by_rules: dict[tuple[str, str], dict[str, None]] = {}
     for group in rewrite_groups(done):
         key = (group.first.operator, ", ".join(group.first.rules))
@@ -89,7 +89,7 @@ def _assumption_texts(group: RewriteGroup, language: str) -> list[str]:
 
 
 def _left(done: Fixing, language: str) -> Table:
-    """Return the table of findings that are left; where they are many, those alike share a row."""
+    """The table of findings that are left; where they are many, those alike share a row."""
     title = HEADINGS["left"].in_language(language)
     rows = left_rows(done, language)
     if len(rows) > _MOST_FINDINGS:
@@ -100,7 +100,7 @@ def _left(done: Fixing, language: str) -> Table:
 def left_rows(
     done: Fixing, language: str, *, merged: bool = False
 ) -> list[tuple[str, str, str, str, str]]:
-    """Return the findings that are left: nodes, operator, code, finding, rules that did not fit.
+    """The findings that are left: nodes, operator, code, finding, rules that did not fit.
 
     Nodes with the same finding share a row; if `merged`, those of one operator, code and reason do,
     with the first finding.
@@ -122,7 +122,7 @@ def left_rows(
 
 
 def _first_of(messages: list[str], language: str) -> str:
-    """Return the first finding, and how many others there are."""
+    """The first finding, and how many others there are."""
     rest = len(messages) - 1
     more = Text("; {rest} more", rest=rest).in_language(language)
     return messages[0] + (more if rest else "")

@@ -53,7 +53,7 @@ HEADINGS = {
 
 
 def headline(done: Fixing) -> Text:
-    """Return `all 28 errors are removed; 28 nodes were rewritten`."""
+    """`all 28 errors are removed; 28 nodes were rewritten`."""
     before, after = done.errors
     count = len(done.rewrites)
     nodes = plural(count, "{n} node was rewritten", "{n} nodes were rewritten")
@@ -80,7 +80,7 @@ def headline(done: Fixing) -> Text:
 
 
 def verdict_texts(done: Fixing, language: str) -> tuple[str, str]:
-    """Return the verdict of `check` before and after, with the number of errors."""
+    """The verdict of `check` before and after, with the number of errors."""
     found = []
     for name, errors in zip(done.verdicts, done.errors, strict=True):
         if not name:
@@ -107,7 +107,7 @@ _ACCEPTED = {
 
 
 def error_text(found: Difference | None) -> Text:
-    """Return the largest error of a region."""
+    """The largest error of a region."""
     if found is None:
         return Text("not compared")
     if not found.differing:
@@ -116,7 +116,7 @@ def error_text(found: Difference | None) -> Text:
 
 
 def difference_text(found: Difference) -> Text:
-    """Return a difference of an output in words."""
+    """A difference of an output in words."""
     if not found.differing:
         return Text("equal to the original's")
     return Text(
@@ -128,7 +128,7 @@ def difference_text(found: Difference) -> Text:
 
 
 def target_text(found: TargetError) -> Text:
-    """Return the difference of an output in the target's precision."""
+    """The difference of an output in the target's precision."""
     cosine = "-" if found.cosine is None else f"{found.cosine:.6f}"
     return Text(
         "cosine {cosine}, largest error {error} of its range",
@@ -138,7 +138,7 @@ def target_text(found: TargetError) -> Text:
 
 
 def time_text(rewrites: tuple[Rewrite, ...]) -> str:
-    """Return the estimated time of all new nodes; `-` where it is not known of each."""
+    """The estimated time of all new nodes; `-` where it is not known of each."""
     times = [each.microseconds for each in rewrites]
     known = [each for each in times if each is not None]
     if not known or len(known) < len(times):
@@ -174,7 +174,7 @@ def facts(done: Fixing, language: str) -> list[tuple[str, str]]:
 
 
 def _choice(done: Fixing) -> Text:
-    """Return the inputs that choose the branch of an If, and the options that bind them."""
+    """The inputs that choose the branch of an If, and the options that bind them."""
     options = [
         option
         for name, values in done.deciding.items()
@@ -191,7 +191,7 @@ def _choice(done: Fixing) -> Text:
 
 
 def _no_proof(done: Fixing) -> Text:
-    """Return why the two models were not run."""
+    """The reason why the two models were not run."""
     if not done.rewrites:
         return Text("none: nothing was rewritten")
     why = done.rewrites[0].shown.why
@@ -199,7 +199,7 @@ def _no_proof(done: Fixing) -> Text:
 
 
 def _target_rows(done: Fixing, language: str) -> list[tuple[str, str]]:
-    """Return the fixed model in the target's precision, against the original in float32."""
+    """The fixed model in the target's precision, against the original in float32."""
     found = done.target
     if found is None:
         return []

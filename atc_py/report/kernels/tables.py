@@ -20,7 +20,7 @@ _CODES = {
 
 
 def summary(listed: KernelList) -> str:
-    """Return `24 kernels for sim, 18 complete; they serve 312 nodes`."""
+    """`24 kernels for sim, 18 complete; they serve 312 nodes`."""
     complete = sum(each["complete"] for each in listed.kernels)
     nodes = sum(len(row["nodes"]) for each in listed.kernels for row in each["rows"])
     count = len(listed.kernels)
@@ -36,7 +36,7 @@ def summary(listed: KernelList) -> str:
 
 
 def kernel_tables(listed: KernelList) -> list[Table]:
-    """Return one line a kernel, then one a set of shapes."""
+    """One line a kernel, then one a set of shapes."""
     if not listed.kernels:
         return []
     head = ("kernel", "operator", "family", "state", "nodes>", "lines>")
@@ -69,13 +69,13 @@ def kernel_tables(listed: KernelList) -> list[Table]:
 
 
 def _state(kernel: Mapping[str, Any]) -> str:
-    """Return `complete`, or `complete, by rows` where blocked operands are not addressed."""
+    """`complete`, or `complete, by rows` where blocked operands are not addressed."""
     state = "complete" if kernel["complete"] else "skeleton"
     return Text(f"{state}, by rows") if kernel.get("addresses") == "origin" else state
 
 
 def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:
-    """Return `2x3, 3 -> 2x3` without names: the operands in the kernel's order."""
+    """`2x3, 3 -> 2x3` without names: the operands in the kernel's order."""
     return ", ".join(
         "x".join("?" if dim is None else str(dim) for dim in shape) or spoken("scalar")
         for shape in shapes
@@ -87,12 +87,12 @@ _SHOWN = ("tile_count", "tile_rows", "tile_length", "chunk_length", "tile_m", "t
 
 
 def _plan(tiling: Mapping[str, Any]) -> str:
-    """Return `tile_count 8, chunk_length 1024`."""
+    """`tile_count 8, chunk_length 1024`."""
     return ", ".join(f"{name} {tiling[name]}" for name in _SHOWN if name in tiling)
 
 
 def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str:
-    """Return `ub 18.0 KiB of 256.0 KiB (7%)`."""
+    """`ub 18.0 KiB of 256.0 KiB (7%)`."""
     total: Counter[str] = Counter()
     for each in used:
         total[each["storage"]] += each["bytes"]
@@ -103,7 +103,7 @@ def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str
 
 
 def verified_tables(checked: Sequence[KernelVerdict]) -> list[Table]:
-    """Return one line for each kernel and set of shapes."""
+    """One line for each kernel and set of shapes."""
     head = ("kernel", "shapes", "result", "ulps>", "")
     rows = tuple(
         (
@@ -121,7 +121,7 @@ def verified_tables(checked: Sequence[KernelVerdict]) -> list[Table]:
 
 
 def verified_summary(checked: Sequence[KernelVerdict]) -> str:
-    """Return `21 equal, 2 close, 4 skeleton`."""
+    """`21 equal, 2 close, 4 skeleton`."""
     counts = Counter(each.verdict for each in checked)
     listed = [
         Text(f"{{n}} {verdict.value}", n=counts[verdict]) for verdict in Verdict if counts[verdict]
@@ -132,7 +132,7 @@ def verified_summary(checked: Sequence[KernelVerdict]) -> str:
 def verified_json(
     checked: Sequence[KernelVerdict], found: Iterable[Diagnostic] = ()
 ) -> dict[str, Any]:
-    """Return the results as JSON, with what was found wrong."""
+    """The results as JSON, with what was found wrong."""
     return {
         "kernels": [
             {
@@ -150,7 +150,7 @@ def verified_json(
 
 
 def findings(checked: Sequence[KernelVerdict]) -> list[Diagnostic]:
-    """Return a diagnostic for each kernel that is wrong."""
+    """A diagnostic for each kernel that is wrong."""
     return [
         _CODES[each.verdict].diagnostic(
             verbatim(f"{each.kernel['name']}: ") + Text(each.text),

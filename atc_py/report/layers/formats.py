@@ -37,7 +37,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def layers_csv(done: LayerComparison) -> str:
-    """Return one row a layer (RFC 4180); rows without counterpart have the reason and `NaN`."""
+    """One row a layer (RFC 4180); rows without counterpart have the reason and `NaN`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -69,7 +69,6 @@ def layers_csv(done: LayerComparison) -> str:
 
 
 def _row(done: LayerComparison, layer: Layer) -> list[str]:
-    """Return the cells of a layer, in the order of the columns."""
     figures = layer.figures
     shape = ",".join("?" if dim is None else str(dim) for dim in layer.shape)
     numbers = (
@@ -95,7 +94,6 @@ def _row(done: LayerComparison, layer: Layer) -> list[str]:
 
 
 def _judged_cells(layer: Layer) -> list[str]:
-    """Fill the cells of the figures by which a layer is judged."""
     beyond, own = layer.figures.beyond, layer.own
     floored: tuple[str, ...] = ("", "", "", "")
     if beyond is not None:
@@ -130,7 +128,7 @@ def _over_samples(done: LayerComparison, at: int) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """Return `text` as a cell that is only text."""
+    """`text` as a cell that is only text."""
     shown = visible(text)
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
 

@@ -18,12 +18,12 @@ from atc_py.text.language import spoken
 
 
 def gears_text(compared: Sequence[ComparedGear]) -> str:
-    """Return the reports of all gears in plain text, each below its numbers."""
+    """The reports of all gears in plain text, each below its numbers."""
     return "\n".join(f"{gear_title(each)}\n\n{_text(each)}" for each in compared)
 
 
 def gear_title(gear: ComparedGear) -> str:
-    """Return the numbers of a gear, and its shapes."""
+    """The numbers of a gear, and its shapes."""
     return spoken(
         Text(
             "Gear {gear}: {gear_shapes}",
@@ -34,7 +34,7 @@ def gear_title(gear: ComparedGear) -> str:
 
 
 def _text(gear: ComparedGear) -> str:
-    """Return the report of one gear, or why there is none."""
+    """The report of one gear, or why there is none."""
     if gear.done is not None:
         return layers_text(gear.done)
     reasons = [
@@ -49,7 +49,7 @@ def gears_document(
     findings: Sequence[Sequence[Diagnostic]],
     left_out: Sequence[Diagnostic] = (),
 ) -> str:
-    """Return the comparisons as one JSON document.
+    """The comparisons as one JSON document.
 
     Args:
         compared: the gears.
@@ -77,7 +77,7 @@ def gears_html(
     findings: Sequence[Sequence[Diagnostic]],
     left_out: Sequence[Diagnostic] = (),
 ) -> str:
-    """Return one page with the comparison of each gear.
+    """One page with the comparison of each gear.
 
     Args:
         model: the file.

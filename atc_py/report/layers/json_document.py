@@ -71,7 +71,6 @@ def _unmatched_outputs(done: LayerComparison) -> list[str]:
 
 
 def _verdict(done: LayerComparison) -> dict[str, object]:
-    """Convert the targets, and what misses them."""
     misses = [
         {
             "output": each.output,
@@ -86,7 +85,6 @@ def _verdict(done: LayerComparison) -> dict[str, object]:
 
 
 def _own_error(each: OwnError) -> dict[str, object]:
-    """Convert an error of the original's own."""
     return {
         "source": each.source,
         "source_op": each.source_op,
@@ -98,7 +96,6 @@ def _own_error(each: OwnError) -> dict[str, object]:
 
 
 def _layer(done: LayerComparison, layer: Layer, at: int) -> dict[str, object]:
-    """Convert one layer."""
     root = done.root_of(layer)
     return {
         "index": layer.index,
@@ -138,7 +135,7 @@ def _finite(numbers: Mapping[str, object]) -> dict[str, object]:
 
 
 def suggestion_json(found: Suggestion) -> dict[str, object]:
-    """Return the suggestion as JSON values."""
+    """The suggestion as JSON values."""
     return {
         "target": found.target,
         "needed": found.needed,
@@ -157,6 +154,5 @@ def suggestion_json(found: Suggestion) -> dict[str, object]:
 
 
 def _outputs_json(done: LayerComparison) -> dict[str, object]:
-    """Return figures of the outputs by name."""
     outputs = {name: output_json(done, name) for name in done.outputs}
     return {"stopped": done.stopped or None, "outputs": outputs}

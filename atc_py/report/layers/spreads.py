@@ -52,7 +52,6 @@ def spread_json(spread: SampleSpread | None) -> dict[str, object] | None:
 
 
 def _figure_json(figure: FigureSpread) -> dict[str, object]:
-    """Convert one figure."""
     quantiles = zip(QUANTILES, figure.quantiles, strict=True)
     return {
         "mean": number_json(figure.mean),
@@ -63,7 +62,7 @@ def _figure_json(figure: FigureSpread) -> dict[str, object]:
 
 
 def _rows(name: str, spread: SampleSpread) -> list[tuple[str, ...]]:
-    """Return the rows of a layer: cosine and signal to noise ratio."""
+    """The rows of a layer: cosine and signal to noise ratio."""
     figures = {"cosine": spread.cosine, "SNR dB": spread.snr}
     return [
         (
@@ -77,7 +76,6 @@ def _rows(name: str, spread: SampleSpread) -> list[tuple[str, ...]]:
 
 
 def _text(figure: str, value: float) -> str:
-    """Return a figure as it is shown."""
     if math.isfinite(value):
         return f"{value:.{_DIGITS[figure]}g}"
     return "NaN" if math.isnan(value) else ("inf" if value > 0 else "-inf")

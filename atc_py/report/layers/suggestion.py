@@ -13,7 +13,7 @@ _SHOWN = 20
 
 
 def suggestion_blocks(found: Suggestion) -> list[str | Table]:
-    """Return the suggestion as lines and tables: a verdict, what to keep, errors before and after."""
+    """The suggestion as lines and tables: a verdict, what to keep, errors before and after."""
     lines: list[str | Table] = [
         visible(spoken(Text("suggestion: {verdict}", verdict=_verdict(found))))
     ]
@@ -27,12 +27,11 @@ def suggestion_blocks(found: Suggestion) -> list[str | Table]:
 
 
 def suggestion_words(found: Suggestion) -> list[str]:
-    """Return the verdict of the search, and remarks on it, as sentences."""
+    """The verdict of the search, and remarks on it, as sentences."""
     return [_verdict(found), *_remarks(found)]
 
 
 def _verdict(found: Suggestion) -> str:
-    """Return one sentence."""
     if not found.needed:
         return Text(
             "nothing to keep: the target ({target}) is already reached", target=found.target
@@ -67,7 +66,6 @@ def _verdict(found: Suggestion) -> str:
 
 
 def _worst_output(found: Suggestion) -> str:
-    """Name the output that is worst with all candidates kept."""
     done = found.after
     if done.stopped or not done.outputs:
         return Text(", because the device stops then, too") if done.stopped else ""
@@ -82,7 +80,7 @@ def _worst_output(found: Suggestion) -> str:
 
 
 def _remarks(found: Suggestion) -> list[str]:
-    """Return remarks on how thorough the search was and what it could not use."""
+    """Remarks on how thorough the search was and what it could not use."""
     if not found.needed:
         return []
     lines: list[str] = [
@@ -122,13 +120,12 @@ def _remarks(found: Suggestion) -> list[str]:
 
 
 def _first_names(names: list[str], most: int = 5) -> str:
-    """Return the first names, and how many more there are."""
+    """The first names, and how many more there are."""
     left = len(names) - most
     return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")
 
 
 def _file_lines(found: Suggestion) -> Table:
-    """Return the lines of the file."""
     rows = [(each.line, each.op, str(each.nodes), each.engine) for each in found.kept[:_SHOWN]]
     left = len(found.kept) - _SHOWN
     if left > 0:
@@ -144,7 +141,7 @@ def _file_lines(found: Suggestion) -> Table:
 
 
 def outputs_with(found: Suggestion) -> Table:
-    """Return errors of the outputs before and after."""
+    """Errors of the outputs before and after."""
     title = "Outputs with the suggestion"
     if found.out_of_reach:
         title = "Outputs with all candidates kept"
@@ -157,7 +154,6 @@ def outputs_with(found: Suggestion) -> Table:
 
 
 def _numbers(done: LayerComparison, name: str) -> tuple[str, ...]:
-    """Return the numbers of an output."""
     if name not in done.outputs:
         return (spoken("not reached"), "", "", "", "")
     layer = done.layers[done.outputs[name]]

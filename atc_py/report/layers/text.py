@@ -38,12 +38,12 @@ _COLUMNS = ("layer", "from", "dtype", "cosine>", "distance>", "SNR dB>", "max ab
 
 
 def layers_text(done: LayerComparison) -> str:
-    """Return the whole report in plain text."""
+    """The whole report in plain text."""
     return "\n".join(layer_lines(done)) + "\n"
 
 
 def layer_lines(done: LayerComparison) -> list[str]:
-    """Return the report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
+    """The report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
     lines: list[str] = []
     for block in layer_blocks(done):
         lines += [block] if isinstance(block, str) else plain_lines(block)
@@ -51,7 +51,7 @@ def layer_lines(done: LayerComparison) -> list[str]:
 
 
 def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Table]:
-    """Return the report's lines and tables, in their order.
+    """The report's lines and tables, in their order.
 
     Args:
         done: the comparison.
@@ -73,19 +73,19 @@ def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Ta
 
 
 def number_text(value: float) -> str:
-    """Return a figure as it is shown."""
+    """A figure as it is shown."""
     if math.isnan(value):
         return "NaN"
     return f"{value:.4g}" if math.isfinite(value) else ("inf" if value > 0 else "-inf")
 
 
 def origin_text(done: LayerComparison, layer: Layer) -> str:
-    """Return the origin of a layer's error: introduced here, or passed on from another layer."""
+    """The origin of a layer's error: introduced here, or passed on from another layer."""
     return origin_words(done, layer).en
 
 
 def origin_words(done: LayerComparison, layer: Layer) -> Text:
-    """Return the origin of a layer's error in both languages."""
+    """The origin of a layer's error in both languages."""
     root = done.root_of(layer)
     if layer.origin is ErrorOrigin.PASSED_ON and root is not None:
         text = _PASSED_ON + verbatim(root.source)
@@ -104,23 +104,21 @@ def origin_words(done: LayerComparison, layer: Layer) -> Text:
 
 
 def _origin(done: LayerComparison, layer: Layer) -> str:
-    """Return the origin of a layer's error in the language of the commands."""
     return origin_words(done, layer).in_language(language())
 
 
 def _caused(done: LayerComparison, layer: Layer) -> Text:
-    """Return the cause of an error after the words on its origin, if any is known."""
+    """The cause of an error after the words on its origin, if any is known."""
     cause = _cause(done, layer)
     return Text(", where ") + cause if cause else _NOTHING
 
 
 def cause_text(done: LayerComparison, layer: Layer) -> str:
-    """Return `gru deviates on CANN 9: GRU/reset-after-product (inferred)`, if that is the cause."""
+    """`gru deviates on CANN 9: GRU/reset-after-product (inferred)`, if that is the cause."""
     return _cause(done, layer).en
 
 
 def _cause(done: LayerComparison, layer: Layer) -> Text:
-    """Return the deviations that cause an error, in both languages."""
     if done.semantics is None or layer.origin is not ErrorOrigin.INTRODUCED:
         return _NOTHING
     generation = done.semantics.generation
@@ -167,7 +165,7 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
 
 
 def verdict_lines(done: LayerComparison) -> list[str]:
-    """Return the first lines: the first failing layer, and whether the targets are met."""
+    """The first lines: the first failing layer, and whether the targets are met."""
     stopped = (
         [_escaped(Text("the device stopped: {stopped}", stopped=done.stopped))]
         if done.stopped
@@ -262,7 +260,6 @@ def _own_errors(done: LayerComparison) -> list[str]:
 
 
 def _against_targets(done: LayerComparison) -> list[str]:
-    """Return a line on whether the outputs meet the targets."""
     if done.passed is None:
         return []
     wanted = ", ".join(f"{name} >= {least:g}" for name, least in done.targets.items())
@@ -276,7 +273,7 @@ def _against_targets(done: LayerComparison) -> list[str]:
 
 
 def _title(layer: Layer) -> str:
-    """Return the original's node, and the operator and dtype that compute it on the device."""
+    """The original's node, and the operator and dtype that compute it on the device."""
     return Text(
         "{source} ({op}), {compiled} in {dtype} on the device",
         source=layer.source,
@@ -319,7 +316,7 @@ def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
 
 
 def _worst_layers(done: LayerComparison, *, whole: bool) -> Table:
-    """Return the layers with the largest errors, or all of them."""
+    """The layers with the largest errors, or all of them."""
     shown = done.worst()[: None if whole else _SHOWN]
     rows = tuple(
         (
@@ -338,7 +335,6 @@ def _worst_layers(done: LayerComparison, *, whole: bool) -> Table:
 
 
 def _figures(layer: Layer) -> tuple[str, ...]:
-    """Return the numbers of a layer."""
     figures, judged = layer.figures, layer.judged
     cosine = "NaN" if math.isnan(judged.cosine) else f"{judged.cosine:.6f}"
     numbers = (judged.distance, judged.snr, figures.max_absolute, figures.max_relative)
@@ -346,7 +342,6 @@ def _figures(layer: Layer) -> tuple[str, ...]:
 
 
 def _unmatched_table(done: LayerComparison) -> Table:
-    """Return the table of unmatched nodes by side, operator and reason."""
     counts: dict[tuple[str, str, str], int] = {}
     for side, group in (("device", done.device_alone), ("original", done.original_alone)):
         for each in group:
@@ -363,7 +358,7 @@ def _unmatched_table(done: LayerComparison) -> Table:
 
 
 def cost_lines(done: LayerComparison) -> list[str]:
-    """Return time and memory in words."""
+    """Time and memory in words."""
     engines = Text(" and ", context="engines").join(done.engines) or Text("nothing")
     template = (
         "samples {samples}; original {seconds} by {engines}, device {device} {seconds_2}, all "
@@ -394,7 +389,7 @@ def cost_lines(done: LayerComparison) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Return `text` with terminal commands and other unprintable characters escaped."""
+    """`text` with terminal commands and other unprintable characters escaped."""
     from atc_py.report.escape import visible
 
     return visible(text)

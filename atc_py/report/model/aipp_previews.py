@@ -9,7 +9,7 @@ from atc_py.text.language import spoken
 
 
 def preview_tables(done: AippPreview) -> list[Table]:
-    """Return the table that `aipp` prints, a line for each channel after each step."""
+    """The table that `aipp` prints, a line for each channel after each step."""
     rows = tuple(row for step in done.steps for row in _rows(step))
     names = ("step", "dtype", "shape", "channel>", "min>", "max>", "mean>")
     tables = [
@@ -37,7 +37,7 @@ def _rows(step: AippStep) -> Iterator[tuple[str, ...]]:
 
 
 def preview_json(done: AippPreview) -> dict[str, object]:
-    """Return the steps as JSON values; the tensor itself is left out."""
+    """The steps as JSON values; the tensor itself is left out."""
     return {
         "config": str(done.config),
         "picture": str(done.picture),

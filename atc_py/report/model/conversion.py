@@ -17,7 +17,7 @@ from atc_py.text.language import language, spoken
 
 
 def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
-    """Return the line of the summary; none for models without quantization."""
+    """The line of the summary; none for models without quantization."""
     if not check.layers:
         return []
     said = language()
@@ -32,7 +32,7 @@ def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
 
 
 def conversion_tables(done: Conversion) -> list[Table]:
-    """Return the tables that `convert` prints."""
+    """The tables that `convert` prints."""
     fixed = [fixed_nodes_table(done.facts.fixed)] if done.facts.fixed else []
     others = [*fixed, *semantics_tables(done.facts.semantics)]
     gears = _gears(done)
@@ -40,7 +40,7 @@ def conversion_tables(done: Conversion) -> list[Table]:
 
 
 def _gears(done: Conversion) -> list[Table]:
-    """Return the table of gears; nothing for a model of one shape."""
+    """The table of gears; nothing for a model of one shape."""
     if not done.gears:
         return []
     from atc_py.report.model.gears import converted_gears
@@ -49,14 +49,13 @@ def _gears(done: Conversion) -> list[Table]:
 
 
 def _stages(done: Conversion) -> Table:
-    """Return stages with their times."""
     rows = [(stage.name, format_seconds(stage.seconds)) for stage in done.stages]
     rows.append((spoken("total"), format_seconds(sum(stage.seconds for stage in done.stages))))
     return Table("Stages", ("stage", "time>"), tuple(rows))
 
 
 def _operators(facts: Facts) -> Table:
-    """Return ONNX operators next to target operators, both sorted by count."""
+    """ONNX operators next to target operators, both sorted by count."""
     before, after = _by_frequency(facts.source_operators), _by_frequency(facts.target_operators)
     height = max(len(before), len(after))
     blank = ("", "")
@@ -78,13 +77,12 @@ def _operators(facts: Facts) -> Table:
 
 
 def _by_frequency(counts: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return operators and counts, the most frequent first."""
+    """Operators and counts, the most frequent first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [(name, str(count)) for name, count in ranked]
 
 
 def _summary(done: Conversion) -> Table:
-    """Return the table of engines, weights and output file."""
     facts = done.facts
     engines = ", ".join(f"{name} {count}" for name, count in sorted(facts.engines.items()))
     changed = ", ".join(f"{e.name} {e.changes}" for e in facts.passes if e.changes)
@@ -112,7 +110,7 @@ def _summary(done: Conversion) -> Table:
 
 
 def _newer_rows(done: Conversion) -> list[tuple[str, str]]:
-    """Return the nodes that a later list alone takes, a row a list."""
+    """The nodes that a later list alone takes, a row a list."""
     return [
         (
             Text("{name} alone takes", name=name),
@@ -123,7 +121,7 @@ def _newer_rows(done: Conversion) -> list[tuple[str, str]]:
 
 
 def _launches_text(facts: Facts) -> str:
-    """Return kernel launches of a run, beside the nodes that they execute."""
+    """Kernel launches of a run, beside the nodes that they execute."""
     nodes = sum(count for engine, count in facts.engines.items() if engine != "local")
     template = "{launches} for {nodes} nodes; {unfused} kernels before any pass"
     if facts.launches == nodes:

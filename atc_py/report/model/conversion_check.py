@@ -39,12 +39,11 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
 
 
 def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return `not converted: 6 errors`."""
+    """`not converted: 6 errors`."""
     count = sum(each.code.severity is Severity.ERROR for each in diagnostics)
     return spoken(plural(count, "not converted: {n} error", "not converted: {n} errors"))
 
 
 def _document(check: ModelCheck) -> CheckedModel:
-    """Return the one model of the check's report."""
     (model,) = check_document(CheckReport((check,), "", ""), language()).models
     return model

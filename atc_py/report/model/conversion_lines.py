@@ -23,7 +23,7 @@ _INFORMED = {
 
 
 def conversion_lines(done: Conversion) -> list[str]:
-    """Return the five lines that `convert` prints."""
+    """The five lines that `convert` prints."""
     facts = done.facts
     head = Text(
         "{model}: converted to {output} ({soc}, {mode}{gears})",
@@ -45,7 +45,7 @@ def conversion_lines(done: Conversion) -> list[str]:
 
 
 def _estimate(done: Conversion) -> str:
-    """Return the estimated time of a run, or that there is none."""
+    """The estimated time of a run, or that there is none."""
     if done.time is None:
         return Text("none: the model leaves dims to each run")
     span = done.time
@@ -65,7 +65,7 @@ def _largest(done: Conversion) -> Text:
 
 
 def _warnings(done: Conversion) -> Text:
-    """Return `1 warning, 2 with other accuracy; for information: 3 rewritten; -v lists them`.
+    """`1 warning, 2 with other accuracy; for information: 3 rewritten; -v lists them`.
 
     Warnings of the conversion come first, then nodes' findings by level.
     """

@@ -6,7 +6,7 @@ from atc_py.text import Text
 
 
 def export_tables(done: Export) -> list[Table]:
-    """Return the tables that `export` prints."""
+    """The tables that `export` prints."""
     operators = sum(done.operators.values())
     rows = [
         ("SoC", done.soc),

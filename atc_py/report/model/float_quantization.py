@@ -19,7 +19,7 @@ _HEADINGS = (
 
 
 def float_quantization_tables(done: FloatQuantization) -> list[Table]:
-    """Return the tables that `quantize` prints for a float model."""
+    """The tables that `quantize` prints for a float model."""
     layers = [each for each in done.layers if each.scale is not None]
     rows = (
         ("samples", str(done.samples)),
@@ -40,7 +40,6 @@ def float_quantization_tables(done: FloatQuantization) -> list[Table]:
 
 
 def _balanced(done: FloatQuantization) -> Table:
-    """Return the table of tensors whose channels were balanced."""
     rows = tuple(
         (each.tensor, f"{each.gain:.1f}", f"{each.strength:.1f}") for each in done.balanced
     )
@@ -48,7 +47,7 @@ def _balanced(done: FloatQuantization) -> Table:
 
 
 def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
-    """Return the row of a layer on int8."""
+    """The row of a layer on int8."""
     return (
         layer.name,
         layer.kind,
@@ -63,5 +62,4 @@ def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    """Return two bounds as text."""
     return "" if low is None or high is None else f"[{low:.4g}, {high:.4g}]"

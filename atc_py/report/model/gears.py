@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def gears_table(model: OfflineModel) -> Table | None:
-    """Return the gears of an offline model with the memory of each; None where it has none."""
+    """The gears of an offline model with the memory of each; None where it has none."""
     if model.gears is None:
         return None
     rows = [
@@ -29,7 +29,7 @@ def gears_table(model: OfflineModel) -> Table | None:
 
 
 def converted_gears(gears: Sequence[GearFacts]) -> list[Table]:
-    """Return the gears of a conversion; nothing where it has none."""
+    """The gears of a conversion; nothing where it has none."""
     if not gears:
         return []
     rows = [_row(at, each.values, each.shapes, each.memory) for at, each in enumerate(gears)]
@@ -40,7 +40,7 @@ _HEAD = ("gear>", "numbers", "inputs", "memory>", "arena>")
 
 
 def _table(rows: Iterable[tuple[str, ...]], largest: int) -> Table:
-    """Return a table of gears; the largest one runs where nothing chooses."""
+    """A table of gears; the largest one runs where nothing chooses."""
     return Table(
         Text("Gears; without a choice gear {largest} runs", largest=largest), _HEAD, tuple(rows)
     )
@@ -52,14 +52,13 @@ def _row(
     shapes: Mapping[str, tuple[int, ...]],
     memory: MemoryFacts | None,
 ) -> tuple[str, ...]:
-    """Return the line of a gear."""
     sizes = ("", "") if memory is None else (memory.total, memory.arena)
     texts = (each if isinstance(each, str) else format_bytes(each) for each in sizes)
     return str(at), format_gear(values), gear_shapes_text(shapes), *texts
 
 
 def gears_json(model: OfflineModel) -> dict[str, object] | None:
-    """Return the gears of an offline model as JSON values; None where it has none."""
+    """The gears of an offline model as JSON values; None where it has none."""
     gears = model.gears
     if gears is None:
         return None
@@ -91,11 +90,10 @@ def gears_json(model: OfflineModel) -> dict[str, object] | None:
 
 
 def _gears(gears: Gears) -> Iterator[tuple[int, tuple[int, ...], dict[str, tuple[int, ...]]]]:
-    """Yield position, numbers and shapes of each gear."""
     for at, values in enumerate(gears.gears):
         yield at, values, dict(gears.fed_shapes_of(at))
 
 
 def gear_shapes_text(shapes: Mapping[str, tuple[int, ...]]) -> str:
-    """Return shapes by name as a line."""
+    """Shapes by name as a line."""
     return ", ".join(f"{name} {format_shape(shape)}" for name, shape in shapes.items())

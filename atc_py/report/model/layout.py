@@ -31,7 +31,7 @@ class LayoutRecord(TypedDict):
 
 
 def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
-    """Return the record of layout in an offline model's report.
+    """The record of layout in an offline model's report.
 
     Raises:
         AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
@@ -40,7 +40,7 @@ def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
 
 
 def layout_tables(found: LayoutRecord) -> list[Table]:
-    """Return the record as tables: formats with how many values have them, then TransData."""
+    """The record as tables: formats with how many values have them, then TransData."""
     values = tuple((name, str(count)) for name, count in found["values"].items())
     rows = tuple(
         (
@@ -59,7 +59,7 @@ def layout_tables(found: LayoutRecord) -> list[Table]:
 
 
 def conversions_text(operators: Mapping[str, int]) -> str:
-    """Return the conversions among target operators, counted, for a summary."""
+    """The conversions among target operators, counted, for a summary."""
     return Text(
         "{operators} TransData, {operators_2} Cast",
         operators=operators.get("TransData", 0),

@@ -13,7 +13,7 @@ _AT_RUN = Text(", and values with dims known only at run time")
 
 
 def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:
-    """Return the row of a summary; none without a plan."""
+    """The row of a summary; none without a plan."""
     if facts is None:
         return ()
     arena = _arena_text(facts)
@@ -22,7 +22,7 @@ def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:
 
 
 def memory_tables(facts: MemoryFacts | None) -> list[Table]:
-    """Return the section on memory; empty without a plan."""
+    """The section on memory; empty without a plan."""
     if facts is None:
         return []
     rows = [
@@ -44,12 +44,11 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
 
 
 def _grows_at_run(facts: MemoryFacts) -> bool:
-    """Return True if the size of some memory is known only at run time."""
+    """True if the size of some memory is known only at run time."""
     return facts.at_run > 0
 
 
 def _arena_text(facts: MemoryFacts) -> str:
-    """Return the size of the arena, compared with its lower bound."""
     if not facts.arena:
         return Text("empty")
     text = Text(
@@ -61,7 +60,6 @@ def _arena_text(facts: MemoryFacts) -> str:
 
 
 def _values_text(facts: MemoryFacts) -> str:
-    """Return the counts of values by location."""
     parts = [
         Text("{n} in the arena", n=facts.shared),
         Text("{n} inside a launch", n=facts.on_chip),
@@ -72,7 +70,6 @@ def _values_text(facts: MemoryFacts) -> str:
 
 
 def _widest(facts: MemoryFacts) -> Table:
-    """Return the tensors of the peak moment."""
     rows = [
         (tensor.name, tensor.type, str(tensor.offset), format_bytes(tensor.nbytes))
         for tensor in facts.tensors[:_SHOWN]

@@ -19,7 +19,7 @@ from atc_py.text.language import spoken
 
 
 def picture_tables(inputs: Sequence[PictureInput]) -> list[Table]:
-    """Return a table of settings for each input that AIPP reads."""
+    """A table of settings for each input that AIPP reads."""
     return [
         Table(
             Text("Pictures for input {name} (AIPP)", name=each.name), ("", ""), tuple(_rows(each))
@@ -29,7 +29,6 @@ def picture_tables(inputs: Sequence[PictureInput]) -> list[Table]:
 
 
 def _rows(found: PictureInput) -> list[tuple[str, str]]:
-    """Return what is fed, what is done to it, and what the network gets."""
     settings = found.settings
     dims = ",".join(map(str, found.shape))
     rows: list[tuple[str, str]] = [
@@ -76,7 +75,6 @@ def _rows(found: PictureInput) -> list[tuple[str, str]]:
 
 
 def _steps(settings: AippSettings) -> list[tuple[str, str]]:
-    """Return the steps that are switched on, in their order."""
     rows: list[tuple[str, str]] = []
     swaps = {
         "rbuv_swap_switch": settings.rbuv_swap_switch,
@@ -113,12 +111,11 @@ def _steps(settings: AippSettings) -> list[tuple[str, str]]:
 
 
 def _numbers(values: Sequence[float]) -> str:
-    """Return numbers side by side."""
     return ",".join(f"{value:g}" for value in values)
 
 
 def model_tables(model: OfflineModel, file_bytes: int) -> list[Table]:
-    """Return summary, gears, inputs and outputs, operators, memory of an offline model."""
+    """Summary, gears, inputs and outputs, operators, memory of an offline model."""
     description = model.description
     gears = gears_table(model)
     return [
@@ -133,7 +130,7 @@ def model_tables(model: OfflineModel, file_bytes: int) -> list[Table]:
 
 
 def model_json(model: OfflineModel, file_bytes: int) -> dict[str, object]:
-    """Return the same as JSON values, with the compilation's own report."""
+    """The same as JSON values, with the compilation's own report."""
     description = model.description
     memory = memory_facts(description)
     return {
@@ -155,7 +152,6 @@ def model_json(model: OfflineModel, file_bytes: int) -> dict[str, object]:
 
 
 def _summary(model: OfflineModel, file_bytes: int) -> Table:
-    """Return the table of a model's identity, target and size."""
     description = model.description
     weights = sum(
         member.size for name, member in description.members.items() if name.startswith("weights/")
@@ -184,7 +180,6 @@ def _summary(model: OfflineModel, file_bytes: int) -> Table:
 
 
 def _ports(description: OmModel) -> Table:
-    """Return inputs and outputs with their types."""
     rows = [
         (spoken(kind), port.name, *_type(description, port))
         for kind, ports in (("input", description.inputs), ("output", description.outputs))
@@ -194,7 +189,6 @@ def _ports(description: OmModel) -> Table:
 
 
 def _type(description: OmModel, port: OmPort) -> tuple[str, str, str]:
-    """Return dtype, shape and format of a port as text."""
     tensor = description.tensors[port.tensor]
     return (
         tensor.dtype,
@@ -204,7 +198,6 @@ def _type(description: OmModel, port: OmPort) -> tuple[str, str, str]:
 
 
 def _port_json(description: OmModel, port: OmPort) -> dict[str, object]:
-    """Return a port as JSON values."""
     tensor = description.tensors[port.tensor]
     return {
         "name": port.name,
@@ -215,7 +208,7 @@ def _port_json(description: OmModel, port: OmPort) -> dict[str, object]:
 
 
 def _operators(description: OmModel) -> Table:
-    """Return operators with engine and count, the most frequent first."""
+    """Operators with engine and count, the most frequent first."""
     counts = Counter((node.op, node.engine) for node in description.nodes)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rows = tuple((op, engine, str(count)) for (op, engine), count in ranked)

@@ -12,7 +12,7 @@ from atc_py.text.language import spoken
 
 
 def onnx_tables(facts: OnnxFacts) -> list[Table]:
-    """Return summary, inputs and outputs, operators, external data."""
+    """Summary, inputs and outputs, operators, external data."""
     opsets = ", ".join(
         f"{domain or 'ai.onnx'} {version}" for domain, version in facts.opsets.items()
     )
@@ -50,23 +50,23 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
 
 
 def onnx_json(facts: OnnxFacts) -> object:
-    """Return the same as JSON values."""
+    """The same as JSON values."""
     return msgspec.to_builtins(facts, enc_hook=plain_text)
 
 
 def onnx_json_schema() -> str:
-    """Return the JSON schema of the result of `onnx_json`."""
+    """The JSON schema of the result of `onnx_json`."""
     return json_schema(OnnxFacts)
 
 
 def _ports(title: str, ports: Sequence[OnnxPort]) -> Table:
-    """Return inputs or outputs; an open dim is its name or a question mark."""
+    """Inputs or outputs; an open dim is its name or a question mark."""
     rows = tuple((each.name, each.dtype or spoken("not stated"), _shape(each)) for each in ports)
     return Table(title, ("name", "dtype", "shape"), rows)
 
 
 def _shape(port: OnnxPort) -> str:
-    """Return `batch x 3 x 8 x 8`."""
+    """`batch x 3 x 8 x 8`."""
     if port.shape is None:
         return spoken("any rank")
     return " x ".join(str(dim) or "?" for dim in port.shape) or spoken("scalar")

@@ -40,7 +40,7 @@ class PrecisionRecord(TypedDict):
 
 
 def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
-    """Return the record of precision in an offline model's report.
+    """The record of precision in an offline model's report.
 
     Raises:
         AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
@@ -49,7 +49,7 @@ def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
 
 
 def precision_tables(found: PrecisionRecord) -> list[Table]:
-    """Return the record as tables: nodes, then casts."""
+    """The record as tables: nodes, then casts."""
     nodes = tuple(
         (
             each["name"],
@@ -83,11 +83,11 @@ def precision_tables(found: PrecisionRecord) -> list[Table]:
 
 
 def _dtypes(sides: _Dtypes) -> str:
-    """Return `float32,float32 > float32`; a dtype that a whole side shares is written once."""
+    """`float32,float32 > float32`; a dtype that a whole side shares is written once."""
     return f"{_dtypes_of_side(sides['inputs'])} > {_dtypes_of_side(sides['outputs'])}"
 
 
 def _dtypes_of_side(dtypes: list[str | None]) -> str:
-    """Return the dtypes of inputs or of outputs."""
+    """The dtypes of inputs or of outputs."""
     present = [each for each in dtypes if each is not None]
     return ",".join(dict.fromkeys(present) if len(set(present)) == 1 else present) or "-"

@@ -10,12 +10,12 @@ _KEY = "quant_bias"
 
 
 def bias_json(convention: BiasConvention | None) -> dict[str, object]:
-    """Return the convention and its source; empty where no layer was int8 in the file."""
+    """The convention and its source; empty where no layer was int8 in the file."""
     return {} if convention is None else {_KEY: convention.as_json()}
 
 
 def bias_rows(report: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return the line of a summary for such a report; none where it names no known convention."""
+    """The line of a summary for such a report; none where it names no known convention."""
     found = report.get(_KEY)
     if not isinstance(found, dict):
         return []

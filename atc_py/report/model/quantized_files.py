@@ -13,7 +13,7 @@ _OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "unchanged"}
 
 
 def quantization_tables(done: Quantization) -> list[Table]:
-    """Return the tables that `quantize` prints."""
+    """The tables that `quantize` prints."""
     before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
     rows = [
         ("layers on int8", share_text(done.integer_layers, done.layers)),
@@ -37,7 +37,7 @@ def quantization_tables(done: Quantization) -> list[Table]:
 
 
 def _list_text(done: Quantization) -> str:
-    """Return `base: supported`, or how many errors the rules of the list find in what was written."""
+    """`base: supported`, or how many errors the rules of the list find in what was written."""
     verdict = done.listed
     if not verdict.errors:
         return verbatim(f"{verdict.name}: ") + LEVELS[verdict.standing]
@@ -50,7 +50,7 @@ def _list_text(done: Quantization) -> str:
 
 
 def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
-    """Return the row on layers that some SoCs take back to float16; none where there are none."""
+    """The row on layers that some SoCs take back to float16; none where there are none."""
     if not done.rolled_back:
         return []
     rows = [soc for soc in socs() if soc.quant_rules.roll_back]
@@ -66,7 +66,7 @@ def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
 
 
 def _other_nodes_table(done: Quantization) -> Table:
-    """Return the table of nodes that are not on int8, with reasons."""
+    """The table of nodes that are not on int8, with reasons."""
     rows = tuple(
         (
             str(node.index),

@@ -36,7 +36,7 @@ _TEMPLATES = (
 
 
 def recorded_text(sentence: str) -> Text:
-    """Return a reason as the text that it was written from, or as a text of its own."""
+    """A reason as the text that it was written from, or as a text of its own."""
     written = written_text(sentence)
     if written is not None:
         return written
@@ -49,13 +49,12 @@ def recorded_text(sentence: str) -> Text:
 
 
 def _value(value: str) -> str:
-    """Return a part of a reason, which may be a reason itself; a single word is a name."""
+    """A part of a reason, which may be a reason itself; a single word is a name."""
     return recorded_text(value) if " " in value else value
 
 
 @functools.cache
 def _pattern(template: str) -> re.Pattern[str]:
-    """Return what a sentence of a template looks like."""
     parts = re.split(r"\{(\w+)\}", template)
     return re.compile(
         "".join(f"(?P<{part}>.+?)" if at % 2 else re.escape(part) for at, part in enumerate(parts)),

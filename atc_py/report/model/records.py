@@ -13,7 +13,7 @@ Record = TypeVar("Record")
 
 
 def read_record(report: Mapping[str, object], name: str, schema: type[Record], file: str) -> Record:
-    """Return the record called `name`, validated against its schema.
+    """The record called `name`, validated against its schema.
 
     Args:
         report: of the offline model, decoded.
@@ -38,7 +38,7 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
 
 
 def _unusable_record(message: str, file: str) -> AtcError:
-    """Return a report without a record that can be shown."""
+    """A report without a record that can be shown."""
     return OM_CONTENT.error(
         message,
         place=Place(file, field="report.json"),

@@ -17,7 +17,7 @@ from atc_py.text.language import spoken
 
 
 def comparison_table(comparisons: Iterable[Comparison]) -> Table:
-    """Return the table that `run --expect` prints."""
+    """The table that `run --expect` prints."""
     rows = tuple(map(_output_row, comparisons))
     columns = (
         "output",
@@ -32,7 +32,6 @@ def comparison_table(comparisons: Iterable[Comparison]) -> Table:
 
 
 def _output_row(row: Comparison) -> tuple[str, ...]:
-    """Return one output in the table."""
     if row.other_shapes is not None:
         return row.name, spoken("FAILED"), "-", "-", "-", "-", "-"
     return (
@@ -47,7 +46,7 @@ def _output_row(row: Comparison) -> tuple[str, ...]:
 
 
 def run_tables(done: Run) -> list[Table]:
-    """Return the tables that `run` prints."""
+    """The tables that `run` prints."""
     tables = [*semantics_tables(done.semantics), _outputs(done)]
     if done.nodes:
         tables.append(_times(done.nodes))
@@ -57,7 +56,7 @@ def run_tables(done: Run) -> list[Table]:
 
 
 def run_json(done: Run, findings: Iterable[Diagnostic] = ()) -> dict[str, object]:
-    """Return the run and its `findings` as JSON values; the arrays themselves are left out."""
+    """The run and its `findings` as JSON values; the arrays themselves are left out."""
     return {
         "seconds": done.seconds,
         "gear": None if done.gear is None else list(done.gear),
@@ -80,7 +79,6 @@ def run_json(done: Run, findings: Iterable[Diagnostic] = ()) -> dict[str, object
 
 
 def _outputs(done: Run) -> Table:
-    """Return outputs with type, range and file."""
     rows = tuple(
         (
             name,
@@ -102,7 +100,6 @@ def _outputs(done: Run) -> Table:
 
 
 def _range(array: npt.NDArray[np.generic]) -> tuple[str, str, str]:
-    """Return smallest and largest value and the flat position of the largest, as text."""
     import numpy as np
 
     if not array.size:

@@ -8,7 +8,7 @@ from atc_py.text.language import spoken
 
 
 def semantics_tables(found: CannSemantics | None) -> list[Table]:
-    """Return deviations with their nodes; no table where all nodes compute what ONNX defines."""
+    """Deviations with their nodes; no table where all nodes compute what ONNX defines."""
     if found is None:
         return []
     rows = tuple(
@@ -24,7 +24,7 @@ def semantics_tables(found: CannSemantics | None) -> list[Table]:
 
 
 def semantics_line(found: CannSemantics) -> str:
-    """Return `1 node computes what CANN 9 makes of it: GRU/reset-after-product (inferred)`."""
+    """`1 node computes what CANN 9 makes of it: GRU/reset-after-product (inferred)`."""
     return plural(
         len(found.nodes),
         "{n} node computes what CANN {generation} makes of it: {names}",
@@ -35,12 +35,11 @@ def semantics_line(found: CannSemantics) -> str:
 
 
 def semantics_json(found: CannSemantics | None) -> dict[str, object]:
-    """Return the entry of a JSON document, null where all nodes compute what ONNX defines."""
+    """The entry of a JSON document, null where all nodes compute what ONNX defines."""
     return {"semantics": None} if found is None else found.as_json()
 
 
 def _places(found: CannSemantics) -> dict[CannDeviation, list[str]]:
-    """Return the nodes of each deviation."""
     places: dict[CannDeviation, list[str]] = {}
     for node in found.nodes:
         label = f'{node.node} "{node.name}"' if node.name else str(node.node)

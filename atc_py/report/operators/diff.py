@@ -41,7 +41,7 @@ class OperatorDiff:
 
 
 def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> OperatorDiff:
-    """Return the differences of an operator between two opsets.
+    """The differences of an operator between two opsets.
 
     Args:
         name: the operator, in any case.
@@ -63,7 +63,7 @@ def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> O
 
 
 def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
-    """Return the difference in words."""
+    """The difference in words."""
 
     def said(words: Text) -> str:
         return words.in_language(language)
@@ -80,7 +80,7 @@ def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
 
 
 def diff_json(diff: OperatorDiff) -> dict[str, object]:
-    """Return the difference as JSON values, in both languages."""
+    """The difference as JSON values, in both languages."""
     versions = (diff.before.since_version, diff.after.since_version)
     return {
         "op": diff.before.op,
@@ -92,7 +92,6 @@ def diff_json(diff: OperatorDiff) -> dict[str, object]:
 
 
 def _versions(diff: OperatorDiff) -> Text:
-    """Return the versions in force at the two opsets, in words."""
     old, new = diff.before.since_version, diff.after.since_version
     if diff.is_same:
         return Text("nothing changed: both opsets have version {old}", old=old)
@@ -104,7 +103,7 @@ def _versions(diff: OperatorDiff) -> Text:
 
 
 def _operator_named(name: str, history: OnnxHistory) -> str:
-    """Return the operator called `name`, in any case."""
+    """The operator called `name`, in any case."""
     if history.versions(name):
         return name
     names = {folded(each): each for each in history.names}
@@ -121,7 +120,7 @@ def _operator_named(name: str, history: OnnxHistory) -> str:
 
 
 def _opset(text: str, history: OnnxHistory) -> int:
-    """Return the opset that `text` is."""
+    """The opset that `text` is."""
     newest = history.newest_opset
     if _NUMBER.fullmatch(text) and 1 <= int(text) <= newest:
         return int(text)
@@ -133,7 +132,6 @@ def _opset(text: str, history: OnnxHistory) -> int:
 
 
 def _definition_at(op: str, opset: int, history: OnnxHistory) -> OperatorSchema:
-    """Return the definition in force at an opset."""
     found = history.at(op, opset)
     if found is None:
         numbers = ", ".join(str(row.since_version) for row in history.versions(op))

@@ -31,7 +31,7 @@ class VersionStep:
 
 
 def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
-    """Return the versions of an operator, oldest first; none where ONNX does not have it."""
+    """The versions of an operator, oldest first; none where ONNX does not have it."""
     versions = () if spec.custom else history.versions(spec.op)
     if not versions:
         return ()
@@ -48,7 +48,7 @@ def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
 
 
 def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Text]]:
-    """Return each version's number and what it changed, with the listed opsets."""
+    """Each version's number and what it changed, with the listed opsets."""
     found = steps(spec, history)
     first = next((step.version for step in found if step.version), 0)
     rows: list[tuple[str, Text]] = []
@@ -66,7 +66,7 @@ def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Text]]
 
 
 def history_json(spec: OpSpec, history: SchemaHistory) -> list[dict[str, object]]:
-    """Return the same as JSON values; the time before the operator existed is left out."""
+    """The same as JSON values; the time before the operator existed is left out."""
     return [
         {
             "version": step.version,
@@ -79,7 +79,7 @@ def history_json(spec: OpSpec, history: SchemaHistory) -> list[dict[str, object]
 
 
 def _opsets(spec: OpSpec, versions: Sequence[OperatorSchema], position: int) -> tuple[int, ...]:
-    """Return the listed opsets at which the version at `position` is in force."""
+    """The listed opsets at which the version at `position` is in force."""
     start = versions[position].since_version
     later = versions[position + 1 : position + 2]
     return tuple(

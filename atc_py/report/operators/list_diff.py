@@ -68,7 +68,7 @@ class ListDiff:
 def list_diff(
     names: tuple[str, str], libraries: tuple[Library, Library], operator: str | None = None
 ) -> ListDiff:
-    """Return the differences between two lists.
+    """The differences between two lists.
 
     Args:
         names: of the lists.
@@ -109,7 +109,7 @@ def list_diff(
 
 
 def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
-    """Return the differences in words, one operator after another."""
+    """The differences in words, one operator after another."""
     lines: list[str] = []
     for change in diff.changes:
         lines.append(change.op)
@@ -129,7 +129,7 @@ def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
 
 
 def _sentence(names: tuple[str, str], fact: Fact) -> Text:
-    """Return `opsets: 8-13 -> 8-18`, or `only on base: attribute x: int`."""
+    """`opsets: 8-13 -> 8-18`, or `only on base: attribute x: int`."""
     if fact.before is not None and fact.after is not None:
         return fact.subject + COLON + fact.before + verbatim(" -> ") + fact.after
     name = names[1] if fact.before is None else names[0]
@@ -143,7 +143,7 @@ def _sentence(names: tuple[str, str], fact: Fact) -> Text:
 
 
 def _counts(diff: ListDiff) -> Text:
-    """Return the counts of operators that differ, that one list alone has, and that are equal."""
+    """The counts of operators that differ, that one list alone has, and that are equal."""
     only = [sum(each.only_on == name for each in diff.changes) for name in diff.names]
     differ = len(diff.changes) - sum(only)
     return Text(
@@ -158,7 +158,7 @@ def _counts(diff: ListDiff) -> Text:
 
 
 def list_diff_json(diff: ListDiff) -> dict[str, object]:
-    """Return the differences as JSON values, in both languages."""
+    """The differences as JSON values, in both languages."""
     return {
         "lists": list(diff.names),
         "same": list(diff.same),
@@ -183,7 +183,7 @@ def list_diff_json(diff: ListDiff) -> dict[str, object]:
 def _change(
     op: str, names: tuple[str, str], before: OpSpec | None, after: OpSpec | None
 ) -> OperatorChange:
-    """Return the difference of one operator, which one of the lists has at least."""
+    """The difference of one operator, which one of the lists has at least."""
     if before is None or after is None:
         return OperatorChange(op, names[0] if after is None else names[1], ())
     # Rules may be one sentence in one language and two in another.
@@ -204,7 +204,6 @@ def _value(facts: Mapping[tuple[str, ...], tuple[Text, Text]], key: tuple[str, .
 
 
 def _facts(spec: OpSpec) -> Iterable[tuple[Text, Text]]:
-    """Yield the facts of a specification by subject."""
     yield verbatim("opsets"), verbatim(spec.opset_text)
     for template, rows in (("input {at}", spec.inputs), ("output {at}", spec.outputs)):
         for row in rows:

@@ -53,7 +53,7 @@ class Selection:
 
 
 def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
-    """Return the specifications that a selection leaves.
+    """The specifications that a selection leaves.
 
     Raises:
         AtcError: BAD_OPTION with the known ones for an unknown group or dtype.
@@ -76,7 +76,7 @@ def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
 def operator_list_lines(
     specs: Sequence[OpSpec], compiles: Compiles, language: str = "en"
 ) -> list[str]:
-    """Return a line an operator: name, group, opsets, compiles, first input, summary.
+    """A line an operator: name, group, opsets, compiles, first input, summary.
 
     Args:
         specs: the operators.
@@ -108,12 +108,12 @@ def operator_list_lines(
 
 
 def compiles_words(spec: OpSpec, *, compiles: bool) -> Text:
-    """Return whether an operator compiles, or that its arithmetic is not published."""
+    """True if an operator compiles, or that its arithmetic is not published."""
     return _UNPUBLISHED if spec.unpublished is not None and not compiles else _COMPILES[compiles]
 
 
 def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict[str, object]]:
-    """Return the same as JSON values, with dtypes spelled out and both summaries."""
+    """The same as JSON values, with dtypes spelled out and both summaries."""
     return [
         {
             "op": spec.op,
@@ -131,7 +131,7 @@ def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict
 
 
 def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
-    """Return the specification of the operator `name`, in any case or in the list's spelling.
+    """The specification of the operator `name`, in any case or in the list's spelling.
 
     Args:
         name: the operator.
@@ -155,21 +155,21 @@ def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
 
 
 def lint_line(result: LintResult) -> str:
-    """Return `131 specifications, no fault, 14 warnings`, for a result without errors."""
+    """`131 specifications, no fault, 14 warnings`, for a result without errors."""
     text = plural(result.count, "{n} specification, no fault", "{n} specifications, no fault")
     warnings = plural(len(result.findings), ", {n} warning", ", {n} warnings")
     return spoken(text + warnings if result.findings else text)
 
 
 def first_dtypes(spec: OpSpec) -> list[str] | None:
-    """Return dtypes of the first input, or else of the first output; None for any."""
+    """Dtypes of the first input, or else of the first output; None for any."""
     first = (*spec.inputs, *spec.outputs)[:1]
     dtypes = spec.dtypes_of(first[0]) if first else None
     return None if dtypes is None else [dtype.value for dtype in dtypes]
 
 
 def _dtype(name: str) -> DType:
-    """Return the dtype called `name`."""
+    """The dtype called `name`."""
     try:
         return DType.parse(name)
     except UnknownDTypeError:
@@ -181,7 +181,7 @@ def _dtype(name: str) -> DType:
 
 
 def _accepts_dtype(spec: OpSpec, dtype: DType) -> bool:
-    """Return True if the first input may have that dtype."""
+    """True if the first input may have that dtype."""
     if not spec.inputs:
         return False
     dtypes = spec.dtypes_of(spec.inputs[0])
@@ -189,7 +189,7 @@ def _accepts_dtype(spec: OpSpec, dtype: DType) -> bool:
 
 
 def _first_input(spec: OpSpec) -> str:
-    """Return dtypes of the first input, short: `f16 f32 +4`; `-` without inputs."""
+    """Dtypes of the first input, short: `f16 f32 +4`; `-` without inputs."""
     dtypes = first_dtypes(spec)
     if not spec.inputs:
         return "-"
@@ -201,6 +201,6 @@ def _first_input(spec: OpSpec) -> str:
 
 
 def _short_dtype(dtype: str) -> str:
-    """Return `f16` for float16."""
+    """`f16` for float16."""
     kind = dtype.rstrip("0123456789")
     return _SHORT.get(kind, kind) + dtype[len(kind) :]

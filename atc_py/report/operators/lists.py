@@ -17,7 +17,7 @@ _COLUMNS = (
 
 
 def lists_lines(language: str = "en") -> list[str]:
-    """Return a line a list."""
+    """A line a list."""
     rows = tuple(
         (
             each.name,
@@ -34,7 +34,7 @@ def lists_lines(language: str = "en") -> list[str]:
 
 
 def lists_json() -> list[dict[str, object]]:
-    """Return the same as JSON values, the source in both languages."""
+    """The same as JSON values, the source in both languages."""
     return [
         {
             "name": each.name,
@@ -49,10 +49,9 @@ def lists_json() -> list[dict[str, object]]:
 
 
 def _all() -> list[tuple[OperatorList, tuple[OpSpec, ...]]]:
-    """Return the lists with their specifications."""
     return [(each, library(each.name).all()) for each in operator_lists()]
 
 
 def _opsets(specs: tuple[OpSpec, ...]) -> tuple[int, ...]:
-    """Return every opset at which an operator is listed, in ascending order."""
+    """Every opset at which an operator is listed, in ascending order."""
     return tuple(sorted({opset for spec in specs for opset in spec.opsets}))

@@ -14,7 +14,7 @@ from atc_py.text.language import language
 
 
 def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) -> AtcError | None:
-    """Return the refusal of an operator that ONNX has and the list does not; None for others.
+    """The refusal of an operator that ONNX has and the list does not; None for others.
 
     Args:
         name: the operator, in any case.

@@ -24,7 +24,7 @@ CERTAINTIES: Mapping[Certainty, Text] = {
 
 
 def deviation_words(spec: OpSpec, row: Deviation) -> Text:
-    """Return everything about a deviation but its name."""
+    """Everything about a deviation but its name."""
     facts = [
         same_when(spec, row),
         (Text("else refused: ") if row.refused else Text("else "))
@@ -37,14 +37,14 @@ def deviation_words(spec: OpSpec, row: Deviation) -> Text:
 
 
 def same_when(spec: OpSpec, row: Deviation) -> Text:
-    """Return the rule under which CANN means what ONNX means."""
+    """The rule under which CANN means what ONNX means."""
     rule = row.unless
     text = sentence(spec, rule)
     return text if rule.when is None else with_condition(text, when_words(rule.when))
 
 
 def generation_words(row: Deviation) -> Text:
-    """Return the generations that have a deviation: `CANN 5, 6 (proven), 7 (inferred)`."""
+    """The generations that have a deviation: `CANN 5, 6 (proven), 7 (inferred)`."""
     texts = []
     for certainty, words in CERTAINTIES.items():
         majors = [each.major for each in generations() if certainty_on(row, each) is certainty]
@@ -55,7 +55,7 @@ def generation_words(row: Deviation) -> Text:
 
 
 def registered_words(spec: OpSpec) -> list[tuple[str, Text]]:
-    """Return the opsets at which each edition's parser has the operator, if they are not those of most."""
+    """The opsets at which each edition's parser has the operator, if they are not those of most."""
     rows = []
     for edition in editions():
         own = next((row for row in spec.registered if row.edition == edition.year), None)
@@ -95,7 +95,7 @@ _TITLES = {
 def operator_lines(
     spec: OpSpec, history: SchemaHistory, language: str = "en", also: Sequence[str] = ()
 ) -> list[str]:
-    """Return everything about an operator, in at most 100 columns.
+    """Everything about an operator, in at most 100 columns.
 
     Args:
         spec: the operator.
@@ -131,13 +131,12 @@ def operator_lines(
 
 
 def operator_json(spec: OpSpec, history: SchemaHistory) -> dict[str, object]:
-    """Return everything about an operator as JSON values, in both languages."""
+    """Everything about an operator as JSON values, in both languages."""
     versions = history_json(spec, history)
     return {**spec_json(spec), **({"versions": versions} if versions else {})}
 
 
 def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tuple[str, Text]]]:
-    """Return the lists of a page, each item a name and a text."""
     return {
         "inputs": [(row.name, operand_words(spec, row)) for row in spec.inputs],
         "outputs": [(row.name, operand_words(spec, row)) for row in spec.outputs],
@@ -152,7 +151,6 @@ def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tup
 
 
 def _target(spec: OpSpec) -> list[tuple[str, Text]]:
-    """Return the target operator of a one-to-one lowering."""
     if spec.target is None:
         return []
     renamed = [f"{theirs} = {ours}" for theirs, ours in spec.target.attributes.items()]
@@ -160,7 +158,7 @@ def _target(spec: OpSpec) -> list[tuple[str, Text]]:
 
 
 def _example(spec: OpSpec) -> list[tuple[str, Text]]:
-    """Return the inputs and attributes of a node that keeps every rule."""
+    """The inputs and attributes of a node that keeps every rule."""
     example = spec.example
     rows = []
     for name, shape in example.inputs.items():
@@ -181,7 +179,7 @@ def _example(spec: OpSpec) -> list[tuple[str, Text]]:
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a titled list of names and texts, nothing where there are none."""
+    """A titled list of names and texts, nothing where there are none."""
     if not rows:
         return []
     column = max(columns(name) for name, _ in rows) + 2
@@ -193,5 +191,4 @@ def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _paragraph(text: str) -> list[str]:
-    """Return running text, indented."""
     return wrap(text, _INDENT, _INDENT)

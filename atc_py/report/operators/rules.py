@@ -19,7 +19,7 @@ _NOTHING: tuple[object, ...] = (None, (), [], {})
 
 
 def operand_words(spec: OpSpec, operand: OperandSpec) -> Text:
-    """Return everything about an input or output but its name."""
+    """Everything about an input or output but its name."""
     dtypes = spec.dtypes_of(operand)
     if operand.same_as is not None:
         text = Text("dtype of {same_as}", same_as=operand.same_as)
@@ -40,7 +40,7 @@ def operand_words(spec: OpSpec, operand: OperandSpec) -> Text:
 
 
 def attribute_words(row: AttributeSpec) -> Text:
-    """Return everything about an attribute but its name."""
+    """Everything about an attribute but its name."""
     facts = [verbatim(row.type.value)]
     if row.listed_as is not None:
         facts.append(Text("listed as {listed_as}", listed_as=row.listed_as))
@@ -55,7 +55,7 @@ def attribute_words(row: AttributeSpec) -> Text:
 
 
 def rule_words(spec: OpSpec, rule: Rule) -> Text:
-    """Return a rule as a sentence, with its conditions, what follows otherwise, and its place."""
+    """A rule as a sentence, with its conditions, what follows otherwise, and its place."""
     text = sentence(spec, rule)
     if rule.when is not None:
         text = with_condition(text, when_words(rule.when))
@@ -66,7 +66,7 @@ def rule_words(spec: OpSpec, rule: Rule) -> Text:
 
 
 def _sureness(row: AttributeSpec | OperandSpec | Rule) -> list[Text]:
-    """Return the words on a rule that is more or less sure than that the list states it."""
+    """The words on a rule that is more or less sure than that the list states it."""
     facts: list[Text] = []
     if row.proven is not None:
         facts.append(Text("proven ({proven})", proven=row.proven))
@@ -76,7 +76,6 @@ def _sureness(row: AttributeSpec | OperandSpec | Rule) -> list[Text]:
 
 
 def _consequence(level: Level, rewrite: str | None) -> Text:
-    """Return the consequence of a broken rule: its level, and what a rewrite does."""
     words = LEVELS[Standing.of(level)]
     if rewrite is None or rewrite not in REWRITES:
         return words
@@ -84,7 +83,7 @@ def _consequence(level: Level, rewrite: str | None) -> Text:
 
 
 def spec_json(spec: OpSpec) -> dict[str, object]:
-    """Return a specification as JSON values, without empty keys."""
+    """A specification as JSON values, without empty keys."""
     whole: dict[str, object] = msgspec.to_builtins(spec)
     kept = {key: _json_value(value) for key, value in whole.items() if _belongs_in_json(key, value)}
     rules = [_rule_json(spec, rule) for rule in rules_of(spec)]
@@ -92,7 +91,6 @@ def spec_json(spec: OpSpec) -> dict[str, object]:
 
 
 def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
-    """Return a rule in sentences of both languages."""
     text = sentence(spec, rule)
     found: dict[str, object] = {
         "rule": rule.name,
@@ -113,7 +111,7 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
 
 
 def _json_value(value: object) -> object:
-    """Return a part of a specification as JSON has it: infinity is text, `@line` is `line`."""
+    """A part of a specification as JSON has it: infinity is text, `@line` is `line`."""
     if isinstance(value, dict):
         return {k.lstrip("@"): _json_value(v) for k, v in value.items() if v not in _NOTHING}
     if isinstance(value, list | tuple):
@@ -122,12 +120,11 @@ def _json_value(value: object) -> object:
 
 
 def _belongs_in_json(key: str, value: object) -> bool:
-    """Return True if a top-level key belongs in the JSON: the loader's own keys do not."""
+    """True if a top-level key belongs in the JSON: the loader's own keys do not."""
     return not key.startswith("@") and value not in _NOTHING
 
 
 def _defaults(row: AttributeSpec) -> list[Text]:
-    """Return the defaults of an attribute."""
     facts: list[Text] = []
     if row.default is not None:
         value = _value(row.default)
@@ -142,7 +139,7 @@ def _defaults(row: AttributeSpec) -> list[Text]:
 
 
 def _attribute_bounds(row: AttributeSpec) -> list[Text]:
-    """Return the values that an attribute may have."""
+    """The values that an attribute may have."""
     facts: list[Text] = []
     if row.one_of:
         facts.append(Text("one of ") + verbatim(_value(row.one_of)))
@@ -154,7 +151,6 @@ def _attribute_bounds(row: AttributeSpec) -> list[Text]:
 
 
 def _standing(row: AttributeSpec | OperandSpec) -> list[Text]:
-    """Return the words on whether a row is listed, and at which opsets."""
     facts: list[Text] = []
     if not row.supported:
         follows = _consequence(row.otherwise, row.rewrite)
@@ -169,7 +165,6 @@ def _standing(row: AttributeSpec | OperandSpec) -> list[Text]:
 
 
 def _value(value: object) -> str:
-    """Return a value as the file writes it."""
     if isinstance(value, tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
     return str(value.value) if isinstance(value, Enum) else str(value)

@@ -58,12 +58,12 @@ def actions_json(
 
 
 def _action(text: Text, command: str = "", node: str = "") -> dict[str, object]:
-    """Return an action; `node` is where it is in a graph."""
+    """An action; `node` is where it is in a graph."""
     return {"text": in_both(text), "command": command, "node": name_text(node)}
 
 
 def _command(done: Overview, command: str, *words: str) -> str:
-    """Return a command line about the model, quoted for a shell, with the options of this one."""
+    """A command line about the model, quoted for a shell, with the options of this one."""
     left_out = REPORTING | {"convert": COMPARING, "compare": CONVERTING}.get(command, frozenset())
     if command != "convert" and done.gear:
         left_out |= _GEARS
@@ -78,7 +78,6 @@ def _command(done: Overview, command: str, *words: str) -> str:
 
 
 def _shape(done: Overview, command: str) -> tuple[str, ...]:
-    """Return the dims of the gear that it is about, for commands that take one shape."""
     return () if command == "convert" or not done.gear else ("--input-shape", done.shape)
 
 
@@ -91,7 +90,6 @@ def _words(name: str, values: Sequence[str]) -> Iterator[str]:
 
 
 def _refused(done: Overview, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
-    """Yield what makes it compile."""
     if check is not None:
         if check["fix"]:
             count = check["removed"]
@@ -132,7 +130,7 @@ def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
 
 
 def _begun(sentence: str) -> str:
-    """Return a sentence with a capital at its beginning, unless it begins with a name."""
+    """A sentence with a capital at its beginning, unless it begins with a name."""
     word = sentence.partition(" ")[0]
     return sentence[:1].upper() + sentence[1:] if word.isalpha() and word.islower() else sentence
 
@@ -154,7 +152,6 @@ def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
 def _failing_outputs(
     done: Overview, compared: LayerComparison, failing: Sequence[FailingOutput]
 ) -> dict[str, object]:
-    """Return the search for nodes to keep, which names the outputs that fail."""
     targets = [f"--fail-under={name}={least:g}" for name, least in compared.targets.items()]
     goal = f" {' '.join(targets)}" if targets else ""
     count = len({*compared.outputs, *compared.uncompared})
@@ -177,7 +174,6 @@ def _failing_outputs(
 
 
 def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]:
-    """Return the layer to look at."""
     root = compared.root_of(first) or first
     where = Text("its error was introduced at {node}", node=root.source or root.op)
     if root is first:
@@ -195,7 +191,6 @@ def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]
 
 
 def _slow(done: Overview, wins: Sequence[Win]) -> Iterator[dict[str, object]]:
-    """Yield the largest wins of time."""
     for win in wins:
         if win.share >= _WORTH and win.helps:
             command = _command(done, "convert", "--why-not", win.pass_name) if win.pass_name else ""

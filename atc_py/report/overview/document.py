@@ -39,7 +39,7 @@ _CUBE, _VECTOR = 16, 128
 
 
 def roofs_of(soc: Soc) -> dict[str, float]:
-    """Return operations or bytes in a second: `cube`, `vector`, `memory`, and `l2` where it is known."""
+    """Operations or bytes in a second: `cube`, `vector`, `memory`, and `l2` where it is known."""
     hertz = soc.mhz * 1e6
     rates = rates_of(soc)
     found = {
@@ -53,7 +53,7 @@ def roofs_of(soc: Soc) -> dict[str, float]:
 
 
 def time_json(done: Profile) -> dict[str, object]:
-    """Return the estimates as the page shows them."""
+    """The estimates as the page shows them."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     return {
         "pipes": list(PIPES),
@@ -63,7 +63,6 @@ def time_json(done: Profile) -> dict[str, object]:
 
 
 def _soc(each: SocProfile) -> dict[str, object]:
-    """Return one SoC."""
     cost = each.cost
     found: dict[str, object] = {"soc": each.soc, "verdict": in_both(each.verdict)}
     if cost is None:
@@ -92,7 +91,7 @@ def _soc(each: SocProfile) -> dict[str, object]:
 
 
 def _kernel(kernel: KernelCost) -> list[object]:
-    """Return a kernel.
+    """A kernel.
 
     It is [name of its first node, operators, engine, dtype, dims, formats, start, expected time,
     low, high, bottleneck, next bottleneck, use of the peak, cores, multiplications, vector
@@ -122,12 +121,10 @@ def _kernel(kernel: KernelCost) -> list[object]:
 
 
 def _seconds(value: float) -> float:
-    """Return a time to the nearest picosecond, which is short as text."""
     return round(value, 12)
 
 
 def _gear(gear: GearCost) -> dict[str, object]:
-    """Return the cost of one gear."""
     return {
         "values": list(gear.values),
         "time": format_time(gear.cost.time.expected),
@@ -140,7 +137,7 @@ _PIECE = 1 << 20
 
 
 def page_json(models: Sequence[Mapping[str, object]], language: str) -> bytes:
-    """Return the whole document as JSON; numbers that JSON does not have become null.
+    """The whole document as JSON; numbers that JSON does not have become null.
 
     Args:
         models: a document for each model.
@@ -159,7 +156,7 @@ def page_json(models: Sequence[Mapping[str, object]], language: str) -> bytes:
 
 
 def _now() -> str:
-    """Return the time in UTC; SOURCE_DATE_EPOCH, where it is set, decides it."""
+    """The time in UTC; SOURCE_DATE_EPOCH, where it is set, decides it."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     at = int(given) if given.isdecimal() else datetime.now(timezone.utc).timestamp()
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
@@ -168,7 +165,7 @@ def _now() -> str:
 def overview_document(
     done: Overview, checks: BothChecks | None = None, at: int = 0
 ) -> dict[str, object]:
-    """Return the document of one model.
+    """The document of one model.
 
     Args:
         done: what is known of it.
@@ -180,7 +177,7 @@ def overview_document(
 
 
 def _document(done: Overview, checks: BothChecks | None, at: int) -> dict[str, object]:
-    """Return the document of one model, made while this process speaks English."""
+    """The document of one model, made while this process speaks English."""
     check = None if checks is None else check_json(checks, at)
     wins, state = _wins(done), _state(done, check)
     return {
@@ -212,7 +209,7 @@ def _document(done: Overview, checks: BothChecks | None, at: int) -> dict[str, o
 
 
 def _state(done: Overview, check: dict[str, Any] | None) -> str:
-    """Return `compiles`, `refused` or `undecided`."""
+    """`compiles`, `refused` or `undecided`."""
     if done.compiled is not None or done.comparison is not None:
         return "compiles"
     if done.refusals:
@@ -222,14 +219,13 @@ def _state(done: Overview, check: dict[str, Any] | None) -> str:
 
 
 def _wins(done: Overview) -> list[Win]:
-    """Return the biggest wins on the first SoC."""
+    """The biggest wins on the first SoC."""
     if done.profile is None or done.compiled is None or not done.profile.costs:
         return []
     return biggest_wins(done.profile.costs[0], done.compiled.report)
 
 
 def _facts(done: Overview) -> dict[str, object]:
-    """Return the facts of the model."""
     found: dict[str, object] = {"file": name_text(done.model.name), **_file(done.model)}
     if done.outline is not None:
         found |= _outline(done.outline)
@@ -248,7 +244,6 @@ def _facts(done: Overview) -> dict[str, object]:
 
 
 def _outline(outline: ModelOutline) -> dict[str, object]:
-    """Return the facts of an ONNX file."""
     return {
         "graph": name_text(outline.name),
         "producer": name_text(outline.producer),
@@ -260,7 +255,7 @@ def _outline(outline: ModelOutline) -> dict[str, object]:
 
 
 def _file(path: Path) -> dict[str, object]:
-    """Return size and digest of the file; nothing of one that cannot be read."""
+    """Size and digest of the file; nothing of one that cannot be read."""
     digest, size = hashlib.sha256(), 0
     try:
         if not path.is_file():
@@ -275,7 +270,7 @@ def _file(path: Path) -> dict[str, object]:
 
 
 def _kernels(done: Overview) -> str:
-    """Return the sources of the kernels by name, as compressed JSON in base64."""
+    """The sources of the kernels by name, as compressed JSON in base64."""
     if done.compiled is None or not done.compiled.sources:
         return ""
     named = {name_text(name): text for name, text in done.compiled.sources.items()}
@@ -285,7 +280,6 @@ def _kernels(done: Overview) -> str:
 
 
 def _semantics(done: Overview) -> list[dict[str, object]]:
-    """Return the nodes that compute what CANN makes of them, as tables."""
     found = None
     if done.comparison is not None:
         found = done.comparison.semantics

@@ -35,13 +35,13 @@ class BothChecks:
         self.known = known or english
 
     def models(self, at: int) -> tuple[CheckedModel, CheckedModel]:
-        """Return one model in both languages."""
+        """One model in both languages."""
         english, chinese = self.documents
         return english.models[at], chinese.models[at]
 
 
 def check_json(checks: BothChecks, at: int) -> dict[str, object]:
-    """Return the check of the model at a position."""
+    """The check of the model at a position."""
     english, chinese = checks.documents
     first, second = checks.models(at)
     return {
@@ -87,17 +87,15 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
 
 
 def _certainty(found: Found) -> Both | None:
-    """Return the grounds of what is said of CANN; None for other findings."""
+    """The grounds of what is said of CANN; None for other findings."""
     return in_both(CERTAINTIES[Certainty(found.certainty)]) if found.certainty else None
 
 
 def _with_counts(document: CheckDocument, checks: BothChecks) -> CheckDocument:
-    """Return a document with the counts of the comparison with the baseline."""
     return msgspec.structs.replace(document, baseline=checks.known.baseline)
 
 
 def _finding(english: Found, chinese: Found, *, known: bool) -> dict[str, object]:
-    """Return a finding."""
 
     def pair(text: Callable[[Found], str]) -> Both:
         return both(text(english), text(chinese))

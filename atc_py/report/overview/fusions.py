@@ -29,7 +29,7 @@ class NearMiss(NamedTuple):
 
 
 def record_of(report: Mapping[str, Any], *keys: str) -> Any:
-    """Return a part of the record of a compilation; an empty dict where there is none."""
+    """A part of the record of a compilation; an empty dict where there is none."""
     found: Any = report
     for key in keys:
         found = found.get(key, {}) if isinstance(found, dict) else {}
@@ -37,7 +37,6 @@ def record_of(report: Mapping[str, Any], *keys: str) -> Any:
 
 
 def _passes(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the passes with what they found."""
     for section in ("graph_fusion", "ub_fusion"):
         found = record_of(report, "fusion_result", section)
         for name, effect in found.items() if isinstance(found, dict) else ():
@@ -46,13 +45,12 @@ def _passes(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _miss_of(effect: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the nearest miss of a pass; an empty dict where there is none."""
+    """The nearest miss of a pass; an empty dict where there is none."""
     miss = effect.get("nearest_miss")
     return miss if isinstance(miss, dict) else {}
 
 
 def _reason(miss: Mapping[str, Any]) -> Text:
-    """Return the reason of a miss."""
     return recorded_text(str(miss.get("reason", "")))
 
 
@@ -68,7 +66,7 @@ def near_misses(report: Mapping[str, Any]) -> Iterator[NearMiss]:
 
 
 def fusions_json(report: Mapping[str, Any]) -> list[list[object]]:
-    """Return the passes that found something.
+    """The passes that found something.
 
     A row is [pass, ATC's names, places matched, places rewritten, node of the nearest miss, why].
     """

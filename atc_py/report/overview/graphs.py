@@ -16,12 +16,11 @@ class _Positions:
         self.names: dict[str, int] = {}
 
     def of(self, names: Iterable[str]) -> list[int]:
-        """Return the position of each name."""
         return [self.names.setdefault(name, len(self.names)) for name in names]
 
 
 def source_json(outline: ModelOutline) -> dict[str, object]:
-    """Return the graph of the ONNX file.
+    """The graph of the ONNX file.
 
     Nodes are [position in the file, name, operator, inputs, outputs, attributes]; values are
     [name, dtype, dims, 1 for a constant].
@@ -43,7 +42,6 @@ def source_json(outline: ModelOutline) -> dict[str, object]:
 
 
 def _source_node(node: OutlineNode, positions: _Positions) -> list[object]:
-    """Return a node of the ONNX file."""
     domain = f"{node.domain}::" if node.domain else ""
     return [
         node.index,
@@ -56,7 +54,7 @@ def _source_node(node: OutlineNode, positions: _Positions) -> list[object]:
 
 
 def compiled_json(model: CompiledModel) -> dict[str, object]:
-    """Return the compiled graph.
+    """The compiled graph.
 
     Nodes are [name, operator, engine, inputs, outputs, attributes, kernel, positions of the nodes
     in the file that they compute, launch, reason of the dtypes]; values are
@@ -76,7 +74,7 @@ def compiled_json(model: CompiledModel) -> dict[str, object]:
 
 
 def _reasons(report: Mapping[str, object]) -> dict[str, str]:
-    """Return why nodes have their dtypes, and why values are stored anew, by the node's name."""
+    """The reason why nodes have their dtypes, and why values are stored anew, by the node's name."""
     found: dict[str, str] = {}
     for part, rows, key in (
         ("precision", "nodes", "rule"), ("precision", "casts", "reason"),
@@ -91,7 +89,6 @@ def _reasons(report: Mapping[str, object]) -> dict[str, str]:
 
 
 def _compiled_node(node: OmNode, reasons: Mapping[str, str]) -> list[object]:
-    """Return a node of the compiled graph."""
     return [
         name_text(node.name),
         name_text(node.op),
@@ -107,12 +104,10 @@ def _compiled_node(node: OmNode, reasons: Mapping[str, str]) -> list[object]:
 
 
 def _plain(value: object) -> str:
-    """Return an attribute as text."""
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _tensor(description: OmModel, at: int) -> list[object]:
-    """Return a value of the compiled graph."""
     tensor = description.tensors[at]
     place = "" if description.memory is None else description.memory.places[at]
     return [

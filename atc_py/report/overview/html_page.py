@@ -18,7 +18,7 @@ SCRIPTS = (
 
 
 def overview_html(done: Overview, language: str = "en") -> str:
-    """Return the page about one model.
+    """The page about one model.
 
     Args:
         done: what is known of it.
@@ -31,7 +31,7 @@ def overview_html(done: Overview, language: str = "en") -> str:
 
 
 def overviews_html(found: Sequence[Overview], language: str = "en") -> str:
-    """Return the page about one model, or about its gears.
+    """The page about one model, or about its gears.
 
     Args:
         found: what is known of each.
@@ -44,7 +44,6 @@ def overviews_html(found: Sequence[Overview], language: str = "en") -> str:
 
 
 def _document(done: Overview) -> dict[str, object]:
-    """Return what the page shows of one model."""
     checks = None
     if done.check is not None:
         checks = BothChecks(check_document(done.check, "en"), check_document(done.check, "zh"))
@@ -52,7 +51,7 @@ def _document(done: Overview) -> dict[str, object]:
 
 
 def document_html(models: Sequence[Mapping[str, object]], language: str = "en") -> str:
-    """Return the page about models whose documents are given.
+    """The page about models whose documents are given.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.

@@ -22,7 +22,7 @@ def check_html(
     report: CheckReport | None = None,
     outlines: Mapping[str, ModelOutline] | None = None,
 ) -> str:
-    """Return the page of a check.
+    """The page of a check.
 
     Args:
         document: the check in the language in which the page opens.
@@ -52,7 +52,7 @@ def layers_html(
     outline: ModelOutline | None = None,
     compiled: CompiledModel | None = None,
 ) -> str:
-    """Return the page of a comparison.
+    """The page of a comparison.
 
     Args:
         done: the comparison.
@@ -79,7 +79,7 @@ def profile_html(
     outline: ModelOutline | None = None,
     compiled: CompiledModel | None = None,
 ) -> str:
-    """Return the page of a profile.
+    """The page of a profile.
 
     Args:
         done: the estimates.

@@ -18,7 +18,7 @@ from atc_py.results.sample_spread import QUANTILES, FigureSpread
 
 
 def spreads_json(done: LayerComparison) -> dict[str, object]:
-    """Return the figures over samples, nothing for one sample.
+    """The figures over samples, nothing for one sample.
 
     A layer is [position, cosine, distance, SNR], and each of these [mean, worst, position of the
     worst sample's name, a value for each share].
@@ -44,19 +44,19 @@ def spreads_json(done: LayerComparison) -> dict[str, object]:
 
 
 def _figure(found: FigureSpread, names: dict[str, int]) -> list[object]:
-    """Return one figure; the name of its worst sample gets a position in `names`."""
+    """One figure; the name of its worst sample gets a position in `names`."""
     at = names.setdefault(found.sample, len(names))
     mean, worst, *quantiles = map(_number, (found.mean, found.worst, *found.quantiles))
     return [mean, worst, at, *quantiles]
 
 
 def _number(value: float) -> object:
-    """Return a number; as text if it is infinite, None for NaN."""
+    """A number; as text if it is infinite, None for NaN."""
     return number_text(value) if math.isinf(value) else number_json(value)
 
 
 def precision_json(done: LayerComparison) -> dict[str, object]:
-    """Return the comparison as the page shows it."""
+    """The comparison as the page shows it."""
     return {
         "soc": done.soc,
         "mode": done.precision_mode,
@@ -84,12 +84,11 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
 
 
 def _uncompared(done: LayerComparison) -> list[str]:
-    """Return the outputs without a layer."""
+    """The outputs without a layer."""
     return [name for name in done.uncompared if name not in done.outputs]
 
 
 def _output(done: LayerComparison, name: str) -> dict[str, object]:
-    """Return an output: its figures and its verdict."""
     found: dict[str, object] = {
         "name": name_text(name),
         "verdict": in_both(output_verdict(done, name)),
@@ -104,7 +103,7 @@ def _output(done: LayerComparison, name: str) -> dict[str, object]:
 
 
 def _layer(done: LayerComparison, layer: Layer) -> list[object]:
-    """Return a layer.
+    """A layer.
 
     It is [node, value, node in the file, name, operator, dtype, dims, error, cosine, distance,
     SNR, largest absolute and relative error, share lost, overflow, underflow, lowest, highest,
@@ -133,12 +132,10 @@ def _layer(done: LayerComparison, layer: Layer) -> list[object]:
 
 
 def _faults(layer: Layer) -> list[Both]:
-    """Return why the layer is failing, in both languages."""
     return [in_both(text) for text in layer.faults]
 
 
 def _suggestion(found: Suggestion) -> dict[str, object]:
-    """Return the nodes to keep, and what is said of them."""
     return {
         "lines": [in_both(line) for line in suggestion_words(found)],
         "kept": [
@@ -153,7 +150,6 @@ def _suggestion(found: Suggestion) -> dict[str, object]:
 
 
 def _histogram(found: MagnitudeHistogram) -> dict[str, object]:
-    """Return a histogram of magnitudes."""
     return {
         "low": found.low,
         "high": found.high,

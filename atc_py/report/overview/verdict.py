@@ -31,13 +31,13 @@ class FailingOutput(NamedTuple):
 
 
 def is_refused(done: Overview) -> bool:
-    """Return True if the model does not compile."""
+    """True if the model does not compile."""
     broken = done.check is not None and done.check.standing is Standing.ERROR
     return done.compiled is None and (broken or bool(done.refusals))
 
 
 def failing_outputs(compared: LayerComparison | None) -> list[FailingOutput]:
-    """Return the outputs that miss a target or, without targets, that fail; the worst first."""
+    """The outputs that miss a target or, without targets, that fail; the worst first."""
     if compared is None:
         return []
     missed: dict[str, list[TargetMiss]] = {}
@@ -69,7 +69,7 @@ def failing_outputs(compared: LayerComparison | None) -> list[FailingOutput]:
 
 
 def _error(compared: LayerComparison, output: FailingOutput) -> float:
-    """Return the error of an output; infinity for one that was not compared or has none."""
+    """The error of an output; infinity for one that was not compared or has none."""
     if output.layer is None:
         return float("inf")
     error = compared.layers[output.layer].judged_error
@@ -94,7 +94,7 @@ def outputs_json(done: Overview) -> dict[str, object] | None:
 
 
 def outputs_word(found: Sequence[Overview]) -> str | None:
-    """Return `fail` if an output of any fails, else `pass`; None where nothing was compared."""
+    """`fail` if an output of any fails, else `pass`; None where nothing was compared."""
     compared = [each.comparison for each in found if each.comparison is not None]
     if not compared:
         return None
@@ -103,14 +103,14 @@ def outputs_word(found: Sequence[Overview]) -> str | None:
 
 
 def left_out(count: int, shown: int) -> Text:
-    """Return ` and 3 more` of so many, of which some are shown."""
+    """` and 3 more` of so many, of which some are shown."""
     if count <= shown:
         return Text("")
     return Text(" and {left} more", context="of all", left=count - shown, count=count)
 
 
 def verdict_line(done: Overview) -> Text:
-    """Return a line that says whether it compiles, and which outputs fail."""
+    """A line that says whether it compiles, and which outputs fail."""
     gear = Text(" (gear {gear})", gear=done.gear) if done.gear else Text("")
     head = verbatim(done.model.name) + gear + COLON
     compared = done.comparison
@@ -134,6 +134,6 @@ def verdict_line(done: Overview) -> Text:
 
 
 def _goal(compared: LayerComparison) -> str:
-    """Return the targets as the command line gives them; empty without any."""
+    """The targets as the command line gives them; empty without any."""
     parts = [f"{name}={least:g}" for name, least in compared.targets.items()]
     return f" --fail-under {' '.join(parts)}" if parts else ""

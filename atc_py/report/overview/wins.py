@@ -56,7 +56,7 @@ class Win(NamedTuple):
 
 
 def biggest_wins(cost: NetworkCost, report: Mapping[str, Any]) -> list[Win]:
-    """Return the places that take most time among those that could take less.
+    """The places that take most time among those that could take less.
 
     Args:
         cost: the estimate.
@@ -71,7 +71,6 @@ def biggest_wins(cost: NetworkCost, report: Mapping[str, Any]) -> list[Win]:
 
 
 def _share(cost: NetworkCost, kernels: list[KernelCost]) -> float:
-    """Return the share of the expected time that kernels take together."""
     whole = cost.time.expected
     return sum(kernel.cost.expected for kernel in kernels) / whole if whole else 0.0
 
@@ -112,7 +111,7 @@ def _not_fused(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
 
 
 def _before(cost: NetworkCost, kernel: KernelCost) -> str:
-    """Return the operators of the kernel before a kernel, conversions left aside; "" for none."""
+    """The operators of the kernel before a kernel, conversions left aside; "" for none."""
     while kernel.after:
         kernel = cost.kernels[kernel.after[0]]
         if kernel.op not in _CONVERSIONS:

@@ -14,27 +14,27 @@ _MOST = 2000
 
 
 def name_text(text: str) -> str:
-    """Return a text of a model as it is shown: control characters as escapes, and not too long."""
+    """A text of a model as it is shown: control characters as escapes, and not too long."""
     return text if text.isascii() and text.isprintable() and len(text) <= _MOST else clipped(text)
 
 
 def both(english: str, chinese: str) -> Both:
-    """Return a sentence in both languages."""
+    """A sentence in both languages."""
     return [name_text(english), name_text(chinese)]
 
 
 def same(text: str) -> Both:
-    """Return a text that is the same in both."""
+    """A text that is the same in both."""
     return both(text, text)
 
 
 def in_both(text: str) -> Both:
-    """Return a text of atc-py in both languages."""
+    """A text of atc-py in both languages."""
     return both(text, in_language(text, "zh"))
 
 
 def table_json(table: Table, names: Collection[int] = ()) -> dict[str, object]:
-    """Return a table in both languages.
+    """A table in both languages.
 
     Args:
         table: the table.
@@ -51,7 +51,7 @@ def table_json(table: Table, names: Collection[int] = ()) -> dict[str, object]:
 
 
 def diagnostic_json(found: Diagnostic) -> dict[str, object]:
-    """Return a diagnostic: code, sentence, place, hint."""
+    """A diagnostic: code, sentence, place, hint."""
     return {
         "code": found.code.id,
         "name": found.code.name,

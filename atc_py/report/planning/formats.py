@@ -71,7 +71,7 @@ FORMATS = ("text", "json", "html")
 
 
 def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ()) -> str:
-    """Return the plan in one of FORMATS; JSON also has why the command fails."""
+    """The plan in one of FORMATS; JSON also has why the command fails."""
     if name == "json":
         document = {**plan_json(plan), "diagnostics": [each.as_json() for each in findings]}
         return json.dumps(document, indent=2, allow_nan=False) + "\n"

@@ -16,7 +16,7 @@ _MICRO = 1e6
 
 
 def plan_html(plan: DtypePlan) -> str:
-    """Return the page: verdict, the curve of error against time, what is compared, lines.
+    """The page: verdict, the curve of error against time, what is compared, lines.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
@@ -36,7 +36,7 @@ def plan_html(plan: DtypePlan) -> str:
 
 
 def _curve(plan: DtypePlan) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return the marks: time to the right, signal to noise upward; and the ends of both axes."""
+    """The marks: time to the right, signal to noise upward; and the ends of both axes."""
     points = [each for each in plan.curve if math.isfinite(each.snr)]
     extra = (plan.float16, plan.float32, plan.suggested)
     points += [e for e in extra if e is not None and e not in points and math.isfinite(e.snr)]
@@ -66,7 +66,6 @@ def _curve(plan: DtypePlan) -> tuple[list[dict[str, Any]], dict[str, str]]:
 
 
 def _title(plan: DtypePlan, point: PlanPoint) -> str:
-    """Return the text of a mark."""
     named = {
         "the plan": plan.chosen,
         "all float16": plan.float16,

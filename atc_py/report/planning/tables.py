@@ -14,7 +14,7 @@ _MICRO = 1e6
 
 
 def plan_lines(plan: DtypePlan) -> list[str]:
-    """Return the whole report in plain text."""
+    """The whole report in plain text."""
     lines = [visible(spoken(line)) for line in verdict_lines(plan)]
     for table in plan_tables(plan):
         if table.rows:
@@ -23,7 +23,7 @@ def plan_lines(plan: DtypePlan) -> list[str]:
 
 
 def verdict_lines(plan: DtypePlan) -> list[str]:
-    """Return the first lines: what the plan is, what it saves, how thorough the search was."""
+    """The first lines: what the plan is, what it saves, how thorough the search was."""
     target = ", ".join(f"{name} >= {least_text(least)}" for name, least in plan.target.items())
     if plan.reached:
         head = Text(
@@ -61,7 +61,6 @@ def _counted(plan: DtypePlan) -> Text:
 
 
 def _judged(plan: DtypePlan) -> Text:
-    """Return the samples that judged."""
     if plan.judged < plan.samples:
         return Text(
             "{judged} of {samples} samples",
@@ -72,7 +71,6 @@ def _judged(plan: DtypePlan) -> Text:
 
 
 def _searched(plan: DtypePlan) -> Text:
-    """Return how thorough the search was."""
     template = "{n} lines to choose from, not every assignment was tried"
     if plan.exhaustive:
         template = "{n} lines to choose from, every assignment was tried"
@@ -80,7 +78,7 @@ def _searched(plan: DtypePlan) -> Text:
 
 
 def point_text(point: PlanPoint, plan: DtypePlan) -> str:
-    """Return `3 lines in float32, all others in float16`."""
+    """`3 lines in float32, all others in float16`."""
     counts: dict[str, int] = {}
     for dtype in point.dtypes.values():
         counts[dtype] = counts.get(dtype, 0) + 1
@@ -101,7 +99,7 @@ def point_text(point: PlanPoint, plan: DtypePlan) -> str:
 
 
 def plan_tables(plan: DtypePlan) -> list[Table]:
-    """Return the tables: what is compared, the curve, and the lines."""
+    """The tables: what is compared, the curve, and the lines."""
     return [_compared_table(plan), _curve(plan), _nodes(plan)]
 
 
@@ -151,7 +149,6 @@ def _nodes(plan: DtypePlan) -> Table:
 
 
 def _numbers(point: PlanPoint) -> tuple[str, ...]:
-    """Return the figures of a point, those of its worst output."""
     top1 = [each.top1 for each in point.outputs.values() if each.top1 is not None]
     lost = math.isinf(point.share)
     return (
@@ -166,7 +163,6 @@ def _numbers(point: PlanPoint) -> tuple[str, ...]:
 
 
 def _estimated(plan: DtypePlan) -> Text:
-    """Return what the time is estimated for, and how it compares with those of one dtype."""
     points = {"all float16": plan.float16, "all float32": plan.float32}
     parts = [
         Text(
@@ -184,11 +180,10 @@ def _estimated(plan: DtypePlan) -> Text:
 
 
 def _micro(point: PlanPoint) -> str:
-    """Return the time of a point."""
     return Text("{left} us", left=f"{point.seconds * _MICRO:.2f}")
 
 
 def _first_names(names: list[str], most: int = 5) -> str:
-    """Return the first names, and how many more there are."""
+    """The first names, and how many more there are."""
     left = len(names) - most
     return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")

@@ -9,12 +9,12 @@ from atc_py.results.profile import Profile
 
 
 def _text(done: Profile) -> str:
-    """Return tables with an empty line between them."""
+    """Tables with an empty line between them."""
     return "\n\n".join("\n".join(plain_lines(table)) for table in profile_tables(done)) + "\n"
 
 
 def _html(done: Profile) -> str:
-    """Return the page without the graph."""
+    """The page without the graph."""
     from atc_py.report.overview.pages import profile_html  # jinja2 takes long to import
 
     return profile_html(done)
@@ -29,5 +29,5 @@ PROFILE_FORMATS: dict[str, Callable[[Profile], str]] = {
 
 
 def render_profile(form: str, done: Profile) -> str:
-    """Return the profile in the form of that name, one of `PROFILE_FORMATS`."""
+    """The profile in the form of that name, one of `PROFILE_FORMATS`."""
     return PROFILE_FORMATS[form](done)

@@ -19,7 +19,7 @@ _HEAD = (
 
 
 def profile_json(done: Profile) -> str:
-    """Return the profile as a JSON document; times are seconds."""
+    """The profile as a JSON document; times are seconds."""
     document = {
         "model": str(done.model),
         "calibration": None if done.calibration is None else calibration_json(done.calibration),
@@ -31,7 +31,6 @@ def profile_json(done: Profile) -> str:
 
 
 def _gears(gears: Sequence[GearCost]) -> list[dict[str, object]]:
-    """Return the cost of each gear as JSON values."""
     return [
         {
             "gear": list(each.values),
@@ -49,7 +48,7 @@ def _gears(gears: Sequence[GearCost]) -> list[dict[str, object]]:
 
 
 def calibration_json(done: Calibration) -> dict[str, object]:
-    """Return refitted factors and their errors; errors are natural logarithms."""
+    """Refitted factors and their errors; errors are natural logarithms."""
     return {
         "soc": done.soc,
         "measurements": done.count,
@@ -64,7 +63,6 @@ def calibration_json(done: Calibration) -> dict[str, object]:
 
 
 def _soc(each: SocProfile) -> dict[str, object]:
-    """Return one SoC."""
     refusals = [found.as_json() for found in each.refusals]
     if each.cost is None:
         return {"soc": each.soc, "compiles": False, "verdict": each.verdict, "refusals": refusals}
@@ -94,7 +92,6 @@ def _soc(each: SocProfile) -> dict[str, object]:
 
 
 def _operator(cost: NetworkCost, op: str, kernels: list[KernelCost]) -> dict[str, object]:
-    """Return one kind of kernel."""
     seconds = sum(kernel.cost.expected for kernel in kernels)
     return {
         "op": op,
@@ -107,7 +104,6 @@ def _operator(cost: NetworkCost, op: str, kernels: list[KernelCost]) -> dict[str
 
 
 def _kernel(cost: NetworkCost, kernel: KernelCost) -> dict[str, object]:
-    """Return one kernel."""
     span = kernel.cost
     return {
         "name": kernel.name,
@@ -136,7 +132,7 @@ def _kernel(cost: NetworkCost, kernel: KernelCost) -> dict[str, object]:
 
 
 def profile_csv(done: Profile) -> str:
-    """Return the kernels of all SoCs as CSV; times are microseconds."""
+    """The kernels of all SoCs as CSV; times are microseconds."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEAD)
@@ -156,5 +152,5 @@ def profile_csv(done: Profile) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula, and no terminal for a command."""
+    """A text that no spreadsheet takes for a formula, and no terminal for a command."""
     return f"'{visible(text)}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else visible(text)

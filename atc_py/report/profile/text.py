@@ -38,7 +38,7 @@ PIPE_NAMES = {
 
 
 def format_time(seconds: float) -> str:
-    """Return `4.25 ms` or `12.3 µs`: a time with the unit that keeps it readable."""
+    """`4.25 ms` or `12.3 µs`: a time with the unit that keeps it readable."""
     if seconds >= 1:
         return f"{seconds:.2f} s"
     if seconds >= _MILLI:
@@ -47,7 +47,7 @@ def format_time(seconds: float) -> str:
 
 
 def time_text(span: TimeRange) -> str:
-    """Return the expected time and its range."""
+    """The expected time and its range."""
     low, high = format_time(span.low), format_time(span.high)
     return Text(
         "{time} (between {low} and {high})", time=format_time(span.expected), low=low, high=high
@@ -55,7 +55,7 @@ def time_text(span: TimeRange) -> str:
 
 
 def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
-    """Return everything that the text form shows; with `every`, every kernel."""
+    """Everything that the text form shows; with `every`, every kernel."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
@@ -82,7 +82,7 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
 
 
 def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
-    """Return a line for each gear with its time; nothing where there are none."""
+    """A line for each gear with its time; nothing where there are none."""
     if not gears:
         return []
     rows = tuple(
@@ -101,7 +101,7 @@ def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
 
 
 def comparison_table(done: Profile) -> Table:
-    """Return SoCs side by side."""
+    """SoCs side by side."""
     rows: list[tuple[str, ...]] = []
     for each in done.socs:
         cost = each.cost
@@ -118,7 +118,7 @@ def comparison_table(done: Profile) -> Table:
 
 
 def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
-    """Return (what, figure) of the whole model."""
+    """(what, figure) of the whole model."""
     busy = COMMA.join(
         Text("{name} {share}", context="pipe", name=Text(PIPE_NAMES[name]), share=f"{share:.0%}")
         for name, share in cost.busy.items()
@@ -140,12 +140,11 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
 
 
 def bound_text(cost: Estimate) -> str:
-    """Return the bottleneck; where that is the launch, also the next one."""
+    """The bottleneck; where that is the launch, also the next one."""
     return cost.bound if cost.bound != "launch" else Text(f"launch, then {cost.limiter}")
 
 
 def _memory_text(cost: NetworkCost) -> str:
-    """Return the device memory, in total and by use."""
     memory = cost.footprint
     return Text(
         "{total}: weights {weights}, results {arena} ({planned}), inputs and outputs {ports}, "
@@ -160,7 +159,6 @@ def _memory_text(cost: NetworkCost) -> str:
 
 
 def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
-    """Return the bottlenecks of the kernels by share of time."""
     sums: dict[str, float] = {}
     for kernel in kernels:
         bound = kernel.cost.bound
@@ -171,7 +169,7 @@ def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
 
 
 def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
-    """Return a row for each kind of kernel, those that take longest first."""
+    """A row for each kind of kernel, those that take longest first."""
     whole = cost.time.expected
     rows: list[tuple[str, ...]] = []
     for op, kernels in cost.by_operator().items():
@@ -186,7 +184,7 @@ def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
 
 
 def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
-    """Return the kernels that take longest, or all of them."""
+    """The kernels that take longest, or all of them."""
     whole = cost.time.expected
     ranked = sorted(range(len(cost.kernels)), key=lambda at: (-cost.kernels[at].cost.expected, at))
     rows = []
@@ -212,12 +210,12 @@ def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
 
 
 def _short_name(text: str) -> str:
-    """Return the end of a name that is too long for a table, where names differ."""
+    """The end of a name that is too long for a table, where names differ."""
     return text if len(text) <= _NAME else f"...{text[3 - _NAME :]}"
 
 
 def calibration_tables(done: Calibration) -> list[Table]:
-    """Return the refitted factors, and how well they fit."""
+    """The refitted factors, and how well they fit."""
     factors = done.fit.factors
     rows = (
         ("cube", Text("{cube} of its peak rate", cube=f"{factors.cube:.1%}")),

@@ -19,7 +19,7 @@ _READ, _WRITE = 0, 1
 
 
 def trace_json(cost: NetworkCost) -> str:
-    """Return the trace of one run: cores, pipes of the busiest core, transfers, and memory."""
+    """The trace of one run: cores, pipes of the busiest core, transfers, and memory."""
     events = [*_names(cost), *(event for kernel in cost.kernels for event in _slices(kernel))]
     events += _counters(cost)
     document = {
@@ -56,7 +56,7 @@ def _names(cost: NetworkCost) -> Iterator[dict[str, Any]]:
 
 
 def _name_event(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
-    """Return the name of a process or thread."""
+    """The name of a process or thread."""
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
@@ -90,7 +90,6 @@ def _slices(kernel: KernelCost) -> Iterator[dict[str, Any]]:
 def _slice(
     name: str, track: tuple[int, int], when: tuple[float, float], about: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return a slice of a track, from a start and for a time in seconds."""
     return {
         "ph": "X", "cat": "kernel", "name": name, "pid": track[0], "tid": track[1],
         "ts": when[0] * _MICRO, "dur": when[1] * _MICRO, "args": about,

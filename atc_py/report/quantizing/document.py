@@ -236,5 +236,5 @@ class QuantizationDocument(_JsonPart, frozen=True, kw_only=True):
 
 
 def quantization_json_schema() -> str:
-    """Return the JSON schema of what `quantize --json` prints for a float model."""
+    """The JSON schema of what `quantize --json` prints for a float model."""
     return json_schema(QuantizationDocument)

@@ -29,7 +29,7 @@ _CURVE_WIDTH, _CURVE_HEIGHT = 720.0, 200.0
 
 
 def quantization_html(done: FloatQuantization) -> str:
-    """Return the page: sizes and times, outputs, the curve to the target, layers, histograms.
+    """The page: sizes and times, outputs, the curve to the target, layers, histograms.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
@@ -66,7 +66,7 @@ def quantization_html(done: FloatQuantization) -> str:
 
 
 def _histogram(layer: QuantizedLayerFacts, cost: LayerCost | None) -> dict[str, Any] | None:
-    """Return the marks of a layer's values, the highest bar as high as the picture."""
+    """The marks of a layer's values, the highest bar as high as the picture."""
     if cost is None or cost.values is None or layer.range_low is None or layer.range_high is None:
         return None
     values = cost.values
@@ -106,7 +106,7 @@ def _histogram(layer: QuantizedLayerFacts, cost: LayerCost | None) -> dict[str, 
 
 
 def _curve(found: FallBack) -> list[dict[str, str]]:
-    """Return the points of the curve: layers on int8 to the right, the worst ratio upward."""
+    """The points of the curve: layers on int8 to the right, the worst ratio upward."""
     ratios = [(point, _least(point.outputs)) for point in found.points]
     known = [ratio for _, ratio in ratios if math.isfinite(ratio)]
     top, bottom = max(known, default=1.0), min(known, default=0.0)
@@ -129,7 +129,6 @@ def _curve(found: FallBack) -> list[dict[str, str]]:
 
 
 def _least(outputs: Mapping[str, Any]) -> float:
-    """Return the least ratio of the outputs, in dB."""
     return min((each.snr for each in outputs.values()), default=math.inf)
 
 
@@ -151,7 +150,7 @@ def check_ending(path: Path) -> None:
 
 
 def render_quantization(done: FloatQuantization, path: Path) -> str:
-    """Return the report in the format of the file `path`.
+    """The report in the format of the file `path`.
 
     Raises:
         AtcError: BAD_TEMPLATE where the page does not render.

@@ -17,7 +17,7 @@ LAYER_COLUMNS = (
 
 
 def proof_tables(done: FloatQuantization) -> list[Table]:
-    """Return the tables on errors, the target, sizes and times; none where nothing was measured."""
+    """The tables on errors, the target, sizes and times; none where nothing was measured."""
     if done.proof is None:
         return []
     tables = [layers_table(done), outputs_table(done.proof)]
@@ -27,7 +27,7 @@ def proof_tables(done: FloatQuantization) -> list[Table]:
 
 
 def layers_table(done: FloatQuantization) -> Table:
-    """Return the table of the layers; the last column is for the layer alone on int8."""
+    """The table of the layers; the last column is for the layer alone on int8."""
     costs = {} if done.proof is None else {each.name: each for each in done.proof.layers}
     rows = []
     for layer in done.layers:
@@ -50,7 +50,7 @@ def layers_table(done: FloatQuantization) -> Table:
 
 
 def outputs_table(proof: QuantizationProof) -> Table:
-    """Return the table of errors at the outputs."""
+    """The table of errors at the outputs."""
     rows = tuple((name, *_figures(each)) for name, each in proof.outputs.items())
     title = Text("Outputs, {samples} samples", samples=proof.samples)
     return Table(title, ("output", "cosine>", "SNR dB>", "top 1>"), rows)
@@ -88,7 +88,7 @@ def gain_tables(done: FloatQuantization) -> list[Table]:
 
 
 def _ranges_table(done: FloatQuantization) -> Table:
-    """Return the ranges that were tried, with the ratio at the results of their readers."""
+    """The ranges that were tried, with the ratio at the results of their readers."""
     names = [*dict.fromkeys(name for each in done.ranges for name in each.errors)]
     rows = tuple(
         (each.tensor, each.chosen, *(_ratio_text(each.errors.get(name)) for name in names))
@@ -99,7 +99,6 @@ def _ranges_table(done: FloatQuantization) -> Table:
 
 
 def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:
-    """Return the gains of each layer that has any: of its range, and of its bias."""
     costs = {} if done.proof is None else {each.name: each.range_gain for each in done.proof.layers}
     return [
         (each.name, _signed(costs.get(each.name)), _signed(each.bias_gain))
@@ -109,19 +108,17 @@ def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:
 
 
 def _ratio_text(noise: float | None) -> str:
-    """Return a share of noise as a ratio in dB."""
     if noise is None:
         return ""
     return decibel_text(-10 * math.log10(noise) if noise else math.inf)
 
 
 def _signed(gain: float | None) -> str:
-    """Return a gain with its sign."""
     return "" if gain is None else f"{gain:+.2f}"
 
 
 def fall_back_tables(found: FallBack) -> list[Table]:
-    """Return the search for the target: what it found, the order of the layers, and the curve."""
+    """The search for the target: what it found, the order of the layers, and the curve."""
     target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
     facts = [
         (
@@ -152,7 +149,7 @@ _SHOWN = 5
 
 
 def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
-    """Return sizes of files and estimated times, as names and texts."""
+    """Sizes of files and estimated times, as names and texts."""
     before = format_bytes(done.written[0].bytes_before) if done.written else ""
     rows = [("float model", before)]
     rows += [
@@ -180,19 +177,17 @@ def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
 
 
 def decibel_text(value: float | None) -> str:
-    """Return `41.2`, `exact` for an infinite ratio, and nothing for none."""
+    """`41.2`, `exact` for an infinite ratio, and nothing for none."""
     if value is None:
         return ""
     return spoken("exact") if value == math.inf else f"{value:.1f}"
 
 
 def _worst(outputs: Mapping[str, ErrorFigures]) -> ErrorFigures | None:
-    """Return the figures of the output with the least ratio."""
     return min(outputs.values(), key=lambda each: each.snr, default=None)
 
 
 def _figures(each: ErrorFigures | None) -> tuple[str, str, str]:
-    """Return cosine, ratio and agreement as texts."""
     if each is None:
         return "", "", ""
     top1 = "" if each.top1 is None else f"{each.top1:.2%}"
@@ -200,5 +195,4 @@ def _figures(each: ErrorFigures | None) -> tuple[str, str, str]:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    """Return two bounds as text."""
     return "" if low is None or high is None else f"[{low:.4g}, {high:.4g}]"

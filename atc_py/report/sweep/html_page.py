@@ -19,7 +19,7 @@ _PAGE = "page.js"
 
 
 def sweep_html(rows: Sequence[SweepRow], language: str = "en") -> bytes:
-    """Return the page.
+    """The page.
 
     Args:
         rows: in the order of the grid.
@@ -44,7 +44,6 @@ def sweep_html(rows: Sequence[SweepRow], language: str = "en") -> bytes:
 
 
 def _document(rows: Sequence[SweepRow], language: str) -> dict[str, object]:
-    """Return what the script shows."""
     return {
         "lang": language,
         "tool": f"atc-py {__version__}",
@@ -57,7 +56,7 @@ def _document(rows: Sequence[SweepRow], language: str) -> dict[str, object]:
 
 
 def _row(row: SweepRow) -> dict[str, object]:
-    """Return a row for the script; what is not known is left out."""
+    """A row for the script; what is not known is left out."""
     each = row.combination
     level = "bad" if row.verdict in FAILED else "warn"
     found = {

@@ -22,7 +22,7 @@ def require_pyarrow() -> None:
 
 
 def sweep_parquet(rows: Sequence[SweepRow]) -> bytes:
-    """Return the columns of the table, the same bytes for the same rows."""
+    """The columns of the table, the same bytes for the same rows."""
     import pyarrow as pa
     from pyarrow import parquet
 

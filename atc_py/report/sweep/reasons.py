@@ -31,7 +31,7 @@ class ReasonCount(Result, frozen=True):
 
 
 def reason_counts(rows: Sequence[SweepRow]) -> list[ReasonCount]:
-    """Return the codes with the rows that have them, most frequent first."""
+    """The codes with the rows that have them, most frequent first."""
     having: dict[str, list[SweepRow]] = {}
     first: dict[str, SweepRow] = {}
     for row in rows:
@@ -47,13 +47,13 @@ def reason_counts(rows: Sequence[SweepRow]) -> list[ReasonCount]:
 
 
 def code_text(code: str) -> str:
-    """Return `ATC3001 unknown-operator`: the number of a code with its name."""
+    """`ATC3001 unknown-operator`: the number of a code with its name."""
     known = find_code(code)
     return code if known is None else f"{code} {known.name}"
 
 
 def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
-    """Return the most frequent codes, each with a row that has it; None where no row has any."""
+    """The most frequent codes, each with a row that has it; None where no row has any."""
     counts = reason_counts(rows)
     if not counts:
         return None
@@ -73,7 +73,6 @@ def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
 
 
 def _example(row: SweepRow | None) -> str:
-    """Return a row's model and message."""
     if row is None:
         return ""
     message = row.message if language() == LANGUAGES[0] else row.message_zh or row.message

@@ -23,14 +23,14 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def worst_output(row: SweepRow) -> str | None:
-    """Return the name of the output with the largest error; None without a comparison."""
+    """The name of the output with the largest error; None without a comparison."""
     known = [each for each in row.outputs if each.distance is not None]
     found = max(known, key=lambda each: each.distance or 0.0, default=None)
     return None if found is None else found.name
 
 
 def row_cells(row: SweepRow) -> dict[str, str | bool | int | float | None]:
-    """Return the values of a row by column."""
+    """The values of a row by column."""
     each = row.combination
     return {
         "model": each.model,
@@ -56,7 +56,7 @@ def row_cells(row: SweepRow) -> dict[str, str | bool | int | float | None]:
 
 
 def sweep_lines(rows: Iterable[SweepRow]) -> bytes:
-    """Return one JSON object a line: the columns, reasons as an object, and each output."""
+    """One JSON object a line: the columns, reasons as an object, and each output."""
     lines = []
     for row in rows:
         cells = {**row_cells(row), "reasons": row.reasons, "outputs": row.outputs}
@@ -65,7 +65,7 @@ def sweep_lines(rows: Iterable[SweepRow]) -> bytes:
 
 
 def sweep_csv(rows: Iterable[SweepRow]) -> bytes:
-    """Return the columns as RFC 4180 has them: a heading, commas, CR LF.
+    """The columns as RFC 4180 has them: a heading, commas, CR LF.
 
     A cell that a spreadsheet would take to be a formula begins with an apostrophe.
     """
@@ -73,14 +73,13 @@ def sweep_csv(rows: Iterable[SweepRow]) -> bytes:
 
 
 def measured_csv(rows: Iterable[tuple[SweepRow, float]]) -> bytes:
-    """Return the seconds that each row took, which differ from run to run."""
+    """The seconds that each row took, which differ from run to run."""
     heads = ["model", "soc", "precision_mode", "list", "seconds"]
     cells = ((row_cells(row), round(seconds, 3)) for row, seconds in rows)
     return _csv(heads, ([*(row[name] for name in heads[:4]), took] for row, took in cells))
 
 
 def _csv(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> bytes:
-    """Return rows under headings."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(heads)
@@ -89,7 +88,6 @@ def _csv(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def _cell(value: object) -> str:
-    """Return a value as a cell."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -33,7 +33,6 @@ def _activation(  # noqa: PLR0913  (what rows of activations differ in)
     aicpu: tuple[DType, ...] = (),
     saturates: bool = False,
 ) -> TargetOp:
-    """Make the row of a function of floats."""
     return TargetOp(
         name,
         inputs("x"),

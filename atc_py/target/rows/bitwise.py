@@ -37,7 +37,6 @@ def _bitwise(  # noqa: PLR0913  (what rows of bits differ in)
 
 
 def _pair(name: str, summary: str, vector: VectorFunction, passes: float | None = None) -> TargetOp:
-    """Make the row of a function of the bits of two tensors."""
     return _bitwise(name, X1_X2, summary, (I16, U16, I32), _PAIRS, vector, passes)
 
 

@@ -32,7 +32,6 @@ _NEWEST = "A2 A3: f16 f32 bf16 i32 i64 i8 u8; CS: f16 i8 u8"
 
 
 def _pairs(*dtypes: DType) -> tuple[Column, ...]:
-    """Return columns that take two tensors of one dtype and return bool."""
     return tuple(Column((dtype, dtype), (BOOL,)) for dtype in dtypes)
 
 
@@ -52,7 +51,6 @@ def _comparison(
     kernels: str,
     vector: VectorFunction,
 ) -> TargetOp:
-    """Make the row of a comparison of two tensors."""
     return TargetOp(
         name,
         X1_X2,
@@ -90,7 +88,6 @@ def _test(name: str, summary: str, kernels: str) -> TargetOp:
 def _logic(
     name: str, operands: tuple[Operand, ...], summary: str, vector: VectorFunction
 ) -> TargetOp:
-    """Make the row of an operator of bools."""
     return TargetOp(
         name,
         operands,

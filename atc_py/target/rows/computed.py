@@ -39,12 +39,11 @@ _INT64 = Attribute("dtype", "dtype", I64)
 
 
 def _numbered(*dtypes: DType, numbers: int = 1) -> tuple[Column, ...]:
-    """Return columns of operators that take a tensor and some int64 numbers."""
+    """Columns of operators that take a tensor and some int64 numbers."""
     return tuple(Column((dtype, *(I64,) * numbers), (dtype,)) for dtype in dtypes)
 
 
 def _marked(indices: tuple[DType, ...], marks: tuple[DType, ...]) -> tuple[Column, ...]:
-    """Return columns of OneHot."""
     return tuple(Column((index, I64, mark, mark), (mark,)) for mark in marks for index in indices)
 
 

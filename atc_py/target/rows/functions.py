@@ -47,7 +47,6 @@ def _of_floats(  # noqa: PLR0913  (what rows of functions differ in)
     selects: bool = False,
     saturates: bool = False,
 ) -> TargetOp:
-    """Make the row of a function of floats that returns their dtype."""
     return TargetOp(
         name,
         inputs("x"),

@@ -31,17 +31,16 @@ _MARKS = (F16, F32, I32, I8, U8)
 
 
 def _picked(*dtypes: DType) -> tuple[Column, ...]:
-    """Return columns of operators that pick elements of their first input by their second."""
+    """Columns of operators that pick elements of their first input by their second."""
     return tuple(Column((dtype, index), (dtype,)) for dtype in dtypes for index in _INDICES)
 
 
 def _placed(*dtypes: DType) -> tuple[Column, ...]:
-    """Return columns of operators that put their third input into the first by the second."""
+    """Columns of operators that put their third input into the first by the second."""
     return tuple(Column((dtype, index, dtype), (dtype,)) for dtype in dtypes for index in _INDICES)
 
 
 def _marked(indices: tuple[DType, ...], marks: tuple[DType, ...]) -> tuple[Column, ...]:
-    """Return columns of OneHotD."""
     return tuple(Column((index, mark, mark), (mark,)) for mark in marks for index in indices)
 
 

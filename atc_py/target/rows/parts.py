@@ -36,12 +36,12 @@ DIVISION, EXP, LOG, POLYNOMIAL = 2.0, 3.0, 3.0, 10.0
 
 
 def same(*dtypes: DType, inputs: int = 1, outputs: int = 1) -> tuple[Column, ...]:
-    """Return columns in which all operands have one dtype."""
+    """Columns in which all operands have one dtype."""
     return tuple(Column((dtype,) * inputs, (dtype,) * outputs) for dtype in dtypes)
 
 
 def cube() -> tuple[Column, ...]:
-    """Return columns of (data, weights, bias, offset_w) of a cube operator.
+    """Columns of (data, weights, bias, offset_w) of a cube operator.
 
     float16; float32 where the SoC's cube has it; int8, summed up in int32 with an int32 bias;
     float16 with the float32 sums as result, to which a float32 bias is added.
@@ -56,7 +56,7 @@ def cube() -> tuple[Column, ...]:
 
 
 def inputs(*names: str) -> tuple[Operand, ...]:
-    """Return operands from names: `b?` is optional, `x*` variadic, `shape#` read as numbers."""
+    """Operands from names: `b?` is optional, `x*` variadic, `shape#` read as numbers."""
     return tuple(
         Operand(name.rstrip("?*#"), name.endswith("?"), name.endswith("*"), name.endswith("#"))
         for name in names

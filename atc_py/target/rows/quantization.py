@@ -15,7 +15,7 @@ _SCALE_AND_OFFSET = (Attribute("scale", "float"), Attribute("offset", "float"))
 
 
 def _quant(compute: Resource | None) -> tuple[Column, ...]:
-    """Return columns of AscendQuant with or without computing in float32, which a SoC must have.
+    """Columns of AscendQuant with or without computing in float32, which a SoC must have.
 
     float32 is taken, too, where it computes in float16; the kernel rounds it first.
     """

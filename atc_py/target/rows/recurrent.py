@@ -21,13 +21,13 @@ from atc_py.tensor.dtypes import DType
 
 
 def _column(dtype: DType, lengths: int, operands: int, needs: Resource | None = None) -> Column:
-    """Return all operands of one dtype, but for the lengths at position `lengths`."""
+    """All operands of one dtype, but for the lengths at position `lengths`."""
     before, after = (dtype,) * lengths, (dtype,) * (operands - lengths - 1)
     return Column((*before, I32, *after), (dtype,), needs)
 
 
 def _kernel_columns(lengths: int, operands: int) -> tuple[Column, ...]:
-    """Return columns of float16, and of float32 where the SoC's cube has it."""
+    """Columns of float16, and of float32 where the SoC's cube has it."""
     return (
         _column(F16, lengths, operands),
         _column(F32, lengths, operands, Resource.CUBE_FLOAT32),

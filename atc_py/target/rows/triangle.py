@@ -27,7 +27,7 @@ _NUMBERS = (F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64)
 
 
 def _placed(dtype: DType) -> Column:
-    """Return the column of MatrixDiagV2 for elements of a dtype."""
+    """The column of MatrixDiagV2 for elements of a dtype."""
     return Column((dtype, I32, I32, I32, dtype), (dtype,))
 
 

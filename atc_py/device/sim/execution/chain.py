@@ -43,7 +43,7 @@ _BOUNDS = frozenset({"ClipByValue", "Relu"})
 
 
 def chained(steps: Sequence[Step], scopes: Sequence[int]) -> list[Step]:
-    """Return `steps` with each scope as one step, at the place of its last node.
+    """`steps` with each scope as one step, at the place of its last node.
 
     Args:
         steps: one for each node, in order.
@@ -65,7 +65,7 @@ def chained(steps: Sequence[Step], scopes: Sequence[int]) -> list[Step]:
 
 
 def _alone(step: Step) -> Step:
-    """Return a step whose kernel rounds the parts of its one result where it can."""
+    """A step whose kernel rounds the parts of its one result where it can."""
     if len(step.outputs) != 1:
         return step
     rounds = step.kernel.rounding is Rounding.BOUNDARY and is_rounded(step.node.outputs[0].dtype)
@@ -73,7 +73,7 @@ def _alone(step: Step) -> Step:
 
 
 def _together(steps: list[Step]) -> Step | None:
-    """Return one step for all, or None where they do not fit together, or one stands alone."""
+    """One step for all, or None where they do not fit together, or one stands alone."""
     if len(steps) == 1:
         return None
     links = tuple(_links(steps))
@@ -107,7 +107,7 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
         return self.node.op in _BOUNDS and first is None and None not in bounds
 
     def launch(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
-        """Return a launch that applies it to a part of the chain's result, in place.
+        """A launch that applies it to a part of the chain's result, in place.
 
         A part of an operand that has to be copied, or that its kernel copies to have it in order,
         is taken by every launch anew: data change.
@@ -121,7 +121,6 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
         return self._on_part(call, values, part)
 
     def _on_part(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
-        """Return a launch that applies it to a part, with operands as they are now."""
         inputs = tuple(
             values if at is None else _operand(call.input(at), values, part) for at in self.operands
         )
@@ -150,7 +149,7 @@ class _Chain(msgspec.Struct, frozen=True):
         self.bind(call)()
 
     def bind(self, call: Call) -> Launch:
-        """Return a launch that does as `run` does, over and over."""
+        """A launch that does as `run` does, over and over."""
         out = call.out.reshape(self.node.outputs[0].shape)
         finishing = partial(self._finishing, call)
         head = Call(
@@ -175,7 +174,7 @@ class _Chain(msgspec.Struct, frozen=True):
         return shared(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
 
     def _finishing(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
-        """Return a launch that rounds a part of the head's result and applies the links in place.
+        """A launch that rounds a part of the head's result and applies the links in place.
 
         A bound, which is on the grid, may be applied before rounding as well as after it.
         """
@@ -206,7 +205,7 @@ class _Chain(msgspec.Struct, frozen=True):
 def _rounding_clipped(
     call: Call, values: NDArray[Any], dtype: DType, bounds: Sequence[int | None]
 ) -> Launch:
-    """Return a launch that rounds values between two bounds, which only the launch may know."""
+    """A launch that rounds values between two bounds, which only the launch may know."""
     low, high = (call.input(at or 0).reshape(-1) for at in bounds)
     if call.fixed.issuperset(bounds):
         kind = Kind.ANY
@@ -218,7 +217,7 @@ def _rounding_clipped(
 
 
 def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:
-    """Return the facts of a kernel's results that are to be rounded; None if they are not."""
+    """The facts of a kernel's results that are to be rounded; None if they are not."""
     if kernel.rounding is not Rounding.BOUNDARY or not is_rounded(node.outputs[0].dtype):
         return None
     return Kind.SUMS if node.op in _SUMS else Kind.ANY
@@ -226,12 +225,11 @@ def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:
 
 @cache
 def _one_worker() -> Workers:
-    """Return the thread itself: a part is work for one."""
     return Workers(1)
 
 
 def _operand(array: NDArray[Any], values: NDArray[Any], part: Part) -> NDArray[Any]:
-    """Return another operand's elements for a part: its own part, or the repeated elements."""
+    """Another operand's elements for a part: its own part, or the repeated elements."""
     shape, index = part
     if array.size == 1:
         return array.reshape(-1)
@@ -241,7 +239,7 @@ def _operand(array: NDArray[Any], values: NDArray[Any], part: Part) -> NDArray[A
 
 
 def _is_in_order(part: NDArray[Any], whole: NDArray[Any]) -> bool:
-    """Return True if a part of an array is its own memory, one element after the other."""
+    """True if a part of an array is its own memory, one element after the other."""
     return part.flags.c_contiguous and np.may_share_memory(part, whole)
 
 
@@ -268,7 +266,7 @@ def _links(steps: Sequence[Step]) -> Iterator[_Link]:
 
 
 def _is_elementwise(step: Step, head: Step, value: int) -> bool:
-    """Return True if a step is elementwise and its operands can be cut as its result is."""
+    """True if a step is elementwise and its operands can be cut as its result is."""
     row, out = find_operator(step.node.op), step.node.outputs[0]
     if row is None or row.family not in _ELEMENTWISE or row.unit is not Unit.VECTOR:
         return False
@@ -284,7 +282,7 @@ def _is_elementwise(step: Step, head: Step, value: int) -> bool:
 
 
 def _chain(steps: Sequence[Step], links: tuple[_Link, ...]) -> Step:
-    """Return one step that does what `steps` do; profiles and findings name all their operators."""
+    """One step that does what `steps` do; profiles and findings name all their operators."""
     head = steps[0]
     inputs = [*head.inputs]
     for before, step in pairwise(steps):

@@ -14,7 +14,7 @@ from atc_py.target import find_operator
 
 
 def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFacts:
-    """Return the node of a late step with the dims and numbers its inputs have in this run.
+    """The node of a late step with the dims and numbers its inputs have in this run.
 
     An input that is dead in this run is absent.
     """
@@ -30,7 +30,7 @@ def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFa
 
 
 def types_in_run(step: Step, node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of the results of a late step, as its kernel's rule gives them.
+    """The types of the results of a late step, as its kernel's rule gives them.
 
     Raises:
         NodeError: the inputs do not go together, or make something else than the model declares.
@@ -41,14 +41,14 @@ def types_in_run(step: Step, node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def empty_results(types: tuple[TensorFacts, ...]) -> tuple[NDArray[Any], ...]:
-    """Return arrays for the results of a late step, of their types in this run."""
+    """Arrays for the results of a late step, of their types in this run."""
     return tuple(np.empty(facts.shape, carrier_dtype(facts.dtype)) for facts in types)
 
 
 def held_results(
     arrays: tuple[NDArray[Any], ...], declared: tuple[TensorFacts, ...]
 ) -> tuple[NDArray[Any], ...]:
-    """Return results that a kernel made anew.
+    """Results that a kernel made anew.
 
     Raises:
         NodeError: they have other dims than the model declares.

@@ -11,7 +11,7 @@ from atc_py.device.sim.numerics.rounding import to_carrier
 
 
 def read_feeds(program: Program, inputs: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-    """Return carriers of the model's inputs, by position of their tensors.
+    """Carriers of the model's inputs, by position of their tensors.
 
     Raises:
         AtcError: MISSING_RUN_INPUT and BAD_RUN_INPUT, all findings at once.

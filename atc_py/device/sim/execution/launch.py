@@ -19,7 +19,7 @@ Cost: TypeAlias = "tuple[float, list[int]]"
 
 
 def is_dead(step: Step, inputs: Sequence[NDArray[Any] | None]) -> bool:
-    """Return True if an input of a step is dead in this run, or all inputs of one that joins."""
+    """True if an input of a step is dead in this run, or all inputs of one that joins."""
     there = [tensor >= 0 for tensor in step.inputs]
     alive = [array is not None for array in inputs]
     return alive != there and not (step.kernel.joins and any(alive))
@@ -37,7 +37,7 @@ def compute(kernel: Kernel, call: Call) -> None:
 
 
 def bound(kernel: Kernel, call: Call) -> Launch:
-    """Return a launch that repeats `compute`; work that does not depend on data is done now."""
+    """A launch that repeats `compute`; work that does not depend on data is done now."""
     if kernel.alias or not any(output.size for output in call.outputs):
         return in_turn([])
     launches = [kernel.launch(call)]
@@ -51,7 +51,7 @@ def bound(kernel: Kernel, call: Call) -> Launch:
 
 
 def failure_of(step: Step, error: Exception) -> AtcError:
-    """Return the error of a step as DEVICE_MEMORY or DEVICE_FAILED with the node."""
+    """The error of a step as DEVICE_MEMORY or DEVICE_FAILED with the node."""
     if isinstance(error, AtcError):
         return error
     if isinstance(error, MemoryError):
@@ -78,7 +78,7 @@ def failure_of(step: Step, error: Exception) -> AtcError:
 
 
 def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfile, ...]:
-    """Return profiles of the first steps, one for each cost."""
+    """Profiles of the first steps, one for each cost."""
     return tuple(
         NodeProfile(node.name, node.op, node.engine, seconds, _output_bytes(node.outputs, sizes))
         for node, (seconds, sizes) in zip((step.node for step in steps), costs, strict=False)
@@ -86,5 +86,5 @@ def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfil
 
 
 def _output_bytes(outputs: Sequence[TensorFacts], sizes: Sequence[int]) -> int:
-    """Return bytes of results with `sizes` elements in the dtypes that the model declares."""
+    """Bytes of results with `sizes` elements in the dtypes that the model declares."""
     return sum(size * facts.dtype.itemsize for size, facts in zip(sizes, outputs, strict=True))

@@ -93,7 +93,6 @@ class _Loader:
         self._judged: dict[tuple[object, ...], _Judged] = {}
 
     def check(self) -> None:
-        """Raise all findings as one error."""
         self._read_tensors()
         self._define_given()
         for index, node in enumerate(self._description.nodes):
@@ -102,7 +101,7 @@ class _Loader:
         self._sink.raise_errors()
 
     def load(self) -> Program:
-        """Return the program, or all findings as one error."""
+        """The program, or all findings as one error."""
         self._read_tensors()
         for position, tensor in enumerate(self._description.tensors):
             if tensor.member is not None:
@@ -122,7 +121,6 @@ class _Loader:
         return Program(tuple(self._tensors), inputs, outputs, self._constants, ready, memory)
 
     def _find(self, message: str, place: Place | None) -> None:
-        """Keep a finding."""
         self._sink.add(OM_CONTENT.diagnostic(message, place=place))
 
     def _read_tensors(self) -> None:
@@ -177,7 +175,7 @@ class _Loader:
         return inputs
 
     def _outputs(self) -> dict[str, int]:
-        """Return the outputs of the model by name, all of which must be computed."""
+        """The outputs of the model by name, all of which must be computed."""
         outputs = self._ports("output", self._description.outputs)
         for name, tensor in outputs.items():
             if tensor not in self._defined:
@@ -187,7 +185,7 @@ class _Loader:
         return outputs
 
     def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
-        """Return inputs or outputs of the model by name, each checked by the list of tensors."""
+        """Inputs or outputs of the model by name, each checked by the list of tensors."""
         found: dict[str, int] = {}
         for port in ports:
             if not 0 <= port.tensor < len(self._tensors):
@@ -218,7 +216,7 @@ class _Loader:
             self._defined.add(tensor)
 
     def _step(self, index: int, node: OmNode) -> Step | None:
-        """Return one node as a step, or None after a finding."""
+        """One node as a step, or None after a finding."""
         judged = self._judge(index, node)
         if judged is None:
             return None
@@ -281,7 +279,7 @@ class _Loader:
             raise NodeError(f"{names} is read before a node computes it")
 
     def _numbers(self, node: OmNode, row: TargetOp) -> dict[int, NDArray[Any]]:
-        """Return data of constant inputs that the operator reads as numbers."""
+        """Data of constant inputs that the operator reads as numbers."""
         if not row.reads_numbers:
             return {}
         found = {}
@@ -295,12 +293,10 @@ class _Loader:
 
 
 def _place(index: int, node: OmNode) -> Place:
-    """Return the place of a finding about a node."""
     return Place(node=index, node_name=node.name, op_type=node.op)
 
 
 def _known(node: OmNode) -> tuple[TargetOp, Kernel]:
-    """Return row and kernel of a node's operator."""
     row, kernel = find_operator(node.op), find_kernel(node.op)
     if row is None or kernel is None:
         raise NodeError(f"the device has no operator {node.op!r}")

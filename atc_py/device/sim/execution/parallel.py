@@ -96,11 +96,11 @@ class Workers:
         job.wait()
 
     def shares(self, total: int, least: int = 1) -> bool:
-        """Return True if `split` makes more than one range; the same for the pool's lifetime."""
+        """True if `split` makes more than one range; the same for the pool's lifetime."""
         return self._parts(total, least) > 1
 
     def _parts(self, total: int, least: int) -> int:
-        """Return the number of ranges that `split` makes."""
+        """The number of ranges that `split` makes."""
         return max(1, min(_PARTS * self.size, total // max(least, 1))) if self.size > 1 else 1
 
     def close(self) -> None:

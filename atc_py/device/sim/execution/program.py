@@ -36,13 +36,13 @@ class Step(msgspec.Struct, frozen=True):
     frees: tuple[int, ...] = ()
 
     def freeing(self, tensors: tuple[int, ...]) -> Step:
-        """Return this step freeing `tensors`; `dataclasses.replace` takes several times as long."""
+        """This step freeing `tensors`; `dataclasses.replace` takes several times as long."""
         return Step(
             self.index, self.node, self.kernel, self.inputs, self.outputs, self.is_late, tensors
         )
 
     def reading(self, inputs: tuple[int, ...]) -> Step:
-        """Return this step with other inputs, of the same types."""
+        """This step with other inputs, of the same types."""
         return Step(
             self.index, self.node, self.kernel, inputs, self.outputs, self.is_late, self.frees
         )
@@ -87,7 +87,7 @@ class Program(msgspec.Struct, frozen=True):
 
 
 def without_moves(steps: Sequence[Step]) -> tuple[list[Step], dict[int, int]]:
-    """Return `steps` without changes of storage format, and what stands for their results.
+    """`steps` without changes of storage format, and what stands for their results.
 
     A carrier has its elements in their logical order whatever the format, so the result of such a
     step is its input.
@@ -106,7 +106,7 @@ def without_moves(steps: Sequence[Step]) -> tuple[list[Step], dict[int, int]]:
 
 
 def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
-    """Return `steps`, each with the tensors not read after it; `kept` are read at the end."""
+    """`steps`, each with the tensors not read after it; `kept` are read at the end."""
     read = set(kept)
     found: list[Step] = []
     for step in reversed(steps):
@@ -117,7 +117,7 @@ def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
 
 
 def settled(program: Program, passing: Iterable[int] = ()) -> frozenset[int]:
-    """Return the steps, by index, that read and fill the same arrays in every run.
+    """The steps, by index, that read and fill the same arrays in every run.
 
     Their results stay where they were, and nothing that they read is fed, shows what is fed,
     is one of the constants `passing` through memory, or is made anew by a late step. In a model

@@ -80,7 +80,7 @@ class SimModel:
         inputs: Mapping[str, NDArray[Any]],
         observe: Callable[[int, NDArray[Any]], None] | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """Return the outputs for `inputs`; see `DeviceBackend.run`.
+        """The outputs for `inputs`; see `DeviceBackend.run`.
 
         Args:
             inputs: arrays by name.
@@ -109,7 +109,6 @@ class SimModel:
         return profile_of(self._program.steps, self._costs)
 
     def _output(self, name: str, tensor: int, values: Values) -> NDArray[Any]:
-        """Return a result of the model in its true dtype."""
         array = self._value(tensor, values)
         if array is None:
             raise DEVICE_FAILED.error(
@@ -190,7 +189,7 @@ class SimModel:
     def _bound(
         self, step: Step, inputs: tuple[NDArray[Any] | None, ...]
     ) -> tuple[Call, Launch | None]:
-        """Return the call of a step's kernel and its launch; None for a late step.
+        """The call of a step's kernel and its launch; None for a late step.
 
         Both are the last run's where the arrays are the same. They nearly always are, because
         results stay where they were. What launches over and over is made in the second run:
@@ -221,7 +220,7 @@ class SimModel:
         return call, partial(compute, step.kernel, call)
 
     def _computed(self, step: Step, call: Call, values: Values) -> tuple[NDArray[Any], ...]:
-        """Return the results of a late step's kernel, rounded to the grid of its dtype."""
+        """The results of a late step's kernel, rounded to the grid of its dtype."""
         kernel, node = step.kernel, call.node
         if kernel.alias:
             return tuple(call.x.reshape(each.shape) for each in types_in_run(step, node))
@@ -234,7 +233,7 @@ class SimModel:
         return call.outputs
 
     def _value(self, tensor: int, values: Values) -> NDArray[Any] | None:
-        """Return a tensor's carrier: fed, computed before, or a constant converted at first use.
+        """A tensor's carrier: fed, computed before, or a constant converted at first use.
 
         None is a tensor that is dead in this run: it is in a branch that is not taken.
         """
@@ -245,7 +244,7 @@ class SimModel:
         return self._carriers[tensor]
 
     def _carried(self, tensor: int) -> NDArray[Any]:
-        """Return a constant as its carrier, converted on all workers; the place of a passing one."""
+        """A constant as its carrier, converted on all workers; the place of a passing one."""
         data, dtype = self._program.constants[tensor], self._program.tensors[tensor].dtype
         wide = carrier_dtype(dtype)
         if tensor in self._passing:
@@ -275,7 +274,7 @@ class SimModel:
         release_pages(data)
 
     def _result(self, tensor: int) -> NDArray[Any]:
-        """Return the array for a tensor in the slot that the memory plan gives it."""
+        """The array for a tensor in the slot that the memory plan gives it."""
         if tensor not in self._results:
             facts = self._program.tensors[tensor]
             dtype = carrier_dtype(facts.dtype)
@@ -285,7 +284,7 @@ class SimModel:
         return self._results[tensor]
 
     def _slot(self, index: int) -> NDArray[np.uint8]:
-        """Return memory of a slot, aligned, taken from the system at its first use."""
+        """Memory of a slot, aligned, taken from the system at its first use."""
         if index not in self._slots:
             self._slots[index] = self._pool.take(self._program.memory.slots[index])
         return self._slots[index]

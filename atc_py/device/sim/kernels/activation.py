@@ -61,7 +61,7 @@ def _elu_above_x(alpha: float) -> Formula:
 
 
 def _elu_of_sides(alpha: float, scale: float, input_scale: float) -> Formula:
-    """Return elu as the sum of what both sides of 0 give, one of which is 0; zeros are put back."""
+    """Elu as the sum of what both sides of 0 give, one of which is 0; zeros are put back."""
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         real, zeros = x.dtype.type, np.flatnonzero(x == 0)
@@ -137,7 +137,7 @@ def leaky_relu(call: Call) -> None:
 
 
 def _prelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; the weight is a vector of one element or of x's channels."""
+    """The type of x; the weight is a vector of one element or of x's channels."""
     x, weight = node.x, node.required(1)
     require_float(x)
     one_dtype(node.present)

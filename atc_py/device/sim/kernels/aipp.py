@@ -30,7 +30,7 @@ _BYTE = 255
 
 
 def _aipp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return features for each picture; those of a dynamic node are what the model declares."""
+    """Features for each picture; those of a dynamic node are what the model declares."""
     images, declared = node.x, node.outputs[0]
     if images.dtype is not DType.UINT8:
         raise NodeError(f"images must be uint8, found {images}")
@@ -78,7 +78,7 @@ def aipp(call: Call) -> None:
 
 
 def _dynamic_settings(call: Call, count: int) -> list[Preprocessing]:
-    """Return the settings of every picture of a run.
+    """The settings of every picture of a run.
 
     Raises:
         NodeError: they do not fit the pictures, or the features that the model declares.
@@ -123,7 +123,7 @@ def _one(data: Array, settings: Preprocessing, out: Array) -> None:
 
 
 def _converted(channels: Sequence[Array], settings: Preprocessing) -> list[Array]:
-    """Return channels in other colors, one where only the first row counts."""
+    """Channels in other colors, one where only the first row counts."""
     terms = [
         channel.astype(np.int32) - bias
         for channel, bias in zip(channels, settings.input_bias, strict=True)
@@ -139,7 +139,7 @@ def _converted(channels: Sequence[Array], settings: Preprocessing) -> list[Array
 
 
 def _table(settings: Preprocessing, channel: int) -> Array:
-    """Return the float16 feature of each byte of a channel, each step rounded."""
+    """The float16 feature of each byte of a channel, each step rounded."""
     with np.errstate(over="ignore", invalid="ignore"):
         centered = (np.arange(256) - settings.mean[channel]).astype(np.float16)
         features: Array = (centered - settings.low[channel]) * settings.factor[channel]
@@ -147,7 +147,7 @@ def _table(settings: Preprocessing, channel: int) -> Array:
 
 
 def _padding(value: float, dtype: np.dtype[Any]) -> Any:
-    """Return the padding value as features have it: clipped to bytes, or float16."""
+    """The padding value as features have it: clipped to bytes, or float16."""
     if dtype == np.uint8:
         return int(min(max(value, 0), _BYTE))
     with np.errstate(over="ignore"):

@@ -10,20 +10,18 @@ from atc_py.device.sim.typing_rules import broadcast
 
 
 def _require_integers(node: NodeFacts) -> None:
-    """Check that all inputs are integers."""
     for facts in node.present:
         if not facts.dtype.is_integer:
             raise NodeError(f"the kernel computes integers, found {facts.dtype.value}")
 
 
 def _pair_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return two integers of one dtype, broadcast against each other."""
+    """Two integers of one dtype, broadcast against each other."""
     _require_integers(node)
     return broadcast(node)
 
 
 def _same_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, an integer."""
     _require_integers(node)
     return (node.x,)
 

@@ -11,20 +11,19 @@ from atc_py.text import error_text
 
 
 def _comparison_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return two inputs of one dtype, broadcast against each other, give bools."""
+    """Two inputs of one dtype, broadcast against each other, give bools."""
     (facts,) = broadcast(node)
     return (TensorFacts(DType.BOOL, facts.shape),)
 
 
 def _ordered_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_comparison_types`, without bools, which have no order."""
+    """The types of `_comparison_types`, without bools, which have no order."""
     if node.x.dtype is DType.BOOL:
         raise NodeError("bools have no order")
     return _comparison_types(node)
 
 
 def _test_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a bool for each element of x, a float."""
     require_float(node.x)
     return (TensorFacts(DType.BOOL, node.x.shape),)
 
@@ -42,14 +41,13 @@ def is_nan(call: Call) -> None:
 
 
 def _logic_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return bools, broadcast against each other where there are two."""
+    """Bools, broadcast against each other where there are two."""
     for facts in node.present:
         _require_bool(facts)
     return broadcast(node) if len(node.inputs) > 1 else (node.x,)
 
 
 def _require_bool(facts: TensorFacts) -> None:
-    """Check that a tensor is bool."""
     if facts.dtype is not DType.BOOL:
         raise NodeError(f"the kernel takes bool, found {facts.dtype.value}")
 
@@ -103,7 +101,7 @@ def logical_or(call: Call) -> None:
 
 
 def _select_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a condition and two inputs of one dtype, broadcast together."""
+    """A condition and two inputs of one dtype, broadcast together."""
     _require_bool(node.x)
     then = node.required(1)
     one_dtype((then, node.required(2)))

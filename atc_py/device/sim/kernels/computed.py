@@ -26,7 +26,7 @@ _STRIDES = 4
 
 
 def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:
-    """Return the numbers of an input.
+    """The numbers of an input.
 
     Raises:
         NodeError: they are not integers.
@@ -39,12 +39,11 @@ def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:
 
 
 def _tile(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Return the number of times each axis is repeated."""
     return {"multiples": _numbers(node, 1)}
 
 
 def _slice(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Return bounds of every axis, counted from the front, from those of the axes named."""
+    """Bounds of every axis, counted from the front, from those of the axes named."""
     begins, ends = _numbers(node, 1), _numbers(node, 2)
     given = tuple(range(len(begins))) if node.input(3) is None else _numbers(node, 3)
     strides = (1,) * len(begins) if node.input(_STRIDES) is None else _numbers(node, _STRIDES)
@@ -69,7 +68,7 @@ def _slice(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Return borders, (before, after) of each axis."""
+    """Borders, (before, after) of each axis."""
     paddings = _numbers(node, 1)
     if len(paddings) != 2 * node.x.rank:
         raise NodeError(f"paddings must have {2 * node.x.rank} numbers, found {list(paddings)}")
@@ -80,7 +79,6 @@ def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Return the size of the new axis."""
     axes_of((node.integer("axis"),), node.x.rank + 1)
     depth = _numbers(node, 1)
     if len(depth) != 1:
@@ -89,7 +87,7 @@ def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _reduce(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Return the axes; all of them where none is named, unless that means none."""
+    """The axes; all of them where none is named, unless that means none."""
     axes = _numbers(node, 1)
     if not axes and not node.flag("noop_with_empty_axes"):
         axes = tuple(range(node.x.rank))
@@ -99,12 +97,10 @@ def _reduce(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _squeeze(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Return the axes that go."""
     return {"axis": _numbers(node, 1)}
 
 
 def _parts(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Return equal parts of an axis."""
     (axis,), count = axes_of((node.integer("split_dim"),), node.x.rank), node.integer("num_split")
     if count < 1 or node.x.shape[axis] % count:
         raise NodeError(f"an axis of {node.x.shape[axis]} has no {count} equal parts")
@@ -128,14 +124,13 @@ class _Form:
 
     @property
     def kernel(self) -> Kernel:
-        """Its kernel, which some module has by the time that nodes are looked at."""
         found = find_kernel(self.op)
         if found is None:
             raise NodeError(f"the device has no operator {self.op!r}")
         return found
 
     def node(self, node: NodeFacts) -> NodeFacts:
-        """Return `node` in this form."""
+        """`node` in this form."""
         inputs = tuple(node.input(position) for position in self.kept)
         return replace(node, op=self.op, inputs=inputs, attributes=self.read(node), numbers={})
 
@@ -166,7 +161,6 @@ _register("Tile", _Form("TileD", _X, _tile), rounding=Rounding.ON_GRID)
 
 
 def _rank_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a vector with a number for each axis."""
     node.expect("dtype", DType.INT64)
     return (TensorFacts(DType.INT64, (node.x.rank,)),)
 
@@ -178,7 +172,6 @@ def shape_of(call: Call) -> None:
 
 
 def _count_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return one number."""
     node.expect("dtype", DType.INT64)
     return (TensorFacts(DType.INT64, ()),)
 

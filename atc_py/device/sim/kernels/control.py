@@ -9,7 +9,7 @@ from atc_py.tensor.dtypes import DType
 
 
 def _switch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of the data for both outputs; the condition is one truth value."""
+    """The type of the data for both outputs; the condition is one truth value."""
     condition = node.required(1)
     if condition.dtype is not DType.BOOL or condition.elements != 1:
         raise NodeError(f"pred must be one truth value, found {condition}")
@@ -17,7 +17,6 @@ def _switch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _open_way(call: Call) -> tuple[bool, ...]:
-    """Return which of output_false and output_true is alive."""
     holds = bool(call.input(1).reshape(-1)[0])
     return (not holds, holds)
 
@@ -28,7 +27,7 @@ def switch(call: Call) -> None:
 
 
 def _merge_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of the inputs, of one dtype and rank; dims that differ are open."""
+    """The type of the inputs, of one dtype and rank; dims that differ are open."""
     one_dtype(node.present)
     if len({facts.rank for facts in node.present}) != 1:
         raise NodeError(f"inputs must have one rank, found {', '.join(map(str, node.present))}")

@@ -55,7 +55,7 @@ _SHORT = 24
 
 
 def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
-    """Return N, output channels of the filter, and as many windows as fit."""
+    """N, output channels of the filter, and as many windows as fit."""
     x, weights, dtype = convolution_operands(node)
     batch, channels, height, width = x.shape
     filters, depth = weights.shape[:2]
@@ -67,23 +67,22 @@ def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
 
 
 def _conv2d_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of a convolution whose groups are an attribute."""
     return _convolution_types(node, node.integer("groups"))
 
 
 def _depthwise_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of a convolution of which every input channel is a group."""
+    """The type of a convolution of which every input channel is a group."""
     convolution_operands(node)
     return _convolution_types(node, node.x.shape[1])
 
 
 def _bind(call: Call, groups: int | None = None) -> Launch:
-    """Return a launch that convolves image by image; `groups` of None means the attribute's."""
+    """A launch that convolves image by image; `groups` of None means the attribute's."""
     return with_hf32(call, partial(_bound, groups=groups))
 
 
 def _bound(call: Call, groups: int | None) -> Launch:
-    """Return a launch that convolves operands as they are; int8 is widened anew every time."""
+    """A launch that convolves operands as they are; int8 is widened anew every time."""
     count = call.node.integer("groups") if groups is None else groups
     images = [partial(_image, call, count, at) for at in range(len(call.x))]
     if call.x.dtype == np.int8:
@@ -103,7 +102,7 @@ def conv2d(call: Call) -> None:
 
 
 def _bind_depthwise(call: Call) -> Launch:
-    """Return a launch that convolves every channel."""
+    """A launch that convolves every channel."""
     return _bind(call, call.node.x.shape[1])
 
 
@@ -114,7 +113,7 @@ def depthwise_conv2d(call: Call) -> None:
 
 
 def _image(call: Call, groups: int, at: int) -> Launch:
-    """Return a launch that unrolls and multiplies an image, then adds the bias to each part."""
+    """A launch that unrolls and multiplies an image, then adds the bias to each part."""
     out, window, image = call.out, filter_window(call.node), call.x[at]
     batch, _, height, width = out.shape
     depth = call.input(1).shape[1]
@@ -138,7 +137,7 @@ def _image(call: Call, groups: int, at: int) -> Launch:
 
 
 def _channelwise(call: Call, window: Window, at: int) -> Launch:
-    """Return a launch that convolves one image of which every channel is a group."""
+    """A launch that convolves one image of which every channel is a group."""
     bias = call.optional(2)
 
     def finish(values: NDArray[Any], filters: slice) -> Launch:
@@ -155,7 +154,7 @@ def _channelwise(call: Call, window: Window, at: int) -> Launch:
 
 
 def _matrices(call: Call, groups: int) -> tuple[NDArray[Any], int]:
-    """Return the filter as [groups, filters of a group, depth * kh * kw], and `_Product.terms`."""
+    """The filter as [groups, filters of a group, depth * kh * kw], and `_Product.terms`."""
     weights, offset = call.input(1), call.optional(3)
     terms = 0
     if weights.dtype == np.int8:
@@ -201,7 +200,7 @@ class _Product(msgspec.Struct, frozen=True):
 
     @staticmethod
     def _is_direct(taps: NDArray[Any]) -> bool:
-        """Return True if the data are their own columns: windows of one element, one step apart."""
+        """True if the data are their own columns: windows of one element, one step apart."""
         return taps.flags.c_contiguous and taps.dtype != np.int8
 
     def _split(self, total: int, products: int, part: Callable[[int, int], Launch]) -> Launch:
@@ -210,7 +209,7 @@ class _Product(msgspec.Struct, frozen=True):
         return shared(self.call.workers, total, part, least)
 
     def _groups(self, first: int, last: int) -> Launch:
-        """Return a launch that computes some groups, so many at once that columns stay in cache."""
+        """A launch that computes some groups, so many at once that columns stay in cache."""
         some = self._at_once(self.results.shape[3])
         return in_turn(
             [
@@ -220,7 +219,7 @@ class _Product(msgspec.Struct, frozen=True):
         )
 
     def _rows(self, groups: slice, start: int, stop: int) -> Launch:
-        """Return a launch that computes some rows of the maps of `groups`."""
+        """A launch that computes some rows of the maps of `groups`."""
         width = self.taps.shape[5]
         launches: list[Launch] = []
         for row, last in self._blocks(start, stop):
@@ -247,11 +246,10 @@ class _Product(msgspec.Struct, frozen=True):
         return max(1, int(min(_COLUMNS // (depth * pixels), _RESULTS // (filters * pixels))))
 
     def _filters(self, columns: NDArray[Any], start: int, stop: int) -> Launch:
-        """Return a launch that computes the maps of some filters of the one group."""
         return self._multiply(columns, slice(0, 1), slice(start, stop), slice(None))
 
     def _columns(self, taps: NDArray[Any]) -> tuple[NDArray[Any], list[Launch]]:
-        """Return [groups, depth * kh * kw, outputs], and what fills it, if it is not a view.
+        """[groups, depth * kh * kw, outputs], and what fills it, if it is not a view.
 
         int8 becomes float32.
         """
@@ -265,7 +263,7 @@ class _Product(msgspec.Struct, frozen=True):
     def _multiply(
         self, columns: NDArray[Any], groups: slice, filters: slice, pixels: slice
     ) -> Launch:
-        """Return a launch that stores matrices @ columns and finishes the result in the cache."""
+        """A launch that stores matrices @ columns and finishes the result in the cache."""
         matrices, place = self.matrices[groups, filters], (self.image, groups, filters, pixels)
         target, call = self.results[place], self.call
         direct = call.finishing is None or target.flags.c_contiguous

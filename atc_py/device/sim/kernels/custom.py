@@ -24,7 +24,7 @@ _AT_ONCE = 1 << 20
 
 
 def _broadcast(*shapes: Shape) -> Shape:
-    """Return the shape that `shapes` broadcast to.
+    """The shape that `shapes` broadcast to.
 
     Raises:
         NodeError: they do not.
@@ -36,7 +36,7 @@ def _broadcast(*shapes: Shape) -> Shape:
 
 
 def _addcmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return inputs of one dtype, broadcast against each other."""
+    """Inputs of one dtype, broadcast against each other."""
     one_dtype(node.present)
     shapes = [facts.shape for facts in node.present]
     return (TensorFacts(node.x.dtype, _broadcast(*shapes)),)
@@ -50,7 +50,7 @@ def addcmul(call: Call) -> None:
 
 
 def _batch_matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return [..., m, k] by [..., k, n], after the transpositions that the attributes ask for."""
+    """[..., m, k] by [..., k, n], after the transpositions that the attributes ask for."""
     one_dtype(node.present)
     left, right = (
         (*facts.shape[:-2], *facts.shape[:-3:-1]) if node.flag(name) else facts.shape
@@ -74,7 +74,6 @@ def batch_matmul_of_any_dtype(call: Call) -> None:
 
 
 def _adaptive_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the given height and width, twice."""
     x = node.x
     require_float(x)
     require_rank(x, 4, "x")
@@ -113,7 +112,6 @@ def adaptive_max_pool(call: Call) -> None:
 
 
 def _window_places(dim: int, count: int) -> NDArray[np.int64]:
-    """Return elements of each window along one axis [count, longest]."""
     window = np.arange(count)
     starts, stops = window * dim // count, -(-(window + 1) * dim // count)
     longest = int((stops - starts).max())
@@ -127,7 +125,7 @@ _REDUCTIONS: dict[str, np.ufunc] = {"sum": np.add, "mean": np.add, "max": np.max
 
 
 def _bag_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a row for each bag: of a matrix of indices, or of a list that offsets cut."""
+    """A row for each bag: of a matrix of indices, or of a list that offsets cut."""
     weight, indices, offsets = node.x, node.required(1), node.input(2)
     require_float(weight)
     require_rank(weight, 2, "weight")

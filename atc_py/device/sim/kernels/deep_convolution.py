@@ -34,7 +34,7 @@ _COLUMNS = 512 * 1024
 
 
 def _convolution_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return N, output channels of the filter, and as many windows as fit."""
+    """N, output channels of the filter, and as many windows as fit."""
     x, weights, dtype = convolution_operands(node, VOLUME_RANK)
     groups, (filters, depth) = node.integer("groups"), weights.shape[:2]
     if groups < 1 or x.shape[1] != groups * depth or filters % groups:
@@ -55,7 +55,6 @@ def conv3d(call: Call) -> None:
 
 
 def _convolve(call: Call) -> None:
-    """Convolve operands as they are."""
     weights, offset, terms = call.input(1), call.optional(3), 0
     if weights.dtype == np.int8:
         minus = None if offset is None else offset[:, None, None, None, None]
@@ -91,7 +90,6 @@ class _Slices:
     terms: int
 
     def compute(self, start: int, stop: int) -> None:
-        """Compute some slices, counted through all images."""
         depth = self.call.out.shape[2]
         for number in range(start, stop):
             self._slice(*divmod(number, depth))
@@ -107,7 +105,7 @@ class _Slices:
             self._rows(taps[..., rows, :], image, place, rows)
 
     def _seen(self, image: int, place: int) -> NDArray[Any]:
-        """Return [channels, kd, H, W], padded: what the windows of a slice of the result read."""
+        """[channels, kd, H, W], padded: what the windows of a slice of the result read."""
         call, window = self.call, self.window
         data, (height, width) = call.x[image], call.out.shape[3:]
         dims = window.height.covered(height), window.width.covered(width)
@@ -141,7 +139,6 @@ class _Slices:
 
 
 def _put(call: Call, sums: NDArray[Any], where: tuple[Any, ...]) -> None:
-    """Finish a part of the result and store it."""
     target = call.out[where]
     values = sums.reshape(target.shape)
     call.finish(values, (call.out.shape, where))
@@ -149,7 +146,7 @@ def _put(call: Call, sums: NDArray[Any], where: tuple[Any, ...]) -> None:
 
 
 def _transposed_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape that `input_size` gives, if strides, pads and output_padding lead to it.
+    """The shape that `input_size` gives, if strides, pads and output_padding lead to it.
 
     A size of -1 stands for the one that they lead to.
     """
@@ -186,7 +183,6 @@ def conv3d_transpose(call: Call) -> None:
 
 
 def _transpose(call: Call) -> None:
-    """Compute operands as they are."""
     weights, groups = call.input(1), call.node.integer("groups")
     split = weights.reshape(groups, len(weights) // groups, *weights.shape[1:])
     filters = np.ascontiguousarray(split.transpose(3, 0, 2, 4, 5, 1))
@@ -209,7 +205,6 @@ class _SpreadSlices:
     filters: NDArray[Any]
 
     def compute(self, start: int, stop: int) -> None:
-        """Compute some slices, counted through all images."""
         depth = self.call.out.shape[2]
         for number in range(start, stop):
             self._slice(*divmod(number, depth))
@@ -229,7 +224,6 @@ class _SpreadSlices:
         _put(call, sums, (image, slice(None), place))
 
     def _spread(self, data: NDArray[Any], filters: NDArray[Any], sums: NDArray[Any]) -> None:
-        """Add a slice of the data, [channels, H, W], spread by one slice of the filters."""
         height, width = data.shape[1:]
         groups, outputs, *taps, channels = filters.shape
         source = data.reshape(groups, channels, height * width)

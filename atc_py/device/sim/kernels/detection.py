@@ -23,7 +23,7 @@ _AS_GIVEN, _HALF_PIXEL = 0, 2
 
 
 def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts, ...]:
-    """Return a map of the pooled size for each row of the second input."""
+    """A map of the pooled size for each row of the second input."""
     x, rois = node.x, node.required(1)
     require_float(x)
     one_dtype((x, rois))
@@ -39,7 +39,7 @@ def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts
 
 
 def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_region_types`; regions are as given or moved by half a pixel."""
+    """The types of `_region_types`; regions are as given or moved by half a pixel."""
     if node.integer("roi_end_mode") not in {_AS_GIVEN, _HALF_PIXEL}:
         found = node.integer("roi_end_mode")
         raise NodeError(f"roi_end_mode must be {_AS_GIVEN} or {_HALF_PIXEL}, found {found}")
@@ -49,7 +49,6 @@ def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _pooled_size(node: NodeFacts) -> tuple[int, int]:
-    """Return rows and columns of cells of ROIAlign."""
     return node.integer("pooled_height"), node.integer("pooled_width")
 
 
@@ -76,7 +75,7 @@ def roi_align(call: Call) -> None:
 
 
 def _roi_pooling_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_region_types`."""
+    """The types of `_region_types`."""
     return _region_types(node, (node.integer("pooled_h"), node.integer("pooled_w")))
 
 
@@ -108,7 +107,7 @@ def roi_pooling(call: Call) -> None:
 
 
 def _cell_bounds(ends: Array, scale: float, cells: int, length: int) -> NDArray[np.int64]:
-    """Return first pixel and end of each cell [regions, cells, 2], from region ends."""
+    """First pixel and end of each cell [regions, cells, 2], from region ends."""
     real = ends.dtype.type
     scaled = ends * real(scale)
     limit = float(np.iinfo(np.int32).max)
@@ -122,7 +121,7 @@ def _cell_bounds(ends: Array, scale: float, cells: int, length: int) -> NDArray[
 
 
 def _largest(pixels: Array, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Array:
-    """Return the largest of each cell's pixels [rows, columns, channels], 0 of an empty cell."""
+    """The largest of each cell's pixels [rows, columns, channels], 0 of an empty cell."""
     found = np.zeros((len(rows), len(columns), pixels.shape[2]), pixels.dtype)
     left, right = columns.min(), columns.max()
     for at, (top, bottom) in enumerate(rows):
@@ -136,7 +135,7 @@ def _largest(pixels: Array, rows: NDArray[np.int64], columns: NDArray[np.int64])
 
 
 def _suppression_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return rows of three; as many as the model declares, because the data alone say how many."""
+    """Rows of three; as many as the model declares, because the data alone say how many."""
     boxes, scores = node.x, node.required(1)
     require_float(boxes)
     require_rank(boxes, 3, "boxes")
@@ -159,7 +158,7 @@ def _suppression_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _all_chosen(call: Call) -> tuple[Array, ...]:
-    """Return as many rows as boxes were found."""
+    """As many rows as boxes were found."""
     _suppression_types(call.node)
     return (np.array(_chosen(call), np.int32).reshape(-1, 3),)
 
@@ -182,7 +181,7 @@ def non_max_suppression(call: Call) -> None:
 
 
 def _chosen(call: Call) -> list[tuple[int, int, int]]:
-    """Return image, class and box by `keep_best` for each image and class."""
+    """Image, class and box by `keep_best` for each image and class."""
     boxes, scores = call.x, call.input(1)
     most = int(_number(call, 2, 0))
     threshold, least = _number(call, 3, 0.0), _optional_number(call, 4)
@@ -198,19 +197,19 @@ def _chosen(call: Call) -> list[tuple[int, int, int]]:
 
 
 def _number(call: Call, position: int, default: float) -> float:
-    """Return the one element of an input, `default` when it is absent."""
+    """The one element of an input, `default` when it is absent."""
     number = _optional_number(call, position)
     return default if number is None else number
 
 
 def _optional_number(call: Call, position: int) -> Any:
-    """Return the one element of an input in its own type, or None when it is absent."""
+    """The one element of an input in its own type, or None when it is absent."""
     array = call.optional(position)
     return None if array is None else array.reshape(-1)[0]
 
 
 def _corners(boxes: Array, *, centered: bool) -> Boxes:
-    """Return corners of boxes that are given by x, y, width and height, or by any two corners."""
+    """Corners of boxes that are given by x, y, width and height, or by any two corners."""
     if centered:
         half = boxes[:, 3:1:-1] / boxes.dtype.type(2)
         middle = boxes[:, 1::-1]

@@ -160,7 +160,6 @@ def power_of_affine(call: Call) -> None:
 
 
 def _accumulate_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return n inputs of one type, and the output has it."""
     if len(node.present) != node.integer("N") or len(node.inputs) != len(node.present):
         raise NodeError(f"N is {node.integer('N')}, but there are {len(node.present)} inputs")
     differing = {facts for facts in node.present if facts != node.x}
@@ -181,13 +180,11 @@ def accumulate(call: Call) -> None:
 
 
 def _bind_relu(call: Call) -> Launch:
-    """Return a launch that compares x with zeros."""
     return _bounding(np.maximum, call.x, _zeros(call.x.dtype), call.out)
 
 
 @cache
 def _zeros(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a row of zeros."""
     row = np.zeros(_ROW, dtype)
     row.flags.writeable = False
     return row
@@ -200,7 +197,7 @@ def relu(call: Call) -> None:
 
 
 def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; the bounds are single elements of x's dtype."""
+    """The type of x; the bounds are single elements of x's dtype."""
     one_dtype(node.present)
     for position, name in ((1, "clip_value_min"), (2, "clip_value_max")):
         if node.required(position).elements != 1:
@@ -209,7 +206,6 @@ def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_clip(call: Call) -> Launch:
-    """Return a launch that clips to bounds as they are by then."""
     low, high = (call.input(position).reshape(()) for position in (1, 2))
     return partial(call.x.clip, low, high, call.out)
 
@@ -221,7 +217,7 @@ def clip_by_value(call: Call) -> None:
 
 
 def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray[Any]) -> Launch:
-    """Return `out = choose(x, bound)` with a row of the bound: numpy is slower on a scalar."""
+    """`out = choose(x, bound)` with a row of the bound: numpy is slower on a scalar."""
     flat, result = x.reshape(-1), out.reshape(-1)
     whole = flat.size // _ROW * _ROW
     ends = [partial(choose, flat[whole:], row[: flat.size - whole], out=result[whole:])]
@@ -232,7 +228,7 @@ def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray
 
 
 def _expand_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape that x has together with `shape`."""
+    """The shape that x has together with `shape`."""
     try:
         shape = broadcast_shapes(node.x.shape, node.integers("shape"))
     except ValueError as error:
@@ -242,17 +238,16 @@ def _expand_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("ExpandD", _expand_types)
 def expand(call: Call) -> Copies:
-    """Return elements repeated along axes on which x has one element."""
+    """Elements repeated along axes on which x has one element."""
     return [(call.out, call.x)]
 
 
 def _cast_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x in the dtype that dst_type names."""
     return (TensorFacts(node.dtype("dst_type"), node.x.shape),)
 
 
 def _bind_cast(call: Call) -> Launch:
-    """Return a launch that converts, with scratch memory for float32 to 16 bits."""
+    """A launch that converts, with scratch memory for float32 to 16 bits."""
     source, target = call.node.x.dtype, call.node.outputs[0].dtype
     if is_rounded(target) and source is not target and call.x.dtype == np.float32:
         return call.rounding(call.out, target, source=call.x)
@@ -287,7 +282,7 @@ def _cast(call: Call) -> None:
 
 
 def _odd_where_inexact(x: NDArray[Any]) -> NDArray[np.float32]:
-    """Return x as float32 that rounds to bfloat16 as x does, which is rounded once then.
+    """X as float32 that rounds to bfloat16 as x does, which is rounded once then.
 
     What float32 does not hold is cut off and made odd, so that it is nowhere halfway between two
     numbers of bfloat16.

@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 
 def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a map of the pooled size for each region; maps differ in height and width alone."""
+    """A map of the pooled size for each region; maps differ in height and width alone."""
     rois, *maps = node.present
     require_float(rois)
     one_dtype(node.present)
@@ -41,7 +41,6 @@ def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _scales(node: NodeFacts) -> tuple[float, ...]:
-    """Return the scale of each map."""
     return cast("tuple[float, ...]", node.attributes["spatial_scale"])
 
 
@@ -74,7 +73,6 @@ def roi_extractor(call: Call) -> None:
 
 
 def _levels(sizes: Array, finest: int, count: int) -> Array:
-    """Return the map of each region."""
     side = np.sqrt(sizes[:, 0] * sizes[:, 1])
     level = np.floor(np.log2(side / sizes.dtype.type(finest) + sizes.dtype.type(1e-6)))
     held: Array = np.clip(np.where(np.isnan(level), 0, level), 0, count - 1)
@@ -82,7 +80,6 @@ def _levels(sizes: Array, finest: int, count: int) -> Array:
 
 
 def _placed(images: Array, starts: Array, sizes: Array, *, aligned: bool) -> Regions:
-    """Return regions in pixels of a map."""
     real = starts.dtype.type
     if aligned:
         return Regions(images, starts - real(0.5), sizes)
@@ -93,7 +90,7 @@ def _placed(images: Array, starts: Array, sizes: Array, *, aligned: bool) -> Reg
 
 
 def _classes_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return boxes, scores and classes of `max_total_size` boxes an image, and their count."""
+    """Boxes, scores and classes of `max_total_size` boxes an image, and their count."""
     boxes, scores = node.x, node.required(1)
     require_float(boxes)
     require_rank(boxes, 4, "boxes")
@@ -141,7 +138,7 @@ def batch_multi_class_nms(call: Call) -> None:
 
 
 def _best_of_image(call: Call, image: int, boxes: Array) -> tuple[Array, Array, Array]:
-    """Return boxes, scores and classes that suppression leaves, class by class."""
+    """Boxes, scores and classes that suppression leaves, class by class."""
     node, scores = call.node, call.input(1)[image]
     count = len(boxes)
     valid = call.optional(3)
@@ -165,7 +162,7 @@ def _best_of_image(call: Call, image: int, boxes: Array) -> tuple[Array, Array, 
 
 
 def _framed(call: Call, image: int, boxes: Array) -> Array:
-    """Return `boxes` [boxes, classes, 4] cut to the image's window, in its frame if asked."""
+    """`boxes` [boxes, classes, 4] cut to the image's window, in its frame if asked."""
     windows = call.optional(2)
     if windows is None:
         return boxes

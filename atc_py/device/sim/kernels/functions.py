@@ -15,14 +15,14 @@ from atc_py.tensor.dtypes import DType
 
 
 def _number_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, which must not be bool."""
+    """The type of x, which must not be bool."""
     if node.x.dtype is DType.BOOL:
         raise NodeError("the kernel computes numbers, found bool")
     return (node.x,)
 
 
 def _natural_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, a float; base e, and nothing done to x, is all there is."""
+    """The type of x, a float; base e, and nothing done to x, is all there is."""
     require_float(node.x)
     node.expect("base", -1.0)
     node.expect("scale", 1.0)
@@ -31,7 +31,7 @@ def _natural_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _round_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, numbers that keep no decimals."""
+    """The type of x, numbers that keep no decimals."""
     node.expect("decimals", 0)
     return _number_types(node)
 
@@ -42,7 +42,6 @@ def _declare(
     types: Callable[[NodeFacts], tuple[TensorFacts, ...]] = same_float_as_x,
     rounding: Rounding = Rounding.BOUNDARY,
 ) -> None:
-    """Register a kernel that is one function of numpy."""
 
     @kernel(op, types, rounding=rounding, in_place=True, finishes=True)
     def run(call: Call) -> None:
@@ -83,7 +82,7 @@ def rounded(call: Call) -> None:
 
 
 def _tan_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, a float or int32."""
+    """The type of x, a float or int32."""
     if node.x.dtype is not DType.INT32:
         require_float(node.x)
     return (node.x,)
@@ -113,7 +112,7 @@ def rsqrt(call: Call) -> None:
 
 
 def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, a float that float32 carries."""
+    """The type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:
         raise NodeError("erf is computed in float32, found float64")
@@ -135,7 +134,7 @@ def erf(call: Call) -> None:
 
 
 def _polynomial(coefficients: Sequence[float], x: NDArray[Any]) -> NDArray[Any]:
-    """Return the sum of coefficients times powers of x, lowest first, by Horner's rule."""
+    """The sum of coefficients times powers of x, lowest first, by Horner's rule."""
     result = np.full_like(x, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         np.multiply(result, x, out=result)

@@ -30,7 +30,7 @@ _Q = tuple(np.float32(q / 2**power) for power, q in enumerate(ERF_Q))
 
 
 def _gelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, a float that float32 carries."""
+    """The type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:
         raise NodeError("GELU is computed in float32, found float64")
@@ -62,7 +62,7 @@ def _gelu_by_erf(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> N
 def _horner(
     coefficients: tuple[np.float32, ...], x: NDArray[Any], out: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return the sum of coefficients times powers of x, lowest first."""
+    """The sum of coefficients times powers of x, lowest first."""
     np.multiply(x, coefficients[-1], out=out)
     for coefficient in coefficients[-2:0:-1]:
         np.add(out, coefficient, out=out)

@@ -11,13 +11,12 @@ _WORD = 2**64 - 1
 
 
 def _generator(node: NodeFacts) -> np.random.Generator:
-    """Return numbers that follow from both seeds; from nothing known where both are 0."""
+    """Numbers that follow from both seeds; from nothing known where both are 0."""
     seeds = [node.integer(name) & _WORD for name in ("seed", "seed2")]
     return np.random.default_rng(seeds if any(seeds) else None)
 
 
 def _drawn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape that the input names, in the dtype that the attribute names."""
     require_rank(node.x, 1, "shape")
     shape, dtype = node.numbers_of(0, "shape"), node.dtype("dtype")
     if dtype not in {DType.FLOAT32, DType.FLOAT64}:
@@ -41,7 +40,6 @@ def random_uniform(call: Call) -> None:
 
 
 def _multinomial_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return [rows, samples] in the dtype that the attribute names."""
     logits, numbers, dtype = node.x, node.numbers.get(1), node.dtype("dtype")
     require_float(logits)
     require_rank(logits, 2, "logits")

@@ -31,7 +31,7 @@ _DEPTH_AXES = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 
 
 def _block_size(node: NodeFacts) -> int:
-    """Return the attribute, of a node whose input is a feature map."""
+    """The attribute, of a node whose input is a feature map."""
     require_rank(node.x, _MAP_RANK, "x")
     node.expect("data_format", "NCHW")
     block = node.integer("block_size")
@@ -41,7 +41,7 @@ def _block_size(node: NodeFacts) -> int:
 
 
 def _depth_to_space_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a block squared of channels fewer, a block of rows and columns more."""
+    """A block squared of channels fewer, a block of rows and columns more."""
     block, mode = _block_size(node), node.text("mode")
     images, channels, height, width = node.x.shape
     if mode not in _DEPTH_AXES:
@@ -64,7 +64,7 @@ def depth_to_space(call: Call) -> Copies:
 
 
 def _space_to_depth_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a block of rows and columns fewer, a block squared of channels more."""
+    """A block of rows and columns fewer, a block squared of channels more."""
     block = _block_size(node)
     images, channels, height, width = node.x.shape
     if height % block or width % block:
@@ -75,7 +75,7 @@ def _space_to_depth_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("SpaceToDepth", _space_to_depth_types)
 def space_to_depth(call: Call) -> Copies:
-    """Return channel (i * block + j) * C + c is element (i, j) of the blocks of channel c."""
+    """Channel (i * block + j) * C + c is element (i, j) of the blocks of channel c."""
     images, channels, height, width = call.x.shape
     block = call.node.integer("block_size")
     rows, columns = height // block, width // block
@@ -104,30 +104,30 @@ def _half_pixel(axis: _Axis, places: Places) -> Places:
 
 
 def _pytorch_half_pixel(axis: _Axis, places: Places) -> Places:
-    """Return positions like half_pixel, but 0 for a single result."""
+    """Positions like half_pixel, but 0 for a single result."""
     return _half_pixel(axis, places) if axis.resized > 1 else np.zeros_like(places)
 
 
 def _tf_half_pixel_for_nn(axis: _Axis, places: Places) -> Places:
-    """Return positions like half_pixel, not shifted back."""
+    """Positions like half_pixel, not shifted back."""
     at: Places = (places + np.float32(0.5)) / axis.scale
     return at
 
 
 def _asymmetric(axis: _Axis, places: Places) -> Places:
-    """Return positions that map the first element to the first."""
+    """Positions that map the first element to the first."""
     at: Places = places / axis.scale
     return at
 
 
 def _align_corners(axis: _Axis, places: Places) -> Places:
-    """Return positions that map the first element to the first and the last to the last."""
+    """Positions that map the first element to the first and the last to the last."""
     at: Places = places * np.float32(axis.length - 1) / np.float32(max(axis.resized - 1, 1))
     return at
 
 
 def _tf_crop_and_resize(axis: _Axis, places: Places) -> Places:
-    """Return positions like align_corners, in x from start to end, as shares of its length."""
+    """Positions like align_corners, in x from start to end, as shares of its length."""
     start, end, last = np.float32(axis.start), np.float32(axis.end), np.float32(axis.length - 1)
     if axis.resized == 1:
         return np.full_like(places, np.float32(0.5) * (start + end) * last)
@@ -155,7 +155,7 @@ _NEAREST: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 
 def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the dims that sizes gives, or those of x times scales, rounded down."""
+    """The dims that sizes gives, or those of x times scales, rounded down."""
     require_number(node.x)
     for name, known in (
         ("coordinate_transformation_mode", [*_COORDINATES]),
@@ -196,12 +196,12 @@ def _check_numbers(node: NodeFacts, name: str, position: int) -> None:
 
 
 def _crops(node: NodeFacts) -> bool:
-    """Return True if only the part of x that roi gives is resized."""
+    """True if only the part of x that roi gives is resized."""
     return node.text("coordinate_transformation_mode") == "tf_crop_and_resize"
 
 
 def _scales(node: NodeFacts) -> list[np.float32]:
-    """Return the ratio of each axis: given, or that of the dims."""
+    """The ratio of each axis: given, or that of the dims."""
     if 2 in node.numbers:  # noqa: PLR2004  (the position of scales)
         return [np.float32(scale) for scale in node.numbers[2]]
     pairs = zip(node.numbers[3], node.x.shape, strict=True)
@@ -252,7 +252,7 @@ def _store(values: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 def _axes(call: Call) -> list[_Axis]:
-    """Return every axis of a node."""
+    """Every axis of a node."""
     rank = call.x.ndim
     given = call.optional(1) if _crops(call.node) else None
     roi = [0.0] * rank + [1.0] * rank if given is None else given.tolist()
@@ -265,7 +265,7 @@ def _axes(call: Call) -> list[_Axis]:
 
 
 def _interpolated(x: NDArray[Any], axis: int, at: NDArray[np.float64]) -> NDArray[Any]:
-    """Return `x` at coordinates inside it along one axis: `(1 - w) * left + w * right`.
+    """`x` at coordinates inside it along one axis: `(1 - w) * left + w * right`.
 
     Where w is 0 both are the element itself, half of each: 0 times an infinite neighbor is NaN.
     """

@@ -20,7 +20,7 @@ Indices = NDArray[np.intp]
 
 
 def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> Indices:
-    """Return `indices` into axes of `dims`, negative ones counted from the end if allowed.
+    """`indices` into axes of `dims`, negative ones counted from the end if allowed.
 
     Raises:
         ValueError: one is outside its axis.
@@ -36,7 +36,6 @@ def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> I
 
 
 def _require_indices(facts: TensorFacts, name: str) -> None:
-    """Check that a tensor has a dtype of indices."""
     if facts.dtype not in {DType.INT32, DType.INT64}:
         raise NodeError(f"{name} must be int32 or int64, found {facts}")
 
@@ -52,7 +51,7 @@ def _require_within(x: TensorFacts, index: TensorFacts, axis: int, names: tuple[
 
 
 def _one_axis(node: NodeFacts, name: str) -> int:
-    """Return the attribute `name`, an axis of x, from the front."""
+    """The attribute `name`, an axis of x, from the front."""
     return axes_of((node.integer(name),), node.x.rank)[0]
 
 
@@ -60,7 +59,7 @@ def _one_axis(node: NodeFacts, name: str) -> int:
 
 
 def _gather_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x with that of indices in place of the axis."""
+    """The shape of x with that of indices in place of the axis."""
     axis, indices = _one_axis(node, "axis"), node.required(1)
     _require_indices(indices, "indices")
     shape = (*node.x.shape[:axis], *indices.shape, *node.x.shape[axis + 1 :])
@@ -76,7 +75,7 @@ def gather(call: Call) -> None:
 
 
 def _gather_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of index, which reaches no further than x beside the axis."""
+    """The shape of index, which reaches no further than x beside the axis."""
     axis, index = _one_axis(node, "dim"), node.required(1)
     _require_indices(index, "index")
     _require_within(node.x, index, axis, ("x", "index"))
@@ -110,7 +109,7 @@ def _tuple_length(node: NodeFacts, batch_dims: int = 0) -> int:
 
 
 def _gather_nd_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of indices without its last axis, then the axes tuples do not reach."""
+    """The shape of indices without its last axis, then the axes tuples do not reach."""
     batch = node.integer("batch_dims")
     length = _tuple_length(node, batch)
     shape = node.required(1).shape[:-1] + node.x.shape[batch + length :]
@@ -132,7 +131,7 @@ def gather_nd(call: Call) -> None:
 
 
 def _places(indices: NDArray[Any], reached: Shape, *, negative: bool = True) -> Indices:
-    """Return tuples of indices as row-major positions in the axes that they reach."""
+    """Tuples of indices as row-major positions in the axes that they reach."""
     tuples = _from_front(indices, np.array(reached, np.intp), negative=negative)
     strides = [math.prod(reached[axis + 1 :]) for axis in range(len(reached))]
     result: Indices = tuples @ np.array(strides, np.intp)
@@ -143,7 +142,7 @@ def _places(indices: NDArray[Any], reached: Shape, *, negative: bool = True) -> 
 
 
 def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; updates has a slice for each tuple."""
+    """The type of x; updates has a slice for each tuple."""
     length, updates = _tuple_length(node), node.required(2)
     one_dtype((node.x, updates))
     wanted = node.required(1).shape[:-1] + node.x.shape[length:]
@@ -163,7 +162,7 @@ def scatter(call: Call) -> None:
 
 
 def _scatter_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of data; indices reach no further beside the axis, each has an update."""
+    """The type of data; indices reach no further beside the axis, each has an update."""
     axis, indices, updates = _one_axis(node, "axis"), node.required(1), node.required(2)
     node.expect("reduction", "none")
     one_dtype((node.x, updates))
@@ -200,7 +199,6 @@ def _put(rows: NDArray[Any], places: Indices, updates: NDArray[Any]) -> None:
 
 
 def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, whose batch has one length each."""
     batch, time = (_one_axis(node, name) for name in ("batch_dim", "seq_dim"))
     lengths = node.required(1)
     _require_indices(lengths, "seq_lengths")
@@ -231,7 +229,7 @@ def reverse_sequence(call: Call) -> None:
 
 
 def _one_hot_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x with a new axis of dim depth."""
+    """The shape of x with a new axis of dim depth."""
     one_dtype((node.required(1), node.required(2)))
     for position, name in ((1, "on_value"), (2, "off_value")):
         if node.required(position).elements != 1:
@@ -263,7 +261,7 @@ def one_hot(call: Call) -> None:
 
 
 def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a row for each axis and as many columns as declared, which the run must keep."""
+    """A row for each axis and as many columns as declared, which the run must keep."""
     node.expect("transpose", allowed=True)
     node.expect("dtype", DType.INT64)
     declared, rank = node.outputs[0].dims, node.x.rank
@@ -273,7 +271,7 @@ def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _found(call: Call) -> tuple[NDArray[Any], ...]:
-    """Return the indices of `non_zero`, however many; a scalar has no axis, so no row."""
+    """The indices of `non_zero`, however many; a scalar has no axis, so no row."""
     rows = np.nonzero(call.x) if call.x.ndim else ()
     return (np.array(rows, np.int64).reshape(call.x.ndim, np.count_nonzero(call.x)),)
 
@@ -292,7 +290,7 @@ def non_zero(call: Call) -> None:
 
 
 def _where_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return as many rows as declared, which the run must keep, and a column for each axis."""
+    """As many rows as declared, which the run must keep, and a column for each axis."""
     declared, rank = node.outputs[0].dims, node.x.rank
     if len(declared) != 2 or declared[1] not in {rank, None}:  # noqa: PLR2004  (elements and axes)
         raise NodeError(f"the result must have {rank} columns, found {node.outputs[0]}")

@@ -32,7 +32,7 @@ def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None
 
 
 def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
-    """Return the launch of `formula` for the call and its parameters in rows.
+    """The launch of `formula` for the call and its parameters in rows.
 
     The result may reuse the memory of a parameter that the device computes and that has the
     dims of x; such a one is copied in every launch.
@@ -44,7 +44,7 @@ def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
 
 
 def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; gamma and beta are as x from the first normalized axis on."""
+    """The type of x; gamma and beta are as x from the first normalized axis on."""
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
     (axis,) = axes_of((first,), node.x.rank)
     if axes_of((parameters,), node.x.rank) != (axis,):
@@ -57,7 +57,6 @@ def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
-    """Return a launch that normalizes, with parameters in a row."""
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
     if len(call.outputs) > 1:
         return partial(_with_statistics, call, gamma, beta)
@@ -104,7 +103,7 @@ _CHANNEL_AXES = 2
 
 
 def _instance_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; gamma and beta have one element per channel."""
+    """The type of x; gamma and beta have one element per channel."""
     require_float(node.x)
     one_dtype(node.present)
     node.expect("data_format", "NCHW")
@@ -137,7 +136,7 @@ def instance_norm(call: Call) -> None:
 
 
 def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; gamma is as the last axes of x, which are normalized."""
+    """The type of x; gamma is as the last axes of x, which are normalized."""
     rank = node.required(1).rank
     one_dtype(node.present)
     _hold_parameters(node, node.x.rank - rank, ("gamma",))
@@ -145,7 +144,6 @@ def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _rms_norm(call: Call, gamma: NDArray[Any]) -> Launch:
-    """Return a launch that normalizes, with the parameter in a row."""
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -176,7 +174,6 @@ def _scale(x: NDArray[Any], squares: NDArray[Any], epsilon: Any, out: NDArray[An
 
 
 def _means(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the mean of each row, as a column."""
     sums = np.empty((len(rows), 1), rows.dtype)
     summing(rows, sums)()
     np.divide(sums, rows.dtype.type(rows.shape[1]), out=sums)
@@ -184,7 +181,7 @@ def _means(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _by_rows(call: Call, formula: Rows) -> Launch:
-    """Return a launch of `formula(x, out, scratch)` on blocks of rows as long as input 1."""
+    """A launch of `formula(x, out, scratch)` on blocks of rows as long as input 1."""
     length = element_count(call.input(1).shape)
     source, target = call.x.reshape(-1, length), call.out.reshape(-1, length)
     some = max(1, ELEMENTS_AT_ONCE // length)

@@ -17,7 +17,7 @@ _LOWEST = np.finfo(np.float32).min
 
 
 def _types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; the mask is bool and broadcast to x; no mask is made here."""
+    """The type of x; the mask is bool and broadcast to x; no mask is made here."""
     x, mask = node.x, node.required(1)
     require_float(x)
     node.expect("fixed_triu_mask", allowed=False)
@@ -35,7 +35,6 @@ def _types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind(call: Call) -> Launch:
-    """Return a launch that computes it, with memory for the maxima and the sums."""
     x, out = call.x, call.out
     masked = np.broadcast_to(call.input(1), x.shape)
     scale = x.dtype.type(call.node.number("scale"))

@@ -40,7 +40,7 @@ _ROW_PRODUCTS = PRODUCTS_AT_ONCE // 4
 
 
 def _product(node: NodeFacts, turn: str) -> TensorFacts:
-    """Return [..., m, n] from [..., m, k] by [..., k, n], after the transpositions asked for."""
+    """[..., m, n] from [..., m, k] by [..., k, n], after the transpositions asked for."""
     left, right = node.x, node.required(1)
     dtype = result_dtype(node)
     if min(left.rank, right.rank) < _MATRIX:
@@ -58,24 +58,24 @@ def _product(node: NodeFacts, turn: str) -> TensorFacts:
 
 
 def _matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_product`, of single matrices."""
+    """The types of `_product`, of single matrices."""
     require_rank(node.x, _MATRIX, "x1")
     require_rank(node.required(1), _MATRIX, "x2")
     return (_product(node, "transpose"),)
 
 
 def _batch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_product`."""
+    """The types of `_product`."""
     return (_product(node, "adj"),)
 
 
 def _bind(call: Call, turn: str) -> Launch:
-    """Return a launch that multiplies, in HF32 where the node asks for it."""
+    """A launch that multiplies, in HF32 where the node asks for it."""
     return with_hf32(call, partial(_bound, turn=turn))
 
 
 def _bound(call: Call, turn: str) -> Launch:
-    """Return a launch that multiplies and chooses each time how, by the data of int8."""
+    """A launch that multiplies and chooses each time how, by the data of int8."""
     if call.x.dtype == np.int8:
         return lambda: _products(call, *_operands(call, turn))()  # noqa: PLW0108  (anew)
     if np.may_share_memory(call.x, call.input(1)):
@@ -84,7 +84,7 @@ def _bound(call: Call, turn: str) -> Launch:
 
 
 def _by_itself(call: Call, turn: str) -> Launch:
-    """Return a launch that multiplies a matrix by itself, one of the two turned or none.
+    """A launch that multiplies a matrix by itself, one of the two turned or none.
 
     numpy takes another routine of BLAS, syrk, where a matrix and its transpose are one memory. That
     adds up in another order, and results must not depend on where operands are: hence a copy.
@@ -121,7 +121,7 @@ def batch_matmul(call: Call) -> None:
 
 
 def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -> Launch:
-    """Return a launch that computes all products, split among workers along one axis."""
+    """A launch that computes all products, split among workers along one axis."""
     out = call.out
     axis, block = _shared_axis(out.shape)
     pieces = -(-out.shape[axis] // block)
@@ -140,7 +140,7 @@ def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -
 def _part(
     call: Call, matrices: tuple[NDArray[Any], NDArray[Any]], terms: int, axis: int, piece: slice
 ) -> Launch:
-    """Return a launch that computes and finishes a piece of the result along `axis`."""
+    """A launch that computes and finishes a piece of the result along `axis`."""
     out, bias = call.out, call.optional(2)
     place: tuple[Any, ...] = (..., piece, *(slice(None),) * (-axis - 1))
     target = sums = out[place]
@@ -161,7 +161,7 @@ def _part(
 
 
 def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Return the matrices as multiplied, and how many int8 products add up exactly, else 0."""
+    """The matrices as multiplied, and how many int8 products add up exactly, else 0."""
     left, right, offset = call.x, call.input(1), call.optional(3)
     turns = [call.node.flag(f"{turn}_x{number}") for number in (1, 2)]
     terms = 0
@@ -179,7 +179,7 @@ def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
 
 
 def _shared_axis(shape: Shape) -> tuple[int, int]:
-    """Return the axis of the result to cut, from the back, and how much of it stays together."""
+    """The axis of the result to cut, from the back, and how much of it stays together."""
     stack = shape[:-_MATRIX]
     longest = max(stack, default=1)
     if longest > 1:
@@ -188,7 +188,7 @@ def _shared_axis(shape: Shape) -> tuple[int, int]:
 
 
 def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:
-    """Return a piece along `axis`, which counts from the back; all if it is broadcast."""
+    """A piece along `axis`, which counts from the back; all if it is broadcast."""
     if array.ndim < -axis or array.shape[axis] == 1:
         return array
     index = [slice(None)] * array.ndim
@@ -197,7 +197,7 @@ def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:
 
 
 def _determinant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x without its last two axes, which are equally long."""
+    """The shape of x without its last two axes, which are equally long."""
     x = node.x
     require_float(x)
     if x.rank < _MATRIX or x.shape[-1] != x.shape[-2]:

@@ -15,7 +15,7 @@ from atc_py.tensor.shapes import Shape
 
 
 def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape that the second input gives.
+    """The shape that the second input gives.
 
     A dim of 0 stands for that of x at its place unless `allowzero`, one -1 for what is left,
     which cannot be inferred beside a dim of 0.
@@ -41,7 +41,7 @@ def reshape(call: Call) -> None:
 
 
 def _flatten_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a matrix: the axes before `axis`, and the others."""
+    """A matrix: the axes before `axis`, and the others."""
     axis, rank = node.integer("axis"), node.x.rank
     if not -rank <= axis <= rank:
         raise NodeError(f"axis must be in [{-rank}, {rank}], found {axis}")
@@ -56,7 +56,7 @@ def flatten(call: Call) -> None:
 
 
 def _unsqueeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x with dims of 1 at the axes, which count in the output."""
+    """The shape of x with dims of 1 at the axes, which count in the output."""
     given = node.integers("axes")
     rank = node.x.rank + len(given)
     axes = axes_of(given, rank)
@@ -71,7 +71,7 @@ def unsqueeze(call: Call) -> None:
 
 
 def _concat_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the first input's shape with the dims of all along concat_dim."""
+    """The first input's shape with the dims of all along concat_dim."""
     first, count = node.x, node.integer("N")
     if len(node.present) != count or len(node.inputs) != count:
         raise NodeError(f"N is {count}, but there are {len(node.present)} inputs")
@@ -86,7 +86,7 @@ def _concat_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _without(shape: Shape, axis: int) -> Shape:
-    """Return `shape` without one axis."""
+    """`shape` without one axis."""
     return shape[:axis] + shape[axis + 1 :]
 
 
@@ -101,7 +101,6 @@ def concat(call: Call) -> Copies:
 
 
 def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return one output per part."""
     x, sizes = node.x, node.integers("size_splits")
     (axis,) = axes_of((node.integer("split_dim"),), x.rank)
     if len(sizes) != node.integer("num_split"):
@@ -123,7 +122,7 @@ def split(call: Call) -> Copies:
 
 
 def _slices(node: NodeFacts) -> tuple[slice, ...]:
-    """Return slices in numpy's sense, axis by axis.
+    """Slices in numpy's sense, axis by axis.
 
     Bounds are normalized already, so a negative end means something only when the stride is
     negative: up to and including the first element.
@@ -144,7 +143,6 @@ def _slices(node: NodeFacts) -> tuple[slice, ...]:
 
 
 def _slice_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return as many elements along each axis as its slice has."""
     pairs = zip(_slices(node), node.x.shape, strict=True)
     shape = tuple(len(range(*part.indices(dim))) for part, dim in pairs)
     return (TensorFacts(node.x.dtype, shape),)
@@ -152,12 +150,11 @@ def _slice_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("StridedSliceD", _slice_types)
 def strided_slice(call: Call) -> Copies:
-    """Return every n-th element between two bounds on each axis."""
+    """Every n-th element between two bounds on each axis."""
     return [(call.out, call.x[_slices(call.node)])]
 
 
 def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the dims of x in the order of perm."""
     perm = node.integers("perm", node.x.rank)
     order = axes_of(perm, node.x.rank)
     return (TensorFacts(node.x.dtype, tuple(node.x.shape[axis] for axis in order)),)
@@ -165,12 +162,12 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("TransposeD", _transpose_types)
 def transpose(call: Call) -> Copies:
-    """Return axes in another order."""
+    """Axes in another order."""
     return [(call.out, call.x.transpose(call.node.integers("perm")))]
 
 
 def _confusion_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return `shape`, or where axes are turned last the dims of `shape` in the order of perm."""
+    """`shape`, or where axes are turned last the dims of `shape` in the order of perm."""
     shape = node.integers("shape")
     if math.prod(shape) != node.x.elements:
         raise NodeError(f"{node.x} cannot be reshaped to {list(shape)}")
@@ -182,7 +179,7 @@ def _confusion_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("ConfusionTransposeD", _confusion_types)
 def confusion_transpose(call: Call) -> Copies:
-    """Return axes in another order before or after a change of shape."""
+    """Axes in another order before or after a change of shape."""
     perm = call.node.integers("perm")
     if not call.node.flag("transpose_first"):
         return [(call.out, call.x.reshape(call.node.integers("shape")).transpose(perm))]
@@ -191,13 +188,13 @@ def confusion_transpose(call: Call) -> Copies:
 
 
 def _borders(node: NodeFacts) -> list[tuple[int, int]]:
-    """Return (before, after) of each axis; negative borders cut."""
+    """(before, after) of each axis; negative borders cut."""
     numbers = node.integers("paddings", 2 * node.x.rank)
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def _pad_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the dims of x and their borders; what negative ones cut off is mirrored nowhere."""
+    """The dims of x and their borders; what negative ones cut off is mirrored nowhere."""
     mode, borders = node.text("mode"), _borders(node)
     if mode not in {"constant", "edge", "reflect"}:
         raise NodeError(f"mode must be constant, edge or reflect, found {mode!r}")
@@ -227,7 +224,7 @@ def pad(call: Call) -> None:
 
 
 def _inside(places: NDArray[np.int64], dim: int, mode: str) -> NDArray[np.int64]:
-    """Return the element that each place of an axis, inside or outside, copies."""
+    """The element that each place of an axis, inside or outside, copies."""
     if mode == "edge":
         return places.clip(0, dim - 1)
     mirrored = np.abs(places)
@@ -249,7 +246,7 @@ def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
 
 
 def _squeeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x without the given axes, or all axes, of size 1."""
+    """The shape of x without the given axes, or all axes, of size 1."""
     shape = node.x.shape
     ones = {axis for axis, dim in enumerate(shape) if dim == 1}
     axes = set(axes_of(node.integers("axis"), node.x.rank)) or ones
@@ -265,7 +262,6 @@ def squeeze(call: Call) -> None:
 
 
 def _tile_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the dims of x times multiples."""
     multiples = node.integers("multiples", node.x.rank)
     if min(multiples, default=0) < 0:
         raise NodeError(f"multiples must be at least 0, found {list(multiples)}")

@@ -13,7 +13,7 @@ _LEAST_RANK = 2
 
 
 def _batch_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; scale, offset, mean and variance have one element per channel."""
+    """The type of x; scale, offset, mean and variance have one element per channel."""
     x = node.x
     require_float(x)
     if x.rank < _LEAST_RANK:
@@ -27,7 +27,7 @@ def _batch_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _inference_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_batch_norm_types`; training is not supported on this device."""
+    """The types of `_batch_norm_types`; training is not supported on this device."""
     node.expect("is_training", allowed=False)
     node.expect("data_format", "NCHW")
     return _batch_norm_types(node)
@@ -51,7 +51,6 @@ def batch_norm(call: Call) -> None:
 
 
 def _lrn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x."""
     require_float(node.x)
     node.expect("norm_region", "ACROSS_CHANNELS")
     if node.x.rank < _LEAST_RANK or node.integer("depth_radius") < 0:
@@ -83,7 +82,7 @@ def lrn(call: Call) -> None:
 
 
 def _softmax_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x; half_to_float makes float16 float32."""
+    """The shape of x; half_to_float makes float16 float32."""
     x = node.x
     require_float(x)
     axes_of(node.integers("axes"), x.rank)
@@ -92,7 +91,6 @@ def _softmax_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_softmax(call: Call) -> Launch:
-    """Return a launch that computes it, with memory for the maxima and the sums."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     return softmaxing(call.x, call.out, axes, softmax_steps(call))
 
@@ -104,14 +102,14 @@ def softmax(call: Call) -> None:
 
 
 def _along_axes(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; every axis of the attribute exists."""
+    """The type of x; every axis of the attribute exists."""
     require_float(node.x)
     axes_of(node.integers("axes"), node.x.rank)
     return (node.x,)
 
 
 def _along_axis(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; the axis of the attribute exists."""
+    """The type of x; the axis of the attribute exists."""
     require_float(node.x)
     axes_of((node.integer("axis"),), node.x.rank)
     return (node.x,)
@@ -138,7 +136,7 @@ def hardmax(call: Call) -> None:
 
 
 def _lp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_along_axis`; p is 1 or 2."""
+    """The types of `_along_axis`; p is 1 or 2."""
     if node.integer("p") not in {1, 2}:
         raise NodeError(f"p must be 1 or 2, found {node.integer('p')}")
     return _along_axis(node)

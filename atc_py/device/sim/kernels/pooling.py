@@ -24,7 +24,7 @@ _ONES = (1, 1, 1, 1)
 
 
 def _window(node: NodeFacts) -> Window:
-    """Return the node's window after padding_mode and global_pooling have had their say.
+    """The node's window after padding_mode and global_pooling have had their say.
 
     Raises:
         NodeError: attributes of the wrong length, or a padding_mode that is not known.
@@ -49,7 +49,7 @@ def _window(node: NodeFacts) -> Window:
 
 
 def _same(axis: Axis, dim: int) -> Axis:
-    """Return `axis` padded to dim / stride windows, rounded up; odd padding comes after."""
+    """`axis` padded to dim / stride windows, rounded up; odd padding comes after."""
     windows = -(-dim // axis.stride)
     missing = max(0, axis.covered(windows) - dim)
     before = missing // 2
@@ -57,7 +57,7 @@ def _same(axis: Axis, dim: int) -> Axis:
 
 
 def _pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return N, C, and as many windows as fit."""
+    """N, C, and as many windows as fit."""
     x = node.x
     require_float(x)
     require_rank(x, 4, "x")
@@ -69,7 +69,6 @@ def _pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_max(call: Call) -> Launch:
-    """Return a launch that finds the largest elements."""
     return _sliding(call, np.maximum, -np.inf)
 
 
@@ -80,7 +79,6 @@ def max_pool(call: Call) -> None:
 
 
 def _bind_avg(call: Call) -> Launch:
-    """Return a launch that adds up and divides."""
     counts = _counts(call)
     return in_turn([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
 
@@ -97,7 +95,7 @@ def avg_pool(call: Call) -> None:
 
 
 def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
-    """Return a launch that combines the elements under each window, by rows, then columns."""
+    """A launch that combines the elements under each window, by rows, then columns."""
     window = _window(call.node)
     height, width = call.x.shape[2:]
     outputs = (call.out.shape[2], call.out.shape[3])
@@ -169,7 +167,7 @@ class _Pool(msgspec.Struct, frozen=True):
 
 
 def _counts(call: Call) -> NDArray[Any]:
-    """Return the divisor of each output, broadcast against [oh, ow], in the carrier's dtype."""
+    """The divisor of each output, broadcast against [oh, ow], in the carrier's dtype."""
     override = call.node.integer("divisor_override")
     if override:
         return np.asarray(override, call.out.dtype)

@@ -40,7 +40,6 @@ _ROUNDINGS: Mapping[str, np.ufunc] = {
 
 
 def _quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x in the dtype that dst_type names."""
     check_dtype(node.x.dtype, "x", F16, F32)
     check_dtype(node.dtype("compute_type"), "compute_type", F16, F32)
     target = check_dtype(node.dtype("dst_type"), "dst_type", I4, I8, I16)
@@ -90,7 +89,7 @@ def _factors(node: NodeFacts, compute: DType) -> list[np.float32]:
 
 
 def _constant(value: float, compute: DType) -> np.float32:
-    """Return an attribute as a kernel holds it that computes in `compute`."""
+    """An attribute as a kernel holds it that computes in `compute`."""
     constant: np.float32 = np.float32(np.float16(value) if compute is F16 else value)
     return constant
 
@@ -102,7 +101,7 @@ def _multiply(values: Floats, factor: Floats | np.float32) -> None:
 
 
 def _anti_quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x in the dtype that `dtype` names."""
+    """The shape of x in the dtype that `dtype` names."""
     check_dtype(node.x.dtype, "x", I8)
     return (TensorFacts(check_dtype(node.dtype("dtype"), "dtype", F16, F32), node.x.dims),)
 
@@ -124,7 +123,7 @@ def ascend_anti_quant(call: Call) -> None:
 
 
 def _dequant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x in the dtype that `dtype` names."""
+    """The shape of x in the dtype that `dtype` names."""
     check_dtype(node.x.dtype, "x", I32)
     check_scale(node, "deq_scale", U64, F16)
     if node.flag("sqrt_mode") and node.required(1).dtype is U64:

@@ -12,7 +12,7 @@ from atc_py.device.sim.typing_rules import one_dtype
 
 
 def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a vector in the inputs' dtype, of the declared length, which the run must keep."""
+    """A vector in the inputs' dtype, of the declared length, which the run must keep."""
     one_dtype(node.present)
     for position, name in enumerate(("start", "limit", "delta")):
         if node.required(position).elements != 1:
@@ -23,7 +23,7 @@ def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _counted(call: Call) -> tuple[NDArray[Any], ...]:
-    """Return the numbers of `count_up`, however many there are."""
+    """The numbers of `count_up`, however many there are."""
     _range_types(call.node)
     length = _length(call)
     call.workspace.require(length * call.x.dtype.itemsize, f"the range of {length} numbers")

@@ -73,7 +73,6 @@ def _count_outputs(node: NodeFacts, most: int) -> None:
 
 
 def _dynamic_rnn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return [steps, batch, hidden] for each output."""
     _expect_one_direction(node)
     node.expect("cell_type", "LSTM")
     node.expect("use_peephole", allowed=False)
@@ -92,7 +91,7 @@ def _dynamic_rnn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_rnn(call: Call) -> Launch:
-    """Return a launch that runs the layer; weights that do not change are turned once."""
+    """A launch that runs the layer; weights that do not change are turned once."""
     batch, width = call.x.shape[1:]
     return partial(
         _run_rnn, call, call.made(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
@@ -106,7 +105,6 @@ def dynamic_rnn(call: Call) -> None:
 
 
 def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
-    """Run the layer."""
     weights = call.input(1)[: call.x.shape[2]].T, from_state(), call.input(2)
     reverse = _DIRECTIONS[call.node.text("direction")]
     sequences = Sequences(call.x, call.optional(3), reverse, call.workers, call.workspace)
@@ -118,7 +116,6 @@ def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
 
 
 def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return [steps, batch, hidden] for each output."""
     _expect_one_direction(node)
     node.expect("gate_order", "zrh")
     require_rank(node.x, 3, "x")
@@ -136,7 +133,7 @@ def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_gru(call: Call) -> Launch:
-    """Return a launch that runs the layer; weights that do not change are turned once."""
+    """A launch that runs the layer; weights that do not change are turned once."""
     batch = call.x.shape[1]
     return partial(_run_gru, call, call.made(2, lambda: StateWeights.of(call.input(2).T, batch)))
 
@@ -148,7 +145,6 @@ def dynamic_gru(call: Call) -> None:
 
 
 def _run_gru(call: Call, from_state: Callable[[], StateWeights]) -> None:
-    """Run the layer."""
     weights = call.input(1).T, from_state(), call.optional(3), call.optional(4)
     reverse = _DIRECTIONS[call.node.text("direction")]
     sequences = Sequences(call.x, call.optional(5), reverse, call.workers, call.workspace)
@@ -159,7 +155,6 @@ def _run_gru(call: Call, from_state: Callable[[], StateWeights]) -> None:
 
 
 def _only(state: Array | None) -> Array | None:
-    """Return the state of the one direction."""
     return None if state is None else state[0]
 
 
@@ -167,7 +162,7 @@ def _only(state: Array | None) -> Array | None:
 
 
 def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFacts, ...]:
-    """Return [steps, directions, batch, hidden], then states [directions, batch, hidden]."""
+    """[steps, directions, batch, hidden], then states [directions, batch, hidden]."""
     require_rank(node.x, 3, "x")
     if node.text("direction") not in _LAYERS:
         found = node.text("direction")
@@ -188,7 +183,6 @@ def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFac
 
 
 def _activations(node: NodeFacts) -> list[Any]:
-    """Return the activations of all directions."""
     names = [name for name in node.text("activations").split(",") if name]
     alphas, betas = (node.attributes[f"activation_{name}"] for name in ("alpha", "beta"))
     wide = np.float64 if node.x.dtype is DType.FLOAT64 else np.float32
@@ -196,7 +190,6 @@ def _activations(node: NodeFacts) -> list[Any]:
 
 
 def _rule(call: Call, direction: int, functions: int) -> GateRule:
-    """Return the rule of one direction."""
     node = call.node
     chosen = _activations(node)[direction * functions :][:functions]
     clip = node.number("clip")
@@ -209,12 +202,12 @@ def _rule(call: Call, direction: int, functions: int) -> GateRule:
 
 
 def _part(array: Array | None, direction: int) -> Array | None:
-    """Return the part of one direction, or None."""
+    """The part of one direction, or None."""
     return None if array is None else array[direction]
 
 
 def _common_lstm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return results, and the last states of units and cells."""
+    """Results, and the last states of units and cells."""
     return _layer_types(node, 4, 3)
 
 
@@ -241,7 +234,7 @@ def common_lstm(call: Call) -> None:
 
 
 def _common_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return results, and the last state."""
+    """Results, and the last state."""
     return _layer_types(node, 3, 2)
 
 

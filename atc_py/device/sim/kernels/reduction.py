@@ -16,7 +16,7 @@ from atc_py.device.sim.typing_rules import axes_of, require_float, require_numbe
 def _reduced(
     node: NodeFacts, axes_name: str = "axes", keep_name: str = "keep_dims"
 ) -> tuple[TensorFacts, ...]:
-    """Return the shape of x without the axes, or with size 1 there."""
+    """The shape of x without the axes, or with size 1 there."""
     x = node.x
     axes = axes_of(node.integers(axes_name), x.rank)
     keep = node.flag(keep_name)
@@ -26,19 +26,19 @@ def _reduced(
 
 
 def _mean_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_reduced`, of floats."""
+    """The types of `_reduced`, of floats."""
     require_float(node.x)
     return _reduced(node)
 
 
 def _number_types(node: NodeFacts, axes_name: str = "axes") -> tuple[TensorFacts, ...]:
-    """Return the types of `_reduced`, of numbers."""
+    """The types of `_reduced`, of numbers."""
     require_number(node.x)
     return _reduced(node, axes_name)
 
 
 def _norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the types of `_reduced`, of numbers; p is 1 or 2."""
+    """The types of `_reduced`, of numbers; p is 1 or 2."""
     require_number(node.x)
     if node.integer("p") not in {1, 2}:
         raise NodeError(f"p must be 1 or 2, found {node.integer('p')}")
@@ -60,7 +60,6 @@ def _fold(
 
 
 def _bind_sum(call: Call) -> Launch:
-    """Return a launch that adds up, rows as rows."""
     x, out = call.x, call.out
     axes = axes_of(call.node.integers("axes"), x.ndim)
     if axes == tuple(range(x.ndim))[-len(axes) :] and x.size and axes:
@@ -75,7 +74,6 @@ def reduce_sum(call: Call) -> None:
 
 
 def _bind_mean(call: Call) -> Launch:
-    """Return a launch that adds up and divides."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     count = np.prod([call.x.shape[axis] for axis in axes], dtype=np.int64)
     divide = partial(np.divide, call.out, call.out.dtype.type(count), call.out)
@@ -107,7 +105,7 @@ def reduce_min(call: Call) -> None:
 
 
 def _bounds(x: NDArray[Any]) -> tuple[Any, Any]:
-    """Return the least and the largest value of x's dtype, infinities included."""
+    """The least and the largest value of x's dtype, infinities included."""
     if x.dtype.kind == "b":
         return False, True
     if x.dtype.kind == "f":
@@ -146,7 +144,7 @@ def lp_norm(call: Call) -> None:
 
 
 def _log_sum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x without the axes of the second input, or with size 1 there."""
+    """The shape of x without the axes of the second input, or with size 1 there."""
     require_float(node.x)
     axes = _axes_given(node)
     keep = node.flag("keep_dims")
@@ -156,7 +154,7 @@ def _log_sum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _axes_given(node: NodeFacts) -> tuple[int, ...]:
-    """Return the axes that the second input names, which must be known."""
+    """The axes that the second input names, which must be known."""
     given = node.numbers.get(1)
     if given is None:
         raise NodeError("axes must be constant")
@@ -183,7 +181,7 @@ _POOLED_FROM = 2
 
 
 def _global_pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x with size 1 after the channels; p is positive."""
+    """The shape of x with size 1 after the channels; p is positive."""
     require_float(node.x)
     if node.x.rank < _POOLED_FROM or node.number("p") <= 0:
         raise NodeError(f"a channel axis and a positive p are needed, found {node.x}")
@@ -202,14 +200,14 @@ def global_lp_pool(call: Call) -> None:
 
 
 def _squares(call: Call) -> NDArray[Any]:
-    """Return `x * x`, in the workspace."""
+    """`x * x`, in the workspace."""
     squares = call.workspace.take("squares", call.x.shape, call.x.dtype)
     np.multiply(call.x, call.x, out=squares)
     return squares
 
 
 def _position_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x without the axis, in the dtype that the attribute names."""
+    """The shape of x without the axis, in the dtype that the attribute names."""
     x = node.x
     require_number(x)
     (axis,) = axes_of((node.integer("dimension"),), x.rank)

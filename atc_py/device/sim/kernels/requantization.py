@@ -31,7 +31,7 @@ _LOW, _HIGH = -(2**15), 2**15 - 1
 
 
 def _requant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x in int8."""
+    """The shape of x in int8."""
     check_dtype(node.x.dtype, "x", I32)
     check_scale(node, "req_scale", U64)
     return (TensorFacts(I8, node.x.dims),)
@@ -61,7 +61,7 @@ def _requantize(
 
 
 def _requant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x0 in int8; with dual_output in int16 as well."""
+    """The shape of x0 in int8; with dual_output in int16 as well."""
     check_dtype(node.x.dtype, "x0", I16)
     check_scale(node, "req_scale", U64)
     addend = node.input(2)
@@ -87,7 +87,7 @@ def ascend_requant_s16(call: Call) -> None:
 
 
 def _dequant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x0 in int16; x1 has one element for each channel, or the shape of x0."""
+    """The shape of x0 in int16; x1 has one element for each channel, or the shape of x0."""
     check_dtype(node.x.dtype, "x0", I32)
     check_scale(node, "deq_scale", U64)
     addend = node.input(2)
@@ -112,5 +112,5 @@ def ascend_dequant_s16(call: Call) -> None:
 
 
 def _sum(one: NDArray[np.int16], other: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Return the sum of two int16 tensors, held within int16."""
+    """The sum of two int16 tensors, held within int16."""
     return np.clip(np.add(one, other, dtype=np.int32), _LOW, _HIGH).astype(np.int16)

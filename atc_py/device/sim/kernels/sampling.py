@@ -24,7 +24,6 @@ _CHOICES = {
 
 
 def _grid_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return images with a pixel for each position of the grid."""
     x, grid = node.x, node.required(1)
     require_float(x)
     one_dtype((x, grid))
@@ -76,7 +75,7 @@ def grid_sampler_2d(call: Call) -> None:
 def _coordinates(
     places: Array, size: int, node: NodeFacts, *, aligned: bool, nearest: bool
 ) -> Array:
-    """Return coordinates in pixels of an axis, held to the image unless padding is zeros.
+    """Coordinates in pixels of an axis, held to the image unless padding is zeros.
 
     What is not a number is a pixel before the image, or the first one.
     """
@@ -99,7 +98,7 @@ def _coordinates(
 
 
 def _reflected(at: Array, size: int, *, aligned: bool) -> Array:
-    """Return coordinates reflected at the middles of the outer pixels, or at their outer edges."""
+    """Coordinates reflected at the middles of the outer pixels, or at their outer edges."""
     real = at.dtype.type
     low, span = (real(0), real(size - 1)) if aligned else (real(-0.5), real(size))
     inside = (at >= low) & (at <= low + span)
@@ -113,7 +112,7 @@ def _reflected(at: Array, size: int, *, aligned: bool) -> Array:
 
 
 def _bilinear(image: Array, rows: Array, columns: Array, padding: str) -> Array:
-    """Return weighted sums [channels, positions] of the pixels around positions.
+    """Weighted sums [channels, positions] of the pixels around positions.
 
     Unless padding is zeros, what is beyond the last pixel, whose weight is 0, is that pixel.
     """
@@ -133,7 +132,7 @@ _PARTS = 3
 
 
 def _deformable_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return images in which every window has pixels of its own."""
+    """Images in which every window has pixels of its own."""
     x, offsets = node.x, node.required(1)
     require_float(x)
     one_dtype((x, offsets))
@@ -199,7 +198,7 @@ def deformable_offsets(call: Call) -> None:
 
 
 def _points(node: NodeFacts, side: int, dtype: Any) -> Array:
-    """Return coordinates [windows, points] along one side, without offsets."""
+    """Coordinates [windows, points] along one side, without offsets."""
     stride, dilation = (node.integers(name, 4)[2 + side] for name in ("strides", "dilations"))
     points, before = node.integers("ksize", 2)[side], node.integers("pads", 4)[2 * side]
     starts = np.arange(_windows(node)[side]) * stride - before
@@ -208,7 +207,7 @@ def _points(node: NodeFacts, side: int, dtype: Any) -> Array:
 
 
 def _held(at: Array, size: int) -> Array:
-    """Return coordinates, those far outside an axis just outside; what is no number is before it."""
+    """Coordinates, those far outside an axis just outside; what is no number is before it."""
     real = at.dtype.type
     held: Array = np.fmin(np.fmax(at, real(-2)), real(size + 1))
     return held

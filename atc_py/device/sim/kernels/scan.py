@@ -9,14 +9,13 @@ from atc_py.tensor.dtypes import DType
 
 
 def _cumsum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x."""
     require_number(node.x)
     axes_of((node.integer("axis"),), node.x.rank)
     return (node.x,)
 
 
 def _running_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x; the axis is one integer."""
+    """The type of x; the axis is one integer."""
     require_number(node.x)
     axis = node.required(1)
     if axis.elements != 1 or not axis.dtype.is_integer:
@@ -52,7 +51,7 @@ def _accumulate(call: Call, axis: int) -> None:
 
 
 def _top_k_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape of x with k elements along the axis; positions are int32."""
+    """The shape of x with k elements along the axis; positions are int32."""
     x = node.x
     require_float(x)
     (axis,) = axes_of((node.integer("dim"),), x.rank)
@@ -64,7 +63,6 @@ def _top_k_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _k(node: NodeFacts) -> int:
-    """Return the number of elements."""
     numbers = node.numbers_of(1, "k")
     if numbers.size != 1:
         raise NodeError(f"k must be one number, found {node.required(1)}")

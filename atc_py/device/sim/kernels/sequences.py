@@ -15,7 +15,6 @@ Array = NDArray[Any]
 
 
 def _lengths(node: NodeFacts, position: int, name: str) -> list[int]:
-    """Return the lengths that an input holds."""
     require_rank(node.required(position), 1, name)
     lengths = [int(number) for number in node.numbers_of(position, name)]
     if min(lengths, default=0) < 0:
@@ -26,7 +25,7 @@ def _lengths(node: NodeFacts, position: int, name: str) -> list[int]:
 
 
 def _pairs(node: NodeFacts) -> list[tuple[int, int]]:
-    """Return the lengths of each sequence of x1 and of x2, which have all of their rows."""
+    """The lengths of each sequence of x1 and of x2, which have all of their rows."""
     first, second = _lengths(node, 2, "seq_len1"), _lengths(node, 3, "seq_len2")
     if len(first) != len(second):
         raise NodeError(f"as many lengths are needed, found {len(first)} and {len(second)}")
@@ -37,7 +36,6 @@ def _pairs(node: NodeFacts) -> list[tuple[int, int]]:
 
 
 def _outer_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a row for each pair."""
     x1, x2 = node.x, node.required(1)
     require_float(x1)
     one_dtype((x1, x2))
@@ -61,7 +59,6 @@ def dyn_seq_outer(call: Call) -> None:
 
 
 def _blocks(node: NodeFacts) -> list[tuple[int, int]]:
-    """Return beams and frames of each sequence."""
     offset = _lengths(node, 2, "offset")
     half = len(offset) // 2
     blocks = list(zip(offset[:half], offset[half:], strict=False))
@@ -72,7 +69,6 @@ def _blocks(node: NodeFacts) -> list[tuple[int, int]]:
 
 
 def _window_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return a row for each beam and a column for each frame."""
     require_float(node.x)
     one_dtype((node.x, node.required(1)))
     require_rank(node.x, 1, "alpha")

@@ -15,7 +15,6 @@ Array = NDArray[Any]
 
 
 def _tf_idf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return one number for each place that an n-gram has, of each sequence."""
     x, places, starts = node.x, node.integers("ngram_indexes"), node.integers("ngram_counts")
     if x.dtype not in {DType.INT32, DType.INT64} or x.rank not in {1, 2}:
         raise NodeError(f"input must be one or more sequences of int32 or int64, found {x}")
@@ -41,7 +40,7 @@ def _bounds(node: NodeFacts) -> tuple[int, ...]:
 
 
 def _weights(node: NodeFacts) -> tuple[float, ...]:
-    """Return the weights, none if all are 1."""
+    """The weights, none if all are 1."""
     return cast("tuple[float, ...]", node.attributes["weights"])
 
 
@@ -94,7 +93,7 @@ def _windows(sequences: Array, length: int, farthest: int) -> Iterator[Array]:
 
 
 def _occurrences(windows: Array, grams: Array) -> tuple[Array, Array]:
-    """Return the sequence and the n-gram of each window that is one; of equal ones the last."""
+    """The sequence and the n-gram of each window that is one; of equal ones the last."""
     _, starts, length = windows.shape
     both = np.concatenate([grams, windows.reshape(-1, length)])
     _, number = np.unique(both, axis=0, return_inverse=True)

@@ -12,7 +12,7 @@ _FORMATS = {form.value: form for form in Format}
 
 
 def _trans_data_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the input's type; the formats differ, and at least one is a blocked one."""
+    """The input's type; the formats differ, and at least one is a blocked one."""
     node.expect("src_subformat", 0)
     node.expect("dst_subformat", 0)
     names = [node.text(name) for name in ("src_format", "dst_format")]

@@ -36,7 +36,7 @@ _SPREAD = 4 * 1024 * 1024
 
 
 def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the shape that `input_size` gives, if strides, pads and output_padding lead to it.
+    """The shape that `input_size` gives, if strides, pads and output_padding lead to it.
 
     A size of -1 stands for the one that they lead to.
     """
@@ -79,7 +79,6 @@ def conv2d_transpose(call: Call) -> None:
 
 
 def _transpose(call: Call) -> None:
-    """Compute operands as they are."""
     weights, terms = _filters(call)
     constant = _constant(call, weights)
     zero = np.array(call.node.integer("offset_x"), np.int8)
@@ -132,7 +131,7 @@ class _Group(msgspec.Struct, frozen=True):
 
 
 def _filters(call: Call) -> tuple[NDArray[Any], int]:
-    """Return the filters, int8 widened, and how many products of int8 add up exactly, else 0."""
+    """The filters, int8 widened, and how many products of int8 add up exactly, else 0."""
     weights, offset = call.input(1), call.optional(3)
     if weights.dtype != np.int8:
         return weights, 0
@@ -148,7 +147,7 @@ def _filters(call: Call) -> tuple[NDArray[Any], int]:
 def _by_input_channel(
     offset: NDArray[np.int8], weights: NDArray[np.int8], groups: int
 ) -> NDArray[np.int8]:
-    """Return offsets of the output channels in the order of the first axes of an IOHW filter."""
+    """Offsets of the output channels in the order of the first axes of an IOHW filter."""
     channels, filters = weights.shape[:2]
     by_group = np.broadcast_to(offset, (groups * filters,)).reshape(groups, filters)
     return np.repeat(by_group, channels // groups, axis=0)[:, :, None, None]
@@ -205,7 +204,7 @@ def _spread(
 
 
 def _places(axis: Axis, dim: int, outputs: int) -> list[tuple[slice, slice]]:
-    """Return for each tap the input elements that it spreads, and where they fall.
+    """For each tap the input elements that it spreads, and where they fall.
 
     They fall where the windows of a convolution of the result would read.
     """
@@ -213,11 +212,11 @@ def _places(axis: Axis, dim: int, outputs: int) -> list[tuple[slice, slice]]:
 
 
 def _is_apart(axis: Axis) -> bool:
-    """Return True if no two elements fall on one place."""
+    """True if no two elements fall on one place."""
     return axis.dilation * (axis.size - 1) < axis.stride
 
 
 def _is_full(places: list[tuple[slice, slice]], outputs: int) -> bool:
-    """Return True if something falls on every place of an axis on which nothing falls together."""
+    """True if something falls on every place of an axis on which nothing falls together."""
     filled: int = sum(source.stop - source.start for source, _ in places)
     return filled == outputs

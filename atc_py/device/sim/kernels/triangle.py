@@ -10,7 +10,6 @@ _MATRIX = 2
 
 
 def _number(node: NodeFacts, position: int, name: str) -> int:
-    """Return the one number of an input."""
     numbers = node.numbers_of(position, name)
     if numbers.size != 1 or numbers.dtype.kind not in "iu":
         raise NodeError(f"{name} must be one integer, found {node.required(position)}")
@@ -18,7 +17,7 @@ def _number(node: NodeFacts, position: int, name: str) -> int:
 
 
 def _diagonal_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return matrices of the rows and columns named, one for each diagonal, which must fit."""
+    """Matrices of the rows and columns named, one for each diagonal, which must fit."""
     diagonal, padding = node.x, node.required(4)
     one_dtype((diagonal, padding))
     require_rank(padding, 0, "padding_value")
@@ -42,7 +41,7 @@ def matrix_diag(call: Call) -> None:
 
 
 def _triangle_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the type of x, a stack of matrices; k is one number where it is given."""
+    """The type of x, a stack of matrices; k is one number where it is given."""
     if node.x.rank < _MATRIX:
         raise NodeError(f"x must have {_MATRIX} axes or more, found {node.x}")
     k = node.input(1)

@@ -29,7 +29,7 @@ class Pool:
         self._piece: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def take(self, nbytes: int) -> NDArray[Any]:
-        """Return bytes with undefined contents, aligned.
+        """Bytes with undefined contents, aligned.
 
         Raises:
             MemoryError: the system has no more.
@@ -42,7 +42,7 @@ class Pool:
         return taken
 
     def _size(self, nbytes: int) -> int:
-        """Return bytes of a new piece."""
+        """Bytes of a new piece."""
         wanted = max(nbytes, self._expected)
         self._expected = 0
         return wanted if wanted <= _SMALL else max(wanted, _LARGE)

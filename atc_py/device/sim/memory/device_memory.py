@@ -37,7 +37,7 @@ class Takeovers:
                 self._launch_of[tensor] = launch
 
     def allow(self, operand: int, result: int) -> bool:
-        """Return True if the launch that makes `result` may write it where `operand` is stored.
+        """True if the launch that makes `result` may write it where `operand` is stored.
 
         It may where every node of the launch that touches the operand, or what follows from it,
         computes element by element: an element of the operand has been read when that of the
@@ -54,7 +54,7 @@ class Takeovers:
         return result in follows
 
     def _touches(self, inputs: Iterable[int], follows: set[int]) -> bool:
-        """Return True if one of `inputs` is or shows one of the tensors in `follows`."""
+        """True if one of `inputs` is or shows one of the tensors in `follows`."""
         return any(tensor >= 0 and self._roots[tensor] in follows for tensor in inputs)
 
 
@@ -115,15 +115,15 @@ class DeviceMemory:
             self._open(tensor, self._types[tensor].shape)
 
     def is_alive(self, tensor: int) -> bool:
-        """Return True if a tensor was written in this run, or is a constant; others are dead."""
+        """True if a tensor was written in this run, or is a constant; others are dead."""
         return tensor in self._shapes
 
     def elements(self, tensor: int) -> int:
-        """Return elements that a tensor has in this run; 0 where it is dead."""
+        """Elements that a tensor has in this run; 0 where it is dead."""
         return element_count(self._shapes[tensor]) if tensor in self._shapes else 0
 
     def read(self, tensor: int) -> NDArray[Any]:
-        """Return the carrier of a tensor that is alive."""
+        """The carrier of a tensor that is alive."""
         if self._places[tensor] == CHIP:
             return self._on_chip[self._roots[tensor]].reshape(self._shapes[tensor])
         return to_carrier(self._unpacked(tensor), self._types[tensor].dtype)
@@ -137,7 +137,7 @@ class DeviceMemory:
             self._store(tensor, from_carrier(carrier, self._types[tensor].dtype))
 
     def piece(self, tensor: int) -> NDArray[np.uint8]:
-        """Return the bytes of a tensor that is alive, to read and to write."""
+        """The bytes of a tensor that is alive, to read and to write."""
         return self._region(tensor, self._shapes[tensor])
 
     def move(self, source: int, target: int) -> None:
@@ -187,7 +187,7 @@ class DeviceMemory:
         self._alive.setdefault(self._roots[tensor], set()).add(tensor)
 
     def _is_taken(self, operand: int, result: int) -> bool:
-        """Return True if the plan has `result` exactly on `operand`, and the launch allows it."""
+        """True if the plan has `result` exactly on `operand`, and the launch allows it."""
         if self._places[operand] != self._places[result] or operand not in self._shapes:
             return False
         sizes = (
@@ -197,7 +197,7 @@ class DeviceMemory:
         return sizes[0] == sizes[1] and self._takeovers.allow(operand, result)
 
     def _region(self, tensor: int, shape: Shape) -> Bytes:
-        """Return the bytes of a tensor of that shape."""
+        """The bytes of a tensor of that shape."""
         place, root = self._places[tensor], self._roots[tensor]
         if isinstance(place, int):
             return self.arena[place : place + self._layouts.nbytes(tensor, shape)]
@@ -208,9 +208,8 @@ class DeviceMemory:
         return self._pieces[root]
 
     def _store(self, tensor: int, array: NDArray[Any]) -> None:
-        """Write an array of the true dtype to the place of a tensor."""
         self._region(tensor, array.shape)[...] = self._layouts.packed(tensor, array)
 
     def _unpacked(self, tensor: int) -> NDArray[Any]:
-        """Return a tensor in its true dtype, from the bytes at its place."""
+        """A tensor in its true dtype, from the bytes at its place."""
         return self._layouts.unpacked(tensor, self.piece(tensor), self._shapes[tensor])

@@ -69,7 +69,7 @@ class ExactModel:
         self._lock = Lock()
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return the outputs for `inputs`; see `DeviceBackend.run`."""
+        """The outputs for `inputs`; see `DeviceBackend.run`."""
         feeds = read_feeds(self._program, inputs)
         with self._lock, self._workers.running(), np.errstate(all="ignore"):
             self._memory.begin()
@@ -90,7 +90,6 @@ class ExactModel:
         self._workers.close()
 
     def _output(self, name: str, tensor: int) -> NDArray[Any]:
-        """Return a result of the model in its true dtype."""
         if not self._memory.is_alive(tensor):
             raise DEVICE_FAILED.error(
                 Text("nothing computed the output {name} in this run", name=repr(name))
@@ -140,7 +139,6 @@ class ExactModel:
         return [memory.elements(tensor) for tensor in step.outputs]
 
     def _computed(self, step: Step, call: Call) -> tuple[NDArray[Any], ...]:
-        """Return carriers of what a step's kernel makes."""
         kernel, node = step.kernel, call.node
         if step.is_late and kernel.results is not None:
             return held_results(kernel.results(call), node.outputs)

@@ -36,13 +36,13 @@ class Layouts:
         self.roots = _roots(model)
 
     def nbytes(self, tensor: int, shape: Shape) -> int:
-        """Return bytes that a tensor takes when it has that shape, padding included."""
+        """Bytes that a tensor takes when it has that shape, padding included."""
         dtype = self._types[tensor].dtype
         stored = stored_shape(shape, self._origins[tensor], self._storages[tensor], dtype)
         return element_count(closed_shape(stored)) * dtype.itemsize
 
     def total(self, memory: OmMemory | None) -> int:
-        """Return bytes of a plan's arena and of all tensors of known dims elsewhere.
+        """Bytes of a plan's arena and of all tensors of known dims elsewhere.
 
         Without a plan every tensor is stored elsewhere.
         """
@@ -57,18 +57,18 @@ class Layouts:
         )
 
     def packed(self, tensor: int, array: NDArray[Any]) -> Bytes:
-        """Return the bytes of a tensor whose elements `array` has in their true dtype."""
+        """The bytes of a tensor whose elements `array` has in their true dtype."""
         packed = pack(array, self._origins[tensor], self._storages[tensor])
         return packed.reshape(-1).view(np.uint8)
 
     def unpacked(self, tensor: int, stored: Bytes, shape: Shape) -> NDArray[Any]:
-        """Return the elements of a tensor, in its true dtype, from its bytes."""
+        """The elements of a tensor, in its true dtype, from its bytes."""
         elements = stored.view(self._types[tensor].dtype.numpy)
         return unpack(elements, shape, self._origins[tensor], self._storages[tensor])
 
 
 def _roots(model: OmModel) -> list[int]:
-    """Return `Layouts.roots`."""
+    """`Layouts.roots`."""
     roots = list(range(len(model.tensors)))
     for node in model.nodes:
         row = find_operator(node.op)

@@ -94,7 +94,7 @@ class MemoryBudget:
 
 
 def _planned(program: Program, passing: Mapping[int, int]) -> int:
-    """Return bytes that every run of `program` needs."""
+    """Bytes that every run of `program` needs."""
     tensors = program.tensors
     wider = [
         tensors[each]
@@ -111,12 +111,12 @@ def _planned(program: Program, passing: Mapping[int, int]) -> int:
 
 
 def _result_bytes(step: Step) -> int:
-    """Return bytes of a step's results, as far as they are known before a run; views have none."""
+    """Bytes of a step's results, as far as they are known before a run; views have none."""
     if step.kernel.alias:
         return 0
     return sum(_carrier_bytes(each) for each in step.node.outputs if not each.is_open)
 
 
 def _carrier_bytes(facts: TensorFacts) -> int:
-    """Return bytes of a tensor as the simulator holds it."""
+    """Bytes of a tensor as the simulator holds it."""
     return facts.elements * carrier_dtype(facts.dtype).itemsize

@@ -19,7 +19,7 @@ HELD_OF_LARGE = 256 * 1024**2
 
 
 def passing_slots(program: Program) -> Mapping[int, int]:
-    """Return the slot of each constant that passes, by tensor; those of one step have several."""
+    """The slot of each constant that passes, by tensor; those of one step have several."""
     nbytes = _carrier_bytes(program)
     if sum(nbytes.values()) <= HELD_WHOLE:
         return {}
@@ -37,7 +37,7 @@ def passing_slots(program: Program) -> Mapping[int, int]:
 
 
 def slot_sizes(program: Program, slots: Mapping[int, int]) -> list[int]:
-    """Return the bytes of each slot: what the largest of its constants takes."""
+    """The bytes of each slot: what the largest of its constants takes."""
     nbytes = _carrier_bytes(program)
     sizes = [0] * (max(slots.values(), default=-1) + 1)
     for tensor, slot in slots.items():
@@ -46,7 +46,7 @@ def slot_sizes(program: Program, slots: Mapping[int, int]) -> list[int]:
 
 
 def _carrier_bytes(program: Program) -> dict[int, int]:
-    """Return the bytes of the carrier of each constant."""
+    """The bytes of the carrier of each constant."""
     return {
         tensor: data.size * carrier_dtype(program.tensors[tensor].dtype).itemsize
         for tensor, data in program.constants.items()
@@ -54,7 +54,7 @@ def _carrier_bytes(program: Program) -> dict[int, int]:
 
 
 def _readers(program: Program) -> dict[int, list[Step]]:
-    """Return the steps that read each constant that may pass.
+    """The steps that read each constant that may pass.
 
     What is returned, or seen through views, must stay where it is. One value that is repeated
     takes no memory as it is.

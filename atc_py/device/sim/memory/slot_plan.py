@@ -59,7 +59,7 @@ class _Planner:
         return SlotPlan(tuple(self._sizes), self._slot_of)
 
     def _roots(self, step: Step) -> list[int]:
-        """Return the tensors whose memory a step reads, once per use."""
+        """The tensors whose memory a step reads, once per use."""
         return [self._root[tensor] for tensor in step.inputs if tensor >= 0]
 
     def _place(self, step: Step) -> None:
@@ -71,7 +71,7 @@ class _Planner:
             donor = None
 
     def _donor(self, step: Step) -> int | None:
-        """Return the input whose memory the output may reuse: this is its last use."""
+        """The input whose memory the output may reuse: this is its last use."""
         wanted = self._tensors[step.outputs[0]]
         for tensor in step.inputs:
             facts, root = self._tensors[tensor], self._root[tensor]
@@ -83,12 +83,12 @@ class _Planner:
         return None
 
     def _nbytes(self, tensor: int) -> int:
-        """Return bytes of a tensor's carrier."""
+        """Bytes of a tensor's carrier."""
         facts = self._tensors[tensor]
         return facts.elements * carrier_dtype(facts.dtype).itemsize
 
     def _take(self, nbytes: int) -> int:
-        """Return the smallest free slot that fits, else the largest enlarged, else a new one."""
+        """The smallest free slot that fits, else the largest enlarged, else a new one."""
         if not self._free:
             self._sizes.append(nbytes)
             return len(self._sizes) - 1

@@ -20,7 +20,7 @@ _INTEGERS: Mapping[int, tuple[str, DType]] = {
 
 
 def result_dtype(node: NodeFacts) -> DType:
-    """Return the dtype of a node's result: int32 for int8 data, else the operands' dtype.
+    """The dtype of a node's result: int32 for int8 data, else the operands' dtype.
 
     16-bit floats may have a float32 bias, and may return the float32 sums themselves.
 
@@ -55,7 +55,7 @@ def _check_bias(node: NodeFacts, *, sums: bool) -> None:
 
 
 def _integer_dtype(node: NodeFacts) -> DType:
-    """Return the same as `result_dtype`, for int8 data."""
+    """The same as `result_dtype`, for int8 data."""
     for position, (name, wanted) in _INTEGERS.items():
         facts = node.input(position)
         if facts is not None and facts.dtype is not wanted:
@@ -82,7 +82,7 @@ def check_channels(node: NodeFacts, channels: int) -> None:
 
 
 def _is_per_channel(facts: TensorFacts, channels: int) -> bool:
-    """Return True if a tensor is a list of one element, or of one for each channel."""
+    """True if a tensor is a list of one element, or of one for each channel."""
     return facts.shape in {(1,), (channels,)}
 
 
@@ -91,7 +91,7 @@ _FORMATS = {4: "NCHW", 5: "NCDHW"}
 
 
 def convolution_operands(node: NodeFacts, rank: int = 4) -> tuple[TensorFacts, TensorFacts, DType]:
-    """Return data, filter and dtype of the result, once what all convolutions share holds.
+    """Data, filter and dtype of the result, once what all convolutions share holds.
 
     Raises:
         NodeError: it does not hold.
@@ -107,6 +107,6 @@ def convolution_operands(node: NodeFacts, rank: int = 4) -> tuple[TensorFacts, T
 
 
 def filter_window(node: NodeFacts) -> Window:
-    """Return the window of a convolution; its size is that of the filter."""
+    """The window of a convolution; its size is that of the filter."""
     height, width = node.required(1).shape[2:]
     return window_of(node, (height, width))

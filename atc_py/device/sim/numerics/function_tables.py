@@ -30,7 +30,7 @@ _KEPT = 64
 
 
 def table_of(node: NodeFacts, kernel: Kernel, worker: Workers) -> NDArray[np.float32] | None:
-    """Return the table of a node that is a function of one float16, or None if not worth it."""
+    """The table of a node that is a function of one float16, or None if not worth it."""
     facts = node.outputs[0]
     if facts.dtype is not DType.FLOAT16 or facts.elements < _LEAST:
         return None
@@ -52,7 +52,7 @@ class _Maker:
         return 0
 
     def table(self) -> NDArray[np.float32]:
-        """Return the rounded result for every float16, at the place of its carrier."""
+        """The rounded result for every float16, at the place of its carrier."""
         numbers = np.arange(_NUMBERS, dtype=np.uint16).view(np.float16).astype(np.float32)
         results = np.empty_like(numbers)
         node = self._node
@@ -69,14 +69,13 @@ class _Maker:
 
 @lru_cache(maxsize=_KEPT)
 def _table(_op: str, _attributes: str, maker: _Maker) -> NDArray[np.float32]:
-    """Return the table of an operator with attributes."""
     return maker.table()
 
 
 def looking_up(
     table: NDArray[np.float32], values: NDArray[Any], out: NDArray[Any], workspace: Workspace
 ) -> Launch:
-    """Return a launch that looks up C-ordered float16 in `table`; `out` may be `values`."""
+    """A launch that looks up C-ordered float16 in `table`; `out` may be `values`."""
     codes = workspace.take("codes", (ELEMENTS_AT_ONCE,), np.uint32)
     places = workspace.take("places", (ELEMENTS_AT_ONCE,), np.intp)
     bits, results = values.reshape(-1).view(np.uint32), out.reshape(-1)

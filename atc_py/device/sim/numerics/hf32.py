@@ -34,12 +34,12 @@ _OPERANDS = (0, 1)
 
 
 def multiplies_hf32(call: Call) -> bool:
-    """Return True if a node of the cube rounds its float32 operands to HF32."""
+    """True if a node of the cube rounds its float32 operands to HF32."""
     return rounds_to_hf32(call.node.attributes) and call.node.x.dtype is DType.FLOAT32
 
 
 def with_hf32(call: Call, bind: Callable[[Call], Launch]) -> Launch:
-    """Return the launch of `bind` on operands in HF32, where the node multiplies these.
+    """The launch of `bind` on operands in HF32, where the node multiplies these.
 
     What holds the same data in every launch is rounded once.
     """
@@ -62,7 +62,7 @@ def with_hf32(call: Call, bind: Callable[[Call], Launch]) -> Launch:
 def round_to_hf32(
     array: NDArray[np.float32], out: NDArray[np.float32] | None = None
 ) -> NDArray[Any]:
-    """Return float32 numbers rounded to HF32, half to even, as float32; NaN stays NaN."""
+    """Float32 numbers rounded to HF32, half to even, as float32; NaN stays NaN."""
     if out is None:
         out = np.empty(array.shape, np.float32)
     bits, rounded = array.view(np.uint32), out.view(np.uint32)

@@ -39,7 +39,7 @@ class SoftmaxSteps(NamedTuple):
 
 
 def step_of(call: Call) -> Step:
-    """Return a function that rounds each step's result in place to float16, or leaves it.
+    """A function that rounds each step's result in place to float16, or leaves it.
 
     Only float16 data have several implementations; the vector unit computes all others as they are.
     """
@@ -47,21 +47,21 @@ def step_of(call: Call) -> Step:
 
 
 def softmax_steps(call: Call) -> SoftmaxSteps:
-    """Return the same for the steps of a softmax."""
+    """The same for the steps of a softmax."""
     modes = (_DIFFERENCE, _EXPONENTIAL, frozenset({_EACH}))
     return SoftmaxSteps(*(_rounded if _is_narrow(call, each) else kept for each in modes))
 
 
 def _is_narrow(call: Call, modes: frozenset[str]) -> bool:
-    """Return True if a node of float16 has one of the implementations."""
+    """True if a node of float16 has one of the implementations."""
     return call.node.x.dtype is DType.FLOAT16 and call.node.attributes.get("impl_mode") in modes
 
 
 def _rounded(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the result of a step in float16."""
+    """The result of a step in float16."""
     return round_to_grid(array, DType.FLOAT16, out=array)
 
 
 def kept(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the result of a step in float32."""
+    """The result of a step in float32."""
     return array

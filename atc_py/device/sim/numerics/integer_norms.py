@@ -16,7 +16,7 @@ _LOW = np.uint64(2**32 - 1)
 
 
 def integer_norms(x: NDArray[Any], axes: tuple[int, ...], *, keepdims: bool) -> Words:
-    """Return the root of the sum of squares of integers over axes, without its fraction.
+    """The root of the sum of squares of integers over axes, without its fraction.
 
     It is at most the largest number of x's dtype: like every real number that becomes an integer,
     it saturates.
@@ -37,7 +37,7 @@ def integer_norms(x: NDArray[Any], axes: tuple[int, ...], *, keepdims: bool) -> 
 
 
 def _roots(totals: Words) -> Words:
-    """Return whole parts of roots.
+    """Whole parts of roots.
 
     Float64 gives the root of a number below 2^64 to within 1, which squares of integers put right.
     """
@@ -49,7 +49,7 @@ def _roots(totals: Words) -> Words:
 
 
 def _large_roots(x: Words, add_up: Callable[[Words], Words]) -> Words:
-    """Return whole parts of roots of sums of squares of any size, at most 2^64 - 1.
+    """Whole parts of roots of sums of squares of any size, at most 2^64 - 1.
 
     Squares are added up as four digits to the base 2^32: 64 bits have room for those of 2^30 squares.
     """

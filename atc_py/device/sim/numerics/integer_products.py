@@ -93,7 +93,7 @@ def proven_terms(left: NDArray[Any], right: NDArray[Any], terms: int) -> int:
 
 
 def _longest(vectors: NDArray[Any], axes: str) -> float:
-    """Return the largest sum of squares, near enough."""
+    """The largest sum of squares, near enough."""
     if vectors.shape[:-1] == (1,):
         return float(np.vdot(vectors, vectors))  # the same, five times as fast for a lone row
     return float(np.einsum(axes, vectors, vectors).max())
@@ -102,7 +102,7 @@ def _longest(vectors: NDArray[Any], axes: str) -> float:
 def widened(
     call: Call, name: str, source: NDArray[Any], minus: NDArray[Any] | None = None
 ) -> NDArray[np.float32]:
-    """Return `source`, or `source` - `minus`, in float32, done on all workers if large.
+    """`source`, or `source` - `minus`, in float32, done on all workers if large.
 
     Args:
         call: for workspace, which holds the result under `name`, and workers.
@@ -120,7 +120,7 @@ def widened(
 def widened_weights(
     call: Call, source: NDArray[Any], minus: NDArray[Any] | None = None
 ) -> NDArray[np.float32]:
-    """Return the same as `widened`, kept while `source` lives if that is a model's constant.
+    """The same as `widened`, kept while `source` lives if that is a model's constant.
 
     Constants are what can only be read. Their float32 forms take as much memory as the carriers
     of float16 constants do.

@@ -70,32 +70,32 @@ class Kind(Enum):
 
 
 def is_rounded(dtype: DType) -> bool:
-    """Return True if tensors of `dtype` live in a wider carrier and need rounding."""
+    """True if tensors of `dtype` live in a wider carrier and need rounding."""
     return dtype in {DType.FLOAT16, DType.BFLOAT16}
 
 
 def carrier_dtype(dtype: DType) -> np.dtype[Any]:
-    """Return element type of the arrays that hold tensors of `dtype` inside the simulator."""
+    """Element type of the arrays that hold tensors of `dtype` inside the simulator."""
     if dtype is DType.INT4:
         return np.dtype(np.int8)
     return np.dtype(np.float32) if is_rounded(dtype) else dtype.numpy
 
 
 def to_carrier(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """Return `array` of `dtype` as its carrier, in C order and native byte order, or itself."""
+    """`array` of `dtype` as its carrier, in C order and native byte order, or itself."""
     found = np.ascontiguousarray(array, dtype=carrier_dtype(dtype))
     return found if found.shape == array.shape else found.reshape(array.shape)
 
 
 def from_carrier(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """Return a new array of the true `dtype` with the values of a carrier."""
+    """A new array of the true `dtype` with the values of a carrier."""
     return array.astype(dtype.numpy)
 
 
 def round_to_grid(
     x: NDArray[np.float32], dtype: DType, out: NDArray[np.float32] | None = None
 ) -> NDArray[np.float32]:
-    """Return `x` rounded to `dtype`, half to even, as float32 values on the grid of `dtype`.
+    """`x` rounded to `dtype`, half to even, as float32 values on the grid of `dtype`.
 
     Bit-exact with numpy's and ml_dtypes' conversions there and back: subnormals and the sign of
     zero are kept, what is too large becomes infinite, NaN stays NaN.
@@ -124,7 +124,7 @@ def rounding(
     kind: Kind = Kind.ANY,
     source: NDArray[np.float32] | None = None,
 ) -> Callable[[], object]:
-    """Return a function that rounds `x` in place to `dtype` each time, as `round_to_grid` does.
+    """A function that rounds `x` in place to `dtype` each time, as `round_to_grid` does.
 
     Infinities and NaN make numpy warn there, unless the caller has it ignore them.
 
@@ -192,7 +192,6 @@ class _Block:
         np.subtract(anchor, out, out)
 
     def _round_any(self) -> None:
-        """Round whatever is in the range."""
         x, out, scratch, anchor = self.x, self.out, self.scratch, self.anchor
         np.bitwise_and(self.bits, _EXPONENT, scratch)
         low = np.minimum.reduce(scratch)

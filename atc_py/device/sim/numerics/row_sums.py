@@ -21,7 +21,7 @@ _KEPT = 64
 
 
 def summing(rows: NDArray[Any], out: NDArray[Any]) -> Launch:
-    """Return a launch that fills `out` [rows, 1] with the sum of each row of `rows` [rows, length].
+    """A launch that fills `out` [rows, 1] with the sum of each row of `rows` [rows, length].
 
     Both are in C order and of the same dtype, in which is added up; integers wrap around.
     """
@@ -33,7 +33,6 @@ def summing(rows: NDArray[Any], out: NDArray[Any]) -> Launch:
 
 @lru_cache(maxsize=_KEPT)
 def _ones(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a column of ones."""
     ones = np.ones((length, 1), dtype)
     ones.flags.writeable = False
     return ones

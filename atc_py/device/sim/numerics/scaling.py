@@ -67,7 +67,7 @@ def by_flat_blocks(call: Call, formula: Flat) -> None:
 
 
 def along_channels(parts: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
-    """Return one element, or one per channel of `x`, in a shape that broadcasts against `x`."""
+    """One element, or one per channel of `x`, in a shape that broadcasts against `x`."""
     axis = channel_axis(x.shape, parts.size)
     if parts.size == 1 or axis is None:
         return parts.reshape((1,) * x.ndim)
@@ -97,7 +97,7 @@ def check_channels(x: TensorFacts, facts: TensorFacts, name: str) -> None:
 
 
 def check_dtype(found: DType, name: str, *dtypes: DType) -> DType:
-    """Return the dtype `found` of an operand or attribute, which must be one of `dtypes`.
+    """The dtype `found` of an operand or attribute, which must be one of `dtypes`.
 
     Raises:
         NodeError: it is another.

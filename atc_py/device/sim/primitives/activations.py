@@ -13,7 +13,7 @@ Activation: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def sigmoid(x: NDArray[Any], *_: Any) -> NDArray[Any]:
-    """Return `1 / (1 + e^-x)`."""
+    """`1 / (1 + e^-x)`."""
     found: NDArray[Any] = np.negative(x)
     np.exp(found, out=found)
     np.add(found, x.dtype.type(1), out=found)
@@ -22,7 +22,7 @@ def sigmoid(x: NDArray[Any], *_: Any) -> NDArray[Any]:
 
 
 def tanh(x: NDArray[Any], *_: Any) -> NDArray[Any]:
-    """Return the hyperbolic tangent."""
+    """The hyperbolic tangent."""
     found: NDArray[Any] = np.tanh(x)
     return found
 
@@ -46,7 +46,7 @@ _TABLE: dict[str, Callable[[NDArray[Any], Any, Any], Any]] = {
 def read_activations(
     names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], dtype: Any
 ) -> list[Activation]:
-    """Return the functions called `names`, each with its alpha and beta.
+    """The functions called `names`, each with its alpha and beta.
 
     Raises:
         NodeError: a name is unknown, or the lists have different lengths.
@@ -66,6 +66,6 @@ def read_activations(
 
 
 def _apply(name: str, alpha: Any, beta: Any, x: NDArray[Any]) -> NDArray[Any]:
-    """Return one activation of `x`."""
+    """One activation of `x`."""
     found: NDArray[Any] = _TABLE[name](x, alpha, beta)
     return found

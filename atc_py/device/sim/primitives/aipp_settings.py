@@ -55,29 +55,29 @@ class PictureFormat(NamedTuple):
     chroma: bool = False
 
     def nbytes(self, height: int, width: int) -> int:
-        """Return the bytes of a picture."""
+        """The bytes of a picture."""
         return height * width * self.halves // 2
 
 
 def _packed(data: Bytes, size: tuple[int, int], area: Area, _skip: bool) -> Channels:
-    """Return channels that are stored side by side, as many as bytes of a pixel."""
+    """Channels that are stored side by side, as many as bytes of a pixel."""
     pixels = data.reshape(*size, -1)[area.rows, area.columns]
     return tuple(pixels[..., channel] for channel in range(pixels.shape[-1]))
 
 
 def _four(data: Bytes, size: tuple[int, int], area: Area, skip: bool) -> Channels:
-    """Return three of four bytes: the last ones with `skip`, else the first ones."""
+    """Three of four bytes: the last ones with `skip`, else the first ones."""
     channels = _packed(data, size, area, skip)
     return channels[1:] if skip else channels[:-1]
 
 
 def _half(at: slice) -> NDArray[np.intp]:
-    """Return the places in a plane of half the length that belong to places in a whole one."""
+    """The places in a plane of half the length that belong to places in a whole one."""
     return np.arange(at.start, at.stop) // 2
 
 
 def _semi_planar(down: int) -> Callable[[Bytes, tuple[int, int], Area, bool], Channels]:
-    """Return a loader of a plane of Y and one of pairs U, V for `down` rows by 2 columns."""
+    """A loader of a plane of Y and one of pairs U, V for `down` rows by 2 columns."""
 
     def load(data: Bytes, size: tuple[int, int], area: Area, _skip: bool) -> Channels:
         height, width = size
@@ -91,7 +91,7 @@ def _semi_planar(down: int) -> Callable[[Bytes, tuple[int, int], Area, bool], Ch
 
 
 def _yuyv(data: Bytes, size: tuple[int, int], area: Area, _skip: bool) -> Channels:
-    """Return channels of pairs of pixels that are stored as Y, U, Y, V."""
+    """Channels of pairs of pixels that are stored as Y, U, Y, V."""
     height, width = size
     luma = data.reshape(height, width, 2)[area.rows, area.columns, 0]
     pairs = data.reshape(height, width // 2, 4)[area.rows][:, _half(area.columns)]
@@ -115,7 +115,7 @@ stored is inferred from their names and from their sizes."""
 
 
 def picture_format(name: str) -> PictureFormat:
-    """Return the format called `name`.
+    """The format called `name`.
 
     Raises:
         NodeError: there is none here.
@@ -220,7 +220,7 @@ class Preprocessing:
         )
 
     def checked(self) -> Preprocessing:
-        """Return the settings, which must go together.
+        """The settings, which must go together.
 
         Raises:
             NodeError: they do not.
@@ -246,7 +246,7 @@ class Preprocessing:
 
 
 def from_node(node: NodeFacts) -> Preprocessing:
-    """Return the settings that a static node has for all its pictures.
+    """The settings that a static node has for all its pictures.
 
     Raises:
         NodeError: they do not go together.
@@ -279,7 +279,7 @@ def from_node(node: NodeFacts) -> Preprocessing:
 
 
 def from_buffer(data: NDArray[np.uint8], batch: int) -> Preprocessing:
-    """Return the settings that a parameter buffer has for picture `batch`.
+    """The settings that a parameter buffer has for picture `batch`.
 
     Raises:
         NodeError: they do not go together, or ask for what there is not.
@@ -320,7 +320,6 @@ def from_buffer(data: NDArray[np.uint8], batch: int) -> Preprocessing:
 
 
 def _within(node: NodeFacts, name: str, count: int, bounds: tuple[int, int]) -> tuple[int, ...]:
-    """Return integers of a node, all of them between bounds."""
     values, (low, high) = node.integers(name, count), bounds
     if not all(low <= value <= high for value in values):
         raise NodeError(f"{name} must be {low} to {high}, found {list(values)}")
@@ -330,13 +329,13 @@ def _within(node: NodeFacts, name: str, count: int, bounds: tuple[int, int]) -> 
 def _biases(
     layout: PictureFormat, before: Sequence[int], after: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return input and output biases that count: those before of Y, U, V, else those after."""
+    """Input and output biases that count: those before of Y, U, V, else those after."""
     none = (0, 0, 0)
     return (tuple(before), none) if layout.chroma else (none, tuple(after))
 
 
 def _halves(node: NodeFacts, name: str) -> NDArray[np.float16]:
-    """Return four floats of a node, which are float32 in configurations, as float16."""
+    """Four floats of a node, which are float32 in configurations, as float16."""
     values = node.attributes[name]
     found = np.asarray(values, np.float32)
     if found.shape != (4,):

@@ -35,7 +35,7 @@ def by_blocks(call: Call, formula: Formula) -> None:
 
 
 def by_pairs(call: Call, function: np.ufunc) -> Launch:
-    """Return a launch of `out = function(x1, x2)`, on flat blocks unless an operand repeats."""
+    """A launch of `out = function(x1, x2)`, on flat blocks unless an operand repeats."""
     x1, x2, out = call.input(0), call.input(1), call.out
     if not {x1.size, x2.size} <= {out.size, 1}:
         return _pair(call, function, (x1, x2), out, (out.shape, (...,)))
@@ -60,6 +60,5 @@ def _pair(
     out: NDArray[Any],
     part: Part,
 ) -> Launch:
-    """Return a launch that makes a part of the result and finishes it."""
     launch = partial(function, *operands, out=out)
     return launch if call.finishing is None else in_turn([launch, call.finishing(out, part)])

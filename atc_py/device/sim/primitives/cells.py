@@ -55,7 +55,7 @@ class GateRule(msgspec.Struct, frozen=True):
     order: tuple[int, ...] = (0, 1, 2, 3)
 
     def bounded(self, gate: Array) -> Array:
-        """Return `gate` held to the clip, in place."""
+        """`gate` held to the clip, in place."""
         if self.clip is not None:
             np.clip(gate, -self.clip, self.clip, out=gate)
         return gate
@@ -87,7 +87,7 @@ class Sequences(msgspec.Struct, frozen=True):
     workspace: Workspace
 
     def start(self, state: Array | None, hidden: int) -> Array:
-        """Return the state [batch, hidden] before the first step, a copy."""
+        """The state [batch, hidden] before the first step, a copy."""
         if state is None:
             return np.zeros((self.x.shape[1], hidden), self.x.dtype)
         if self.lengths is None:
@@ -185,7 +185,7 @@ class StateWeights(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(weights: Array, batch: int) -> StateWeights:
-        """Return of weights [gates * hidden, hidden]."""
+        """Of weights [gates * hidden, hidden]."""
         hidden, pieces = weights.shape[1], 1
         while (
             batch * hidden * (hidden // pieces) > _PRODUCTS_IN_PLACE and hidden % (2 * pieces) == 0
@@ -205,7 +205,7 @@ class StateWeights(msgspec.Struct, frozen=True):
         return hidden
 
     def onto(self, gates: Array, first: int = 0) -> _StateProduct:
-        """Return the product that fills `gates` [gates, batch, hidden] from gate `first` on."""
+        """The product that fills `gates` [gates, batch, hidden] from gate `first` on."""
         count, batch, hidden = gates.shape
         weights = self.weights[first : first + count]
         pieces = weights.shape[1]
@@ -225,7 +225,6 @@ class _StateProduct(msgspec.Struct, frozen=True):
     gates: Array
 
     def fill(self, state: Array) -> None:
-        """Fill gates from the state [batch, hidden]."""
         np.matmul(state, self.weights, self.gates)
 
 
@@ -243,7 +242,7 @@ class _LstmCell(msgspec.Struct, frozen=True):
     gates: Array
 
     def step(self, cells: Array, units: Array) -> tuple[Array, Array]:
-        """Return units and cells [batch, hidden] after the step, from the cells before it.
+        """Units and cells [batch, hidden] after the step, from the cells before it.
 
         Units are written to `units`.
         """
@@ -267,7 +266,7 @@ class _LstmCell(msgspec.Struct, frozen=True):
         return np.multiply(outward, h(next_cells), units), next_cells
 
     def _peeping(self, peepholes: Peepholes, cells: Array) -> tuple[Array, Array, Array]:
-        """Return the input gate, what goes into the output gate so far, and the forget gate."""
+        """The input gate, what goes into the output gate so far, and the forget gate."""
         f, bounded = self.rule.activations[0], self.rule.bounded
         into, outward, forget = (self.gates[at] for at in self.rule.order[:3])
         into += peepholes.into_input * cells
@@ -336,7 +335,7 @@ class _GruCell(msgspec.Struct, frozen=True):
     gates: Array
 
     def step(self, gates_of_x: Array, units: Array, then: Array) -> Array:
-        """Return units [batch, hidden] after the step, from those before it; written to `then`."""
+        """Units [batch, hidden] after the step, from those before it; written to `then`."""
         f, g = self.rule.activations
         bounded, early, late = self.rule.bounded, self.gates[:2], self.gates[2]
         self.early.fill(units)
@@ -356,5 +355,5 @@ class _GruCell(msgspec.Struct, frozen=True):
 
 
 def _moved(running: Array | None, after: Array, before: Array) -> Array:
-    """Return the state after a step: where a sequence has ended, what it was before."""
+    """The state after a step: where a sequence has ended, what it was before."""
     return after if running is None else np.where(running, after, before)

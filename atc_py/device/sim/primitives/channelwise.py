@@ -33,7 +33,7 @@ _LARGEST = 4 * 1024 * 1024
 
 
 def is_worthwhile(window: Window, pixels: int, multiplier: int) -> bool:
-    """Return True if copies and sums for `multiplier` filters a channel beat a column a tap.
+    """True if copies and sums for `multiplier` filters a channel beat a column a tap.
 
     Args:
         window: the geometry.
@@ -45,7 +45,7 @@ def is_worthwhile(window: Window, pixels: int, multiplier: int) -> bool:
 
 
 def channelwise(call: Call, window: Window, image: int, finish: Finish) -> Launch:
-    """Return a launch that convolves each channel of one image with filters of its own.
+    """A launch that convolves each channel of one image with filters of its own.
 
     Args:
         call: x [N, C, H, W], filter [C * m, 1, kh, kw]; results o of the one output read channel
@@ -77,14 +77,13 @@ class _Maps:
 
     @property
     def elements(self) -> int:
-        """Elements of copies, sums and results for one channel."""
         copies = len(self.across) * self.image.shape[1]
         sums = self.multiplier * (len(self.down) + 1) * self.rows
         elements: int = (copies + sums) * self.columns
         return elements
 
     def launch(self, start: int, stop: int) -> Launch:
-        """Return a launch that does channels `start` to `stop`."""
+        """A launch that does channels `start` to `stop`."""
         some = max(1, _AT_ONCE // self.elements)
         return in_turn(
             [
@@ -94,7 +93,6 @@ class _Maps:
         )
 
     def _channels(self, channels: slice) -> Launch:
-        """Return a launch that does some channels."""
         m = self.multiplier
         filters = slice(channels.start * m, channels.stop * m)
         results = self.results[filters].reshape(-1, m, self.rows * self.columns)
@@ -110,7 +108,7 @@ class _Maps:
         return in_turn(launches)
 
     def _sums(self, channels: slice, first: int) -> tuple[list[NDArray[Any]], list[Launch]]:
-        """Return sums over the width for rows first, first + apart ..., and what fills them.
+        """Sums over the width for rows first, first + apart ..., and what fills them.
 
         Each is [channels, m, rows of the phase * columns].
         """

@@ -131,7 +131,7 @@ def _alike(regions: Regions, cells: Cells) -> Iterator[tuple[tuple[int, int], Ar
 def _samples(
     regions: Regions, some: Array, side: int, cells: Cells, samples: tuple[int, int]
 ) -> Array:
-    """Return positions of samples along one side [regions, cells * samples]."""
+    """Positions of samples along one side [regions, cells * samples]."""
     start, length = (array[some, side, None] for array in (regions.starts, regions.sizes))
     real, count, each = length.dtype.type, cells.counts[side], samples[side]
     size = length / real(count)
@@ -157,7 +157,7 @@ class _Axis:
 
     @staticmethod
     def of(at: Array, length: int) -> _Axis:
-        """Return samples at positions `at` of a map of `length` pixels."""
+        """Samples at positions `at` of a map of `length` pixels."""
         real = at.dtype.type
         inside = (at >= -1) & (at <= length)
         held = np.maximum(np.where(inside, at, real(0)), real(0))
@@ -179,7 +179,7 @@ def _corners(pixels: Array, images: Array, rows: _Axis, columns: _Axis) -> Itera
 
 
 def _pooled(corners: Iterator[Array], cells: Cells, samples: tuple[int, int]) -> Array:
-    """Return [regions, rows, columns, channels]: the samples of each cell, reduced."""
+    """[regions, rows, columns, channels]: the samples of each cell, reduced."""
     combine = np.maximum if cells.mode == "max_pixel" else np.add
     total = next(corners)
     for part in corners:

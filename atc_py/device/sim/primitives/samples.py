@@ -10,7 +10,7 @@ Array = NDArray[Any]
 
 
 def pixels_at(image: Array, rows: Array, columns: Array) -> Array:
-    """Return the pixels [channels, positions] of an image [channels, height, width].
+    """The pixels [channels, positions] of an image [channels, height, width].
 
     Args:
         image: the pixels.

@@ -19,7 +19,7 @@ def softmaxing(
     axes: tuple[int, ...],
     steps: SoftmaxSteps = _PLAIN,
 ) -> Launch:
-    """Return a launch that sets `out` to `exp(x - m) / sum of exp(x - m)`, m the largest x.
+    """A launch that sets `out` to `exp(x - m) / sum of exp(x - m)`, m the largest x.
 
     Args:
         x: any shape.

@@ -27,7 +27,7 @@ class Boxes:
 
     @staticmethod
     def between(low: Array, high: Array) -> Boxes:
-        """Return boxes from `low` to `high`, each [boxes, 2]."""
+        """Boxes from `low` to `high`, each [boxes, 2]."""
         sides = high - low
         return Boxes(low, high, sides[:, 0] * sides[:, 1])
 
@@ -44,14 +44,14 @@ class Boxes:
 
 
 def best_first(scores: Array, least: float | None) -> Array:
-    """Return positions of scores above `least`, the largest first, equal ones in their order."""
+    """Positions of scores above `least`, the largest first, equal ones in their order."""
     chosen = np.arange(len(scores)) if least is None else np.flatnonzero(scores > least)
     order: Array = chosen[np.argsort(-scores[chosen], kind="stable")]
     return order
 
 
 def keep_best(boxes: Boxes, order: Array, threshold: float, most: int) -> list[int]:
-    """Return at most `most` boxes of `order` that overlap no better kept one beyond `threshold`.
+    """At most `most` boxes of `order` that overlap no better kept one beyond `threshold`.
 
     A turn takes the best box that is left and drops, all at once, those that it overlaps.
     """

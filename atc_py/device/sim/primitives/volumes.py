@@ -32,14 +32,14 @@ class VolumeWindow:
         return tuple(axis.outputs(dim) for axis, dim in zip(self.axes, dims, strict=True))
 
     def read(self, place: int, depth: int) -> list[tuple[int, int]]:
-        """Return tap and slice of what the windows at `place` read along the depth, padding apart."""
+        """Tap and slice of what the windows at `place` read along the depth, padding apart."""
         axis = self.depth
         first = place * axis.stride - axis.before
         taps = ((tap, first + tap * axis.dilation) for tap in range(axis.size))
         return [(tap, at) for tap, at in taps if 0 <= at < depth]
 
     def met(self, place: int, depth: int) -> list[tuple[int, int]]:
-        """Return tap and slice of what falls on slice `place` of a transposed convolution."""
+        """Tap and slice of what falls on slice `place` of a transposed convolution."""
         axis = self.depth
         reached = ((tap, place + axis.before - tap * axis.dilation) for tap in range(axis.size))
         found = ((tap, at // axis.stride) for tap, at in reached if at % axis.stride == 0)
@@ -47,7 +47,7 @@ class VolumeWindow:
 
 
 def volume_window(node: NodeFacts, size: Shape) -> VolumeWindow:
-    """Return the window of a node whose attributes strides, dilations and pads are CANN's.
+    """The window of a node whose attributes strides, dilations and pads are CANN's.
 
     Strides and dilations are in NCDHW order, pads are [front, back, top, bottom, left, right].
 
@@ -65,12 +65,12 @@ def volume_window(node: NodeFacts, size: Shape) -> VolumeWindow:
 
 
 def filter_volume(node: NodeFacts) -> VolumeWindow:
-    """Return the window of a convolution; its size is that of the filter."""
+    """The window of a convolution; its size is that of the filter."""
     return volume_window(node, node.required(1).shape[2:])
 
 
 def _spatial(node: NodeFacts, name: str) -> Shape:
-    """Return the three spatial elements of a five-element attribute in NCDHW order.
+    """The three spatial elements of a five-element attribute in NCDHW order.
 
     Raises:
         NodeError: it has another length, or the elements for batch and channels are not 1.

@@ -95,11 +95,11 @@ class Axis(msgspec.Struct, frozen=True):
         return count
 
     def covered(self, outputs: int) -> int:
-        """Return elements, padding included, that `outputs` windows cover."""
+        """Elements, padding included, that `outputs` windows cover."""
         return (outputs - 1) * self.stride + self.reach
 
     def taps(self, dim: int, outputs: int) -> list[Tap]:
-        """Return the taps of `outputs` windows over `dim` elements, padding apart."""
+        """The taps of `outputs` windows over `dim` elements, padding apart."""
         found = []
         for index in range(self.size):
             skipped, phase = divmod(index * self.dilation - self.before, self.stride)
@@ -128,7 +128,7 @@ class Window(msgspec.Struct, frozen=True):
 
 
 def window_of(node: NodeFacts, size: tuple[int, int]) -> Window:
-    """Return the window of a node whose attributes strides, dilations and pads are CANN's.
+    """The window of a node whose attributes strides, dilations and pads are CANN's.
 
     Strides and dilations are in NCHW order, pads are [top, bottom, left, right].
 
@@ -145,7 +145,7 @@ def window_of(node: NodeFacts, size: tuple[int, int]) -> Window:
 
 
 def spatial(node: NodeFacts, name: str) -> tuple[int, int]:
-    """Return the two spatial elements of a four-element attribute in NCHW order.
+    """The two spatial elements of a four-element attribute in NCHW order.
 
     Raises:
         NodeError: it has another length, or the elements for batch and channels are not 1.
@@ -159,7 +159,7 @@ def spatial(node: NodeFacts, name: str) -> tuple[int, int]:
 def padding(
     x: NDArray[Any], window: Window, outputs: tuple[int, int], fill: float, workspace: Workspace
 ) -> tuple[NDArray[Any], Launch]:
-    """Return `x` with its last two axes padded and cut to the windows, and what fills it.
+    """`x` with its last two axes padded and cut to the windows, and what fills it.
 
     It is `x` itself if that fits.
 
@@ -190,7 +190,7 @@ def padding(
 
 
 def along(array: NDArray[Any], axis: int, where: slice) -> NDArray[Any]:
-    """Return a part of `array` along one axis."""
+    """A part of `array` along one axis."""
     view: NDArray[Any] = array[(slice(None),) * axis + (where,)]
     return view
 
@@ -232,7 +232,7 @@ def folding(
 
 
 def taps_of(x: NDArray[Any], window: Window, outputs: tuple[int, int]) -> NDArray[Any]:
-    """Return a view [..., kh, kw, oh, ow] of a padded array [..., h, w]; no element is copied."""
+    """A view [..., kh, kw, oh, ow] of a padded array [..., h, w]; no element is copied."""
     row, column = x.strides[-2:]
     height, width = window.height, window.width
     return as_strided(

@@ -54,7 +54,7 @@ class SumFactors:
 
 
 def no_form(node: WorkNode, message: str, help_: str = _KEEP) -> AtcError:
-    """Return the refusal of a node; `message` continues after the operator's name."""
+    """The refusal of a node; `message` continues after the operator's name."""
     return NO_QDQ_FORM.error(
         Text("{field} {message}", field=node.place.op_type, message=Text(message)),
         place=node.place,
@@ -102,7 +102,7 @@ def anti_quant_steps(node: WorkNode) -> Steps:
 
 
 def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.float32:
-    """Return the float32 nearest to 1 / factor, or a neighbor from which `again` restores it."""
+    """The float32 nearest to 1 / factor, or a neighbor from which `again` restores it."""
     nearest = np.float32(1.0 / factor)
     below, above = (np.float32(np.nextafter(nearest, np.float32(end))) for end in (0, np.inf))
     wanted = np.float32(factor)
@@ -112,7 +112,7 @@ def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.floa
 
 
 def dequant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
-    """Return the factors of an AscendDequant: words, or float16 that sqrt_mode squares.
+    """The factors of an AscendDequant: words, or float16 that sqrt_mode squares.
 
     Raises:
         AtcError: NO_QDQ_FORM.
@@ -138,7 +138,7 @@ def dequant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
 
 
 def requant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
-    """Return the factors of an AscendRequant, and the offset of its result.
+    """The factors of an AscendRequant, and the offset of its result.
 
     Raises:
         AtcError: NO_QDQ_FORM.
@@ -161,17 +161,17 @@ def requant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
 
 
 def constant_input(node: WorkNode, known: Mapping[str, ConstData]) -> ConstData | None:
-    """Return the second input, factors or words, where it is constant."""
+    """The second input, factors or words, where it is constant."""
     return known.get(node.inputs[1]) if len(node.inputs) > 1 else None
 
 
 def flag(node: WorkNode, name: str) -> bool:
-    """Return an attribute that is an integer in a file, false by default."""
+    """An attribute that is an integer in a file, false by default."""
     return bool(numeric_attributes(node).get(name, 0))
 
 
 def _factor(node: WorkNode) -> float:
-    """Return the attribute scale, with sqrt_mode its square."""
+    """The attribute scale, with sqrt_mode its square."""
     scale = _number(node, "scale")
     if not scale > 0 or not np.isfinite(scale):
         raise no_form(node, Text("must have a positive scale, found {scale}", scale=f"{scale:g}"))
@@ -179,7 +179,6 @@ def _factor(node: WorkNode) -> float:
 
 
 def _zero_point(node: WorkNode) -> int:
-    """Return the attribute offset as a zero point."""
     offset = _number(node, "offset")
     if not offset.is_integer() or int(offset) not in _INT8:
         raise no_form(
@@ -190,7 +189,7 @@ def _zero_point(node: WorkNode) -> int:
 
 
 def _number(node: WorkNode, name: str) -> float:
-    """Return an attribute that must be there."""
+    """An attribute that must be there."""
     found = numeric_attributes(node).get(name)
     if not isinstance(found, int | float):
         raise no_form(node, Text("needs the attribute {name}", name=name))
@@ -198,20 +197,19 @@ def _number(node: WorkNode, name: str) -> float:
 
 
 def _text(node: WorkNode, name: str, default: str) -> str:
-    """Return an attribute that is text."""
     given = (each.s for each in node.proto.attribute if each.name == name)
     return next(given, default.encode()).decode("utf-8", "replace")
 
 
 def _constant(node: WorkNode, const: ConstData | None) -> NDArray[Any]:
-    """Return the words or factors, in a list."""
+    """The words or factors, in a list."""
     if const is None:
         raise no_form(node, "must have constant factors, found computed ones")
     return const.numpy().reshape(-1)
 
 
 def _positive(node: WorkNode, scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return `scale`, which must be a scale for QuantizeLinear, too."""
+    """`scale`, which must be a scale for QuantizeLinear, too."""
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size or not scale.size:
         found = f"{wrong.flat[0]:g}" if wrong.size else "none"

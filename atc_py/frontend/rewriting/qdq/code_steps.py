@@ -39,7 +39,7 @@ class CodeSteps:
         self._known[name] = steps
 
     def of(self, layer: WorkNode, name: str) -> Steps:
-        """Return the steps of a layer's input; NO_STEPS where they are not known.
+        """The steps of a layer's input; NO_STEPS where they are not known.
 
         Raises:
             AtcError: NO_QDQ_FORM where codes of several offsets meet there.

@@ -23,7 +23,7 @@ _FORMS = {each.value: each for each in QuantBias}
 
 
 def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasConvention | None:
-    """Return the convention of the biases in a model; None if it is not in the deploy form.
+    """The convention of the biases in a model; None if it is not in the deploy form.
 
     Args:
         proto: the model.
@@ -43,7 +43,6 @@ def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasCo
 
 
 def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    """Yield the nodes of a graph and of the graphs in them."""
     graphs = [graph]
     while graphs:
         for node in graphs.pop().node:

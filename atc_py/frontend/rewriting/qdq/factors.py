@@ -13,12 +13,12 @@ _NUMBERS = {DType.FLOAT32: 0, DType.FLOAT16: 1}
 
 
 def number_of(real: DType) -> int:
-    """Return the value of CANN's attribute dtype: 0 for float32, 1 for float16."""
+    """The value of CANN's attribute dtype: 0 for float32, 1 for float16."""
     return _NUMBERS[real]
 
 
 def quantizing(parameters: Parameters) -> dict[str, Any] | None:
-    """Return AscendQuant of a whole tensor: times 1 / scale, plus the zero point.
+    """AscendQuant of a whole tensor: times 1 / scale, plus the zero point.
 
     The factor is whole: the compiler takes the root where float16 does not hold it, as ATC does,
     which reads `scale` alone and sets sqrt_mode itself.
@@ -34,12 +34,12 @@ def quantizing(parameters: Parameters) -> dict[str, Any] | None:
 
 
 def recoding(offset: int) -> dict[str, Any]:
-    """Return AscendQuant of whole numbers, which adds an offset."""
+    """AscendQuant of whole numbers, which adds an offset."""
     return {"scale": 1.0, "sqrt_mode": 0, **_quant(offset)}
 
 
 def dequantizing(parameters: Parameters) -> dict[str, Any] | None:
-    """Return AscendAntiQuant of a whole tensor: (x - zero point) * scale.
+    """AscendAntiQuant of a whole tensor: (x - zero point) * scale.
 
     None where it cannot carry them: channels, and factors beyond what the device can hold.
     """
@@ -52,17 +52,17 @@ def dequantizing(parameters: Parameters) -> dict[str, Any] | None:
 
 
 def widening(real: DType, offset: int = 0) -> dict[str, Any]:
-    """Return AscendAntiQuant to whole numbers, which subtracts an offset."""
+    """AscendAntiQuant to whole numbers, which subtracts an offset."""
     return {"scale": 1.0, "sqrt_mode": 0, "offset": float(offset), "dtype": number_of(real)}
 
 
 def _quant(offset: int) -> dict[str, Any]:
-    """Return the attributes that every AscendQuant has."""
+    """The attributes that every AscendQuant has."""
     return {"offset": float(offset), "round_mode": "Round", "dst_type": "INT8"}
 
 
 def _factor_attributes(factor: float) -> dict[str, Any] | None:
-    """Return a factor, or its root, applied twice, if it is not a normal float16 number."""
+    """A factor, or its root, applied twice, if it is not a normal float16 number."""
     root = not _LEAST <= factor <= _MOST
     scale = math.sqrt(factor) if root else factor
     return {"scale": scale, "sqrt_mode": int(root)} if _LEAST <= scale <= _MOST else None

@@ -51,13 +51,13 @@ def import_quantized(
 
 
 def _is_quantized(node: WorkNode) -> bool:
-    """Return True if a node makes a model one that is quantized."""
+    """True if a node makes a model one that is quantized."""
     own = not node.domain and node.op_type in _HELD
     return own or is_opened(node) or is_sum(node)
 
 
 def _branches_quantize(node: WorkNode) -> bool:
-    """Return True if a branch of an If, or one inside it, quantizes or dequantizes."""
+    """True if a branch of an If, or one inside it, quantizes or dequantizes."""
     graphs = [attribute.g for attribute in node.proto.attribute if attribute.HasField("g")]
     while graphs:
         for inner in graphs.pop().node:
@@ -110,7 +110,6 @@ class _Import:
         rewrite: Callable[[Writer, KnownTensors, WorkNode], None],
         otherwise: Outcome,
     ) -> bool:
-        """Rewrite a node, and note what became of it."""
         try:
             rewrite(self._writer, self._tensors, node)
         except NoCounterpartError as error:
@@ -126,7 +125,6 @@ class _Import:
     def _note(
         self, node: WorkNode, outcome: Outcome, error: NoCounterpartError | None = None
     ) -> None:
-        """Note what became of a node."""
         op_type = node.place.op_type or node.op_type
         reason, help_ = (None, None) if error is None else (error.reason, error.help)
         channels = self._channels(node) if outcome is Outcome.INTEGER else None
@@ -135,7 +133,6 @@ class _Import:
         )
 
     def _channels(self, node: WorkNode) -> int | None:
-        """Return the channels of the images that a convolution reads."""
         known = known_type(self._graph, node.inputs[0])
         dims = None if known is None else known.dims
         is_image = node.op_type in _CONVOLUTIONS and dims is not None and len(dims) == _IMAGE

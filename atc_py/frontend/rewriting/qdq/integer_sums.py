@@ -59,7 +59,7 @@ class Sums:
 
     @property
     def is_alone(self) -> bool:
-        """Return whether no product in the graph makes up for a zero point."""
+        """True if no product in the graph makes up for a zero point."""
         return not self.depth
 
 
@@ -101,7 +101,7 @@ class SumsReader:
             self.absorbed.update(sums.nodes)
 
     def scaled(self) -> set[str]:
-        """Return the values that, moved or not, only dequantizing and requantizing nodes read.
+        """The values that, moved or not, only dequantizing and requantizing nodes read.
 
         The compiler folds the offset of the data into a layer whose sums are such a value.
         """
@@ -118,18 +118,17 @@ class SumsReader:
         return scaled
 
     def _read_as(self, name: str, reader: WorkNode) -> list[str | None]:
-        """Return the moved sums that a node makes of sums; None stands for anything else."""
+        """The moved sums that a node makes of sums; None stands for anything else."""
         if reader.op_type in _REQUANTIZE and reader.inputs[0] == name:
             return []
         moves = not reader.domain and (reader.op_type in _MOVES or self._adds_constant(reader))
         return list(reader.writes) if moves else [None]
 
     def _adds_constant(self, node: WorkNode) -> bool:
-        """Return whether a node adds a constant to computed sums."""
         return node.op_type == "Add" and any(name in self._known for name in node.inputs)
 
     def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:
-        """Return the sums that are the value called `name`, with at most `most` terms."""
+        """The sums that are the value called `name`, with at most `most` terms."""
         node = self._producers.get(name)
         if node is None or node.domain or not most:
             return None
@@ -149,18 +148,18 @@ class SumsReader:
         return None if after is None else replace(after, nodes=(*after.nodes, node))
 
     def _is_inner(self, name: str) -> bool:
-        """Return True if one node alone reads a value."""
+        """True if one node alone reads a value."""
         return len(self._readers.get(name, ())) == 1 and name not in self._outputs
 
     def _plus(self, sums: Sums, name: str) -> Sums | None:
-        """Return `sums` plus a constant."""
+        """`sums` plus a constant."""
         const = self._known.get(name)
         if const is None or sums.added is not None:
             return None
         return replace(sums, added=const.numpy().astype(np.int64))
 
     def _less(self, sums: Sums, name: str) -> Sums | None:
-        """Return `sums` less a product with a matrix that holds a zero point."""
+        """`sums` less a product with a matrix that holds a zero point."""
         part = self._producers.get(name)
         if part is None or not self._is_inner(name) or sums.layer.op_type != "MatMul":
             return None
@@ -178,7 +177,7 @@ class SumsReader:
 
 
 def _one_number(const: ConstData | None, axis: int) -> tuple[int, int]:
-    """Return the one number in a row (axis -1) or column (axis -2), and its length; 0 if none."""
+    """The one number in a row (axis -1) or column (axis -2), and its length; 0 if none."""
     if const is None or len(const.shape) != len(("row", "column")) or const.shape[-3 - axis] != 1:
         return 0, 0
     numbers: NDArray[Any] = const.numpy()

@@ -120,7 +120,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
 
     @property
     def is_folded(self) -> bool:
-        """Return True if biases of the graph include the offset of the data."""
+        """True if biases of the graph include the offset of the data."""
         return self.writer.graph.quant_bias is QuantBias.FOLDED
 
     @property
@@ -135,7 +135,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         return self.weights.shape[self.weights.axis] * self.groups
 
     def words(self) -> NDArray[np.uint64]:
-        """Return the words of AscendDequant.
+        """The words of AscendDequant.
 
         Raises:
             NoCounterpartError: a scale has no word.
@@ -143,7 +143,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         return scale_words(self.scale, self._in_each_group(self.weights.offset))
 
     def takes(self, addend: str) -> bool:
-        """Return True if an addend of a Gemm is constant and has one number, or one per column."""
+        """True if an addend of a Gemm is constant and has one number, or one per column."""
         codes, const = self.tensors.codes.get(addend), self.writer.graph.consts.get(addend)
         if codes is not None:
             const = codes.stored.const
@@ -155,7 +155,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         return const.shape in {(), (1,), (1, 1), (columns,), (1, columns)}
 
     def bias(self, name: str, beta: float = 1.0, *, folded: bool) -> NDArray[np.int32] | None:
-        """Return the int32 bias; None where there is none.
+        """The int32 bias; None where there is none.
 
         Args:
             name: the bias in the file, "" for none.
@@ -174,7 +174,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         return within_int32(_BIAS, own) if name else None
 
     def _zeros(self) -> NDArray[np.int64]:
-        """Return the zero point of the data times the sum of the weights of each channel."""
+        """The zero point of the data times the sum of the weights of each channel."""
         zero, axis = self.data.parameters.offset, self.weights.axis
         if not zero:
             return np.zeros((), np.int64)
@@ -186,11 +186,11 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         return np.asarray(zero * by_group.sum(axis=1)).reshape(-1)
 
     def _in_each_group(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers of the channels of one group, again for each group; one for all stays."""
+        """Numbers of the channels of one group, again for each group; one for all stays."""
         return np.tile(values, self.groups) if values.size > 1 else values
 
     def _given_bias(self, name: str, beta: float) -> NDArray[np.int64]:
-        """Return a bias of the file as integers: one for all, or one per channel."""
+        """A bias of the file as integers: one for all, or one per channel."""
         codes, const = self.tensors.codes.get(name), self.writer.graph.consts.get(name)
         const = const if codes is None else codes.stored.const
         if const is not None and element_count(const.shape) not in {1, self.channels}:
@@ -206,7 +206,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
 
 
 def _own_groups(node: WorkNode, weights: Weights) -> int:
-    """Return the number of groups of a transposed convolution; 1 for other layers.
+    """The number of groups of a transposed convolution; 1 for other layers.
 
     Raises:
         NoCounterpartError: it does not divide the input channels.
@@ -218,7 +218,7 @@ def _own_groups(node: WorkNode, weights: Weights) -> int:
 
 
 def data_of(tensors: KnownTensors, node: WorkNode) -> Codes:
-    """Return the data of a layer as codes.
+    """The data of a layer as codes.
 
     Raises:
         NoCounterpartError: it is not quantized as a whole.
@@ -234,7 +234,7 @@ def data_of(tensors: KnownTensors, node: WorkNode) -> Codes:
 
 
 def weight_codes(writer: Writer, tensors: KnownTensors, node: WorkNode) -> Codes:
-    """Return the weights of a layer as constant codes.
+    """The weights of a layer as constant codes.
 
     Raises:
         NoCounterpartError: they are not.
@@ -264,17 +264,17 @@ def dequant(
 
 
 def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequence[str]:
-    """Return the name of the bias, where there is one, in a list."""
+    """The name of the bias, where there is one, in a list."""
     return [] if bias is None else [writer.const(f"{y}/bias", bias)]
 
 
 def _input_name(node: WorkNode, position: int) -> str:
-    """Return the name of an input; "" where it is absent."""
+    """The name of an input; "" where it is absent."""
     return node.inputs[position] if position < len(node.inputs) else ""
 
 
 def looks_around(node: WorkNode) -> bool:
-    """Return True if a convolution may read padding around its data."""
+    """True if a convolution may read padding around its data."""
     for attribute in node.proto.attribute:
         if attribute.name == "pads" and any(attribute.ints):
             return True

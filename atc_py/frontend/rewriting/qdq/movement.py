@@ -41,12 +41,12 @@ _READ_CODES = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "QuantizeLin
 
 
 def is_moving(node: WorkNode) -> bool:
-    """Return True if a node only moves or selects elements of its data."""
+    """True if a node only moves or selects elements of its data."""
     return not node.domain and node.op_type in MOVING
 
 
 def nodes_before_codes(graph: WorkGraph) -> set[WorkNode]:
-    """Return the moving nodes after which, perhaps with others between, codes are needed."""
+    """The moving nodes after which, perhaps with others between, codes are needed."""
     asked: set[str] = set()
     found: set[WorkNode] = set()
     for node in reversed(graph.nodes):
@@ -84,7 +84,7 @@ def move(writer: Writer, tensors: KnownTensors, node: WorkNode, *, before_codes:
 
 
 def pool_codes(writer: Writer, tensors: KnownTensors, node: WorkNode) -> bool:
-    """Return MaxPool of codes, which some files have: as real numbers of the same value; exact."""
+    """MaxPool of codes, which some files have: as real numbers of the same value; exact."""
     stored = tensors.stored(node.inputs[0])
     if stored is None or stored.const is not None or any(node.outputs[1:]):
         return False
@@ -101,7 +101,7 @@ def pool_codes(writer: Writer, tensors: KnownTensors, node: WorkNode) -> bool:
 
 
 def _data(node: WorkNode) -> tuple[str, ...]:
-    """Return the inputs whose elements the results consist of."""
+    """The inputs whose elements the results consist of."""
     if node.op_type in {"Concat", "MatMul"}:
         return node.inputs
     if node.op_type in {"Conv", "ConvTranspose", "Gemm"}:
@@ -112,7 +112,6 @@ def _data(node: WorkNode) -> tuple[str, ...]:
 def _move_stored(
     writer: Writer, tensors: KnownTensors, node: WorkNode, stored: list[Stored]
 ) -> bool:
-    """Return a node that has codes in the file."""
     kinds = {each.kind for each in stored}
     if len(kinds) != 1 or all(each.const is not None for each in stored):
         return False
@@ -126,7 +125,6 @@ def _move_stored(
 
 
 def _move_codes(writer: Writer, tensors: KnownTensors, node: WorkNode, codes: list[Codes]) -> bool:
-    """Return a node on real numbers that are held as codes."""
     parameters, stored = codes[0].parameters, [each.stored for each in codes]
     unlike = any(each.parameters.key != parameters.key for each in codes)
     if unlike or parameters.axis is not None or parameters.kind is not DType.INT8:
@@ -144,7 +142,7 @@ def _move_codes(writer: Writer, tensors: KnownTensors, node: WorkNode, codes: li
 def _result_names(
     writer: Writer, tensors: KnownTensors, node: WorkNode, stored: list[Stored], kind: DType | None
 ) -> list[str]:
-    """Return names of the node's int8 results: the file's names if they are int8 there, too."""
+    """Names of the node's int8 results: the file's names if they are int8 there, too."""
     rest = node.inputs[len(stored) :]
     for name in filter(None, rest):
         tensors.as_there(name)
@@ -158,7 +156,7 @@ def _result_names(
 
 
 def _move_constant(writer: Writer, tensors: KnownTensors, node: WorkNode, codes: Codes) -> bool:
-    """Return weights that the file moves before a layer reads them."""
+    """Weights that the file moves before a layer reads them."""
     const, parameters = codes.stored.const, codes.parameters
     inputs = [const, *(writer.graph.consts.get(name) for name in node.inputs[1:])]
     if node.op_type not in VIEW_FOLDS or None in inputs:
@@ -174,7 +172,7 @@ def _move_constant(writer: Writer, tensors: KnownTensors, node: WorkNode, codes:
 
 
 def _moved_axis(node: WorkNode, parameters: Parameters, moved: ConstData) -> Parameters | None:
-    """Return the parameters after a node; None where the channels do not stay on one axis."""
+    """The parameters after a node; None where the channels do not stay on one axis."""
     if parameters.axis is None or node.op_type == "Identity":
         return parameters
     if node.op_type != "Transpose":
@@ -186,6 +184,6 @@ def _moved_axis(node: WorkNode, parameters: Parameters, moved: ConstData) -> Par
 
 
 def _common_offset(stored: Iterable[Stored]) -> int | None:
-    """Return the offset of the AscendQuants that codes come from, if they share one."""
+    """The offset of the AscendQuants that codes come from, if they share one."""
     offsets = {each.offset for each in stored if each.const is None}
     return offsets.pop() if len(offsets) == 1 else None

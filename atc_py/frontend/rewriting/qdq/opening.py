@@ -61,12 +61,12 @@ _OPENED = {*_FORMS, _CONCAT, *_RENAMED}
 
 
 def is_opened(node: WorkNode) -> bool:
-    """Return True if an operator is one that is opened."""
+    """True if an operator is one that is opened."""
     return (node.domain, node.op_type) in _OPENED
 
 
 def result_scale_at(domain: str, op_type: str) -> int | None:
-    """Return the input with the scale of an operator's quantized result; its zero point follows.
+    """The input with the scale of an operator's quantized result; its zero point follows.
 
     None for operators whose results are not quantized codes.
     """
@@ -114,7 +114,7 @@ class _Opener:
             self.writer.keep(node)
 
     def _matches_form(self, node: WorkNode, form: _Form) -> bool:
-        """Return True if a node matches its form, and means what the operator on floats does."""
+        """True if a node matches its form, and means what the operator on floats does."""
         inputs, attributes = node.inputs, numeric_attributes(node)
         if not form.fewest <= len(inputs) <= form.result + 2 + (form.bias == form.result + 2):
             return False
@@ -130,7 +130,7 @@ class _Opener:
         return bool(any(result) or form.op_type == "Gemm") and not attributes.get("channels_last")
 
     def _fits_concat(self, node: WorkNode) -> bool:
-        """Return True if a QLinearConcat has scale and zero point for result and operands."""
+        """True if a QLinearConcat has scale and zero point for result and operands."""
         result, rest = node.inputs[:2], node.inputs[2:]
         operands = [rest[at : at + 3] for at in range(0, len(rest), 3)]
         return (
@@ -141,7 +141,7 @@ class _Opener:
         )
 
     def _is_known(self, numbers: Sequence[str]) -> bool:
-        """Return True if a scale is present and constant, and so is any zero point."""
+        """True if a scale is present and constant, and so is any zero point."""
         return bool(numbers and numbers[0]) and all(name in self._known for name in numbers if name)
 
     def _open_operator(self, node: WorkNode, form: _Form) -> None:
@@ -166,7 +166,7 @@ class _Opener:
             self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
     def _bias_scale(self, node: WorkNode, form: _Form) -> str:
-        """Return the product of the operands' scales and alpha, which the first fold computes."""
+        """The product of the operands' scales and alpha, which the first fold computes."""
         writer, y = self.writer, node.outputs[0]
         scales = [node.inputs[at + 1] for at in form.data]
         product = writer.op(node, "Mul", scales, writer.fresh(f"{y}/scale"))
@@ -186,14 +186,13 @@ class _Opener:
         self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
     def _dequantize(self, node: WorkNode, numbers: Sequence[str], axis: int) -> str:
-        """Return DequantizeLinear of a tensor with its scale and zero point."""
         real = self.writer.fresh(f"{node.outputs[0]}/operand")
         inputs = [name for name in numbers if name]
         return self.writer.op(node, "DequantizeLinear", inputs, real, axis=axis)
 
 
 def _axis(form: _Form, position: int, attributes: Mapping[str, SourceAttr]) -> int:
-    """Return the axis along which an operand may have a scale each."""
+    """The axis along which an operand may have a scale each."""
     if form.op_type == "Conv":
         return 0
     if form.op_type == "Gemm":
@@ -202,7 +201,7 @@ def _axis(form: _Form, position: int, attributes: Mapping[str, SourceAttr]) -> i
 
 
 def _known(graph: WorkGraph) -> set[str]:
-    """Return names that are constants, or become some by the first fold."""
+    """Names that are constants, or become some by the first fold."""
     known = set(graph.consts)
     for node in graph.nodes:
         same = node.op_type == "Identity" and node.inputs and node.inputs[0] in known

@@ -60,7 +60,7 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
         return replace(self, zero=self.zero - MIDDLE, kind=DType.INT8)
 
     def moved(self, axis: int) -> Parameters:
-        """Return the same with the channels along another axis."""
+        """The same with the channels along another axis."""
         return replace(self, axis=axis)
 
     @property
@@ -79,7 +79,7 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
         return int(self.zero)
 
     def along(self, values: NDArray[Any], rank: int) -> NDArray[Any]:
-        """Return `values`, one per channel or a scalar, shaped to broadcast over `rank` axes."""
+        """`values`, one per channel or a scalar, shaped to broadcast over `rank` axes."""
         if self.axis is None:
             return values
         shape = [1] * rank
@@ -87,7 +87,7 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
         return values.reshape(shape)
 
     def quantized(self, real: NDArray[Any]) -> NDArray[Any]:
-        """Return codes of real numbers, as QuantizeLinear has them: ties go to the even number."""
+        """Codes of real numbers, as QuantizeLinear has them: ties go to the even number."""
         limits = np.iinfo(self.kind.numpy)
         scale = self.along(self.scale.astype(real.dtype), real.ndim)
         with np.errstate(all="ignore"):
@@ -96,14 +96,14 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
         return codes
 
     def dequantized(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return real numbers of codes, as DequantizeLinear has them."""
+        """Real numbers of codes, as DequantizeLinear has them."""
         apart = codes.astype(np.int64) - self.along(self.zero, codes.ndim)
         scale = self.along(self.scale, codes.ndim)
         real: NDArray[Any] = (apart.astype(np.float32) * scale).astype(self.real.numpy)
         return real
 
     def fits(self, shape: tuple[int | None, ...]) -> bool:
-        """Return True if a tensor of these dims has the axis, and a channel for each scale."""
+        """True if a tensor of these dims has the axis, and a channel for each scale."""
         if self.axis is None:
             return True
         if not -len(shape) <= self.axis < len(shape):
@@ -112,7 +112,7 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
-    """Return the parameters of a QuantizeLinear or DequantizeLinear.
+    """The parameters of a QuantizeLinear or DequantizeLinear.
 
     Raises:
         NoCounterpartError: the device has no such form.
@@ -146,7 +146,7 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
 
 
 def _constant(graph: WorkGraph, node: WorkNode, position: int) -> NDArray[Any] | None:
-    """Return an input that must be known; None where it is absent."""
+    """An input that must be known; None where it is absent."""
     name = node.inputs[position] if position < len(node.inputs) else ""
     if not name:
         return None
@@ -164,7 +164,6 @@ def _kind(
     zero: NDArray[Any] | None,
     attributes: Mapping[str, SourceAttr],
 ) -> DType:
-    """Return the dtype of the codes."""
     known = known_type(graph, node.inputs[0])
     kinds: set[DType | str] = set()
     if zero is not None:
@@ -188,12 +187,11 @@ def _kind(
 
 
 def _type_name(element: int) -> DType | str:
-    """Return an element type; one that no tensor can have here by ONNX's name."""
+    """An element type; one that no tensor can have here by ONNX's name."""
     return dtype_of_element(element) or element_name(element)
 
 
 def _check_scale(scale: NDArray[Any]) -> None:
-    """Refuse a scale that is none."""
     if scale.dtype not in {np.dtype(np.float32), np.dtype(np.float16)}:
         raise other_scale(scale.dtype.name)
     if not scale.size or (scale.ndim > 1 and scale.size > 1):

@@ -130,7 +130,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         return output
 
     def flattened(self, result: Dims) -> Product:
-        """Return the product with all rows of the left operand stacked in one matrix.
+        """The product with all rows of the left operand stacked in one matrix.
 
         Raises:
             NoCounterpartError: the right one is not a matrix, or several dims of the result are open.
@@ -151,7 +151,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         return replace(self, a=a)
 
     def _known_part(self) -> NDArray[np.int32] | None:
-        """Return the addend that does not depend on computed operands."""
+        """The addend that does not depend on computed operands."""
         a, b = self.a, self.b
         total = np.zeros((), np.int64)
         if a.zero.any() and b.zero.any():
@@ -170,7 +170,6 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         return found if total.any() and not self.left_alone else None
 
     def _computed_terms(self) -> list[list[str]]:
-        """Return operands of the products that are subtracted."""
         a, b, terms = self.a, self.b, []
         if a.zero.any() and b.weights is None:
             row = np.full((1, self._depth()), a.zero, np.int8)
@@ -181,7 +180,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         return terms
 
     def _depth(self) -> int:
-        """Return the dim that the product sums over; operands are matrices or stacks of them.
+        """The dim that the product sums over; operands are matrices or stacks of them.
 
         Raises:
             NoCounterpartError: it is open, or an operand is a vector.
@@ -198,7 +197,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
 
 
 def _codes(tensors: KnownTensors, name: str) -> Codes:
-    """Return an operand as int8 codes."""
+    """An operand as int8 codes."""
     codes = tensors.codes.get(name)
     if codes is None or codes.parameters.kind is not DType.INT8:
         raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
@@ -206,7 +205,6 @@ def _codes(tensors: KnownTensors, name: str) -> Codes:
 
 
 def _left_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
-    """Return the left operand."""
     if codes.stored.const is None:
         return computed_operand(writer, node.inputs[0], codes)
     weights = prepared(writer, codes, 0)
@@ -217,7 +215,6 @@ def _left_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperan
 
 
 def _right_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
-    """Return the right operand."""
     if codes.stored.const is not None:
         axis = max(len(codes.stored.const.shape) - 1, 0)
         weights = prepared(writer, codes, axis)
@@ -229,14 +226,14 @@ def _right_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOpera
 
 
 def computed_operand(writer: Writer, name: str, codes: Codes) -> ProductOperand:
-    """Return an operand that is computed."""
+    """An operand that is computed."""
     known = known_type(writer.graph, name)
     dims = None if known is None else known.dims
     return ProductOperand(codes.stored.name, dims, codes.parameters.zero)
 
 
 def _ends_with_channels(dims: Dims, count: int) -> bool:
-    """Return True if that many words would apply to the last axis of a tensor.
+    """True if that many words would apply to the last axis of a tensor.
 
     AscendDequant looks for channels along axis 1 of three axes and more, and then along the last.
     """

@@ -20,7 +20,7 @@ _PAIR = frozenset({"DequantizeLinear", "QuantizeLinear"})
 
 
 def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
-    """Return ONNX's own operators in the graph that `opset` defines otherwise, ordered by name."""
+    """ONNX's own operators in the graph that `opset` defines otherwise, ordered by name."""
     own = graph.opsets.get("", 0)
     found = {
         node.op_type
@@ -32,7 +32,7 @@ def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
 
 
 def means_the_same(node: WorkNode, opset: int) -> bool:
-    """Return True if a node is one of `opset`, too, and computes the same there; none with a graph is."""
+    """True if a node is one of `opset`, too, and computes the same there; none with a graph is."""
     if node.domain:
         return True
     old, new = (_definition(node.op_type, version) for version in (node.opset, opset))
@@ -47,7 +47,7 @@ def means_the_same(node: WorkNode, opset: int) -> bool:
 
 
 def takes_element(node: WorkNode, graph: WorkGraph, codes: Collection[str]) -> bool:
-    """Return True if ONNX defines a node for int8 where it reads `codes`, at the graph's opset.
+    """True if ONNX defines a node for int8 where it reads `codes`, at the graph's opset.
 
     Operators of other domains are taken to.
     """
@@ -73,7 +73,7 @@ def all_inner_nodes(node: WorkNode, opsets: Mapping[str, int]) -> Iterator[WorkN
 
 
 def _is_changed(op_type: str, own: int, opset: int) -> bool:
-    """Return True if an operator is defined otherwise at two opsets."""
+    """True if an operator is defined otherwise at two opsets."""
     old, new = (_definition(op_type, version) for version in (own, opset))
     if old is None or op_type in _PAIR:
         return False
@@ -85,7 +85,7 @@ def _is_changed(op_type: str, own: int, opset: int) -> bool:
 
 
 def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
-    """Return ONNX's definition at an opset; None where there is none."""
+    """ONNX's definition at an opset; None where there is none."""
     try:
         return defs.get_schema(op_type, opset, "")
     except defs.SchemaError:
@@ -93,7 +93,7 @@ def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
 
 
 def _extends(new: defs.OpSchema, old: defs.OpSchema) -> bool:
-    """Return True if a node of the old definition is one of the new, and means the same."""
+    """True if a node of the old definition is one of the new, and means the same."""
     ports = ((new.inputs, old.inputs), (new.outputs, old.outputs))
     if not all(_takes_ports(*each) for each in ports):
         return False
@@ -108,7 +108,7 @@ def _extends(new: defs.OpSchema, old: defs.OpSchema) -> bool:
 def _takes_ports(
     new: Sequence[defs.OpSchema.FormalParameter], old: Sequence[defs.OpSchema.FormalParameter]
 ) -> bool:
-    """Return True if what was there has its place still, and what came after it may be left out."""
+    """True if what was there has its place still, and what came after it may be left out."""
     optional = defs.OpSchema.FormalParameterOption.Optional
     same = all(
         ours.name == theirs.name and ours.option in {theirs.option, optional}
@@ -120,7 +120,6 @@ def _takes_ports(
 
 
 def _attributes(schema: defs.OpSchema) -> dict[str, tuple[object, ...]]:
-    """Return the attributes with their kinds and defaults."""
     return {
         name: (each.type, each.required, each.default_value.SerializeToString())
         for name, each in schema.attributes.items()

@@ -131,16 +131,16 @@ class RealLayers:
 
     @property
     def _is_unfolded(self) -> bool:
-        """Return True if the compiler folds the zero point of data into layers with weights."""
+        """True if the compiler folds the zero point of data into layers with weights."""
         return self.steps.quant_bias is QuantBias.UNFOLDED
 
     def dequantized(self, layer: WorkNode, name: str, steps: Steps) -> str:
-        """Return the real numbers of an int8 tensor that is quantized as a whole."""
+        """The real numbers of an int8 tensor that is quantized as a whole."""
         operand = _Operand(name, np.array([steps.zero]))
         return self._dequantized(layer, operand, np.array([steps.scale], np.float64))
 
     def _dequantized(self, layer: WorkNode, operand: _Operand, scale: NDArray[np.float64]) -> str:
-        """Return the real numbers of codes; those that exist already are reused."""
+        """The real numbers of codes; those that exist already are reused."""
         numbers = scale.astype(np.float32)
         zero = np.broadcast_to(operand.zero.reshape(-1), numbers.shape)
         if zero.size and not (_INT8.min <= zero.min() and zero.max() <= _INT8.max):
@@ -160,7 +160,7 @@ class RealLayers:
         return self._real[key]
 
     def _bias(self, layer: WorkNode, more: Integers) -> str | Integers | None:
-        """Return the bias and what was subtracted from it; a name if computed; None for none."""
+        """The bias and what was subtracted from it; a name if computed; None for none."""
         name = layer.inputs[_BIAS_AT] if len(layer.inputs) > _BIAS_AT else ""
         const = self.known.get(name)
         if name and const is None:
@@ -187,7 +187,7 @@ class RealLayers:
     def _addend(
         self, layer: WorkNode, added: Integers, scale: NDArray[np.float64], position: int
     ) -> str:
-        """Return integers of a layer's sums, dequantized; channels are `position` from the end."""
+        """Integers of a layer's sums, dequantized; channels are `position` from the end."""
         wrong = added[(added < _INT32.min) | (added > _INT32.max)]
         if wrong.size:
             raise no_form(
@@ -206,14 +206,14 @@ _NONE = np.zeros(1, np.int64)
 
 
 def channel_scale(writer: Writer, name: str, scale: NDArray[np.float32]) -> str:
-    """Return the name of a scale: a scalar, or a list with one for each channel."""
+    """The name of a scale: a scalar, or a list with one for each channel."""
     return writer.const(f"{name}/scale", scale.reshape(()) if scale.size == 1 else scale)
 
 
 def _channels(
     layer: WorkNode, shape: tuple[int, ...], factors: SumFactors
 ) -> tuple[int, SumFactors]:
-    """Return the channel axis of a layer's weights, and factors that fit it.
+    """The channel axis of a layer's weights, and factors that fit it.
 
     Raises:
         AtcError: NO_QDQ_FORM where there is another number of factors.
@@ -264,13 +264,13 @@ def _sums_of_weights(layer: WorkNode, codes: Integers) -> Integers:
 
 
 def _sums_of_columns(weights: Integers) -> Integers:
-    """Return the sums of the columns of a matrix, or of each matrix in a stack."""
+    """The sums of the columns of a matrix, or of each matrix in a stack."""
     stacked = weights.ndim > _MATRIX
     return np.asarray(weights.sum(axis=max(weights.ndim - _MATRIX, 0), keepdims=stacked))
 
 
 def _depth(sums: Sums, a: Integers | None, b: Integers | None) -> int:
-    """Return the number of products in a sum of a MatMul; 0 if zero points do not show it."""
+    """The number of products in a sum of a MatMul; 0 if zero points do not show it."""
     if a is not None:
         return int(a.shape[-1])
     if b is not None:
@@ -279,7 +279,7 @@ def _depth(sums: Sums, a: Integers | None, b: Integers | None) -> int:
 
 
 def _quotient(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float64]:
-    """Return factor / step as the least float32 whose product with `step` is `factor`, or more.
+    """Factor / step as the least float32 whose product with `step` is `factor`, or more.
 
     The device truncates factors to 19 bits: a factor restored slightly smaller could lose 2^-10.
     """
@@ -295,12 +295,12 @@ def _quotient(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float
 
 
 def _known_step(scale: NDArray[np.float64], known: np.float32) -> NDArray[np.float64]:
-    """Return the known step of a tensor if `scale` equals it up to rounding."""
+    """The known step of a tensor if `scale` equals it up to rounding."""
     if scale.size == 1 and abs(scale[0] / np.float64(known) - 1) < 2**-22:
         return np.array([known], np.float64)
     return scale
 
 
 def _broadcast_along(values: Integers, axis: int, rank: int) -> Integers:
-    """Return `values`, one or one per channel, shaped to broadcast."""
+    """`values`, one or one per channel, shaped to broadcast."""
     return values.reshape([-1 if at == axis else 1 for at in range(rank)])

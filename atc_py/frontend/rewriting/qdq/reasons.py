@@ -46,13 +46,13 @@ STACKED_WEIGHTS = Text("its weights have a scale per channel and are no matrix")
 
 
 def other_kind(kind: DType | str) -> Text:
-    """Return the reason of codes of a dtype that the device does not have."""
+    """The reason of codes of a dtype that the device does not have."""
     name = kind if isinstance(kind, str) else kind.value
     return Text("its codes are {name}, the device has int8 alone", name=name)
 
 
 def other_scale(found: object) -> NoCounterpartError:
-    """Return the refusal of a value that cannot be a scale."""
+    """The refusal of a value that cannot be a scale."""
     reason = Text(
         "its scale is {actual}, where a positive float32 or float16 is needed", actual=found
     )
@@ -66,7 +66,7 @@ def other_scale(found: object) -> NoCounterpartError:
 
 
 def other_parameters(found: str) -> NoCounterpartError:
-    """Return the refusal of parameters that do not fit each other or the data."""
+    """The refusal of parameters that do not fit each other or the data."""
     reason = Text("its parameters do not fit: {actual}", actual=found)
     return NoCounterpartError(
         reason,
@@ -78,7 +78,7 @@ def other_parameters(found: str) -> NoCounterpartError:
 
 
 def channels_elsewhere(found: int, wanted: int) -> Text:
-    """Return the reason for weights whose scales are not per output channel."""
+    """The reason for weights whose scales are not per output channel."""
     return Text(
         "its weights are quantized along axis {actual}, its channels are along axis {wanted}",
         actual=found,

@@ -147,7 +147,7 @@ def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
 
 
 def _is_linear(node: WorkNode) -> bool:
-    """Return True if a node is one of ONNX's or onnxruntime's quantized operators."""
+    """True if a node is one of ONNX's or onnxruntime's quantized operators."""
     return (not node.domain and node.op_type in _LINEAR) or is_opened(node) or is_sum(node)
 
 
@@ -163,7 +163,6 @@ def _check_types(graph: WorkGraph) -> None:
 
 
 def _nothing_to_rewrite(file: OnnxFile, form: str, other: str | None) -> Diagnostic:
-    """Return the refusal of a model that has nothing to rewrite."""
     place = Place(str(file.path))
     if other is None:
         return NOT_QUANTIZED.diagnostic(

@@ -31,7 +31,7 @@ _SUMS = frozenset({"ConvInteger", "MatMulInteger"})
 
 
 def is_sum(node: WorkNode) -> bool:
-    """Return True if a node gives int32 sums of int8 or uint8."""
+    """True if a node gives int32 sums of int8 or uint8."""
     return not node.domain and node.op_type in _SUMS
 
 
@@ -55,7 +55,6 @@ def rewrite_sum(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
 
 
 def _rewrite_product(writer: Writer, node: WorkNode, left: Codes, right: Codes) -> None:
-    """Rewrite MatMulInteger."""
     operands = [
         computed_operand(writer, name, codes)
         if codes.stored.const is None
@@ -66,7 +65,7 @@ def _rewrite_product(writer: Writer, node: WorkNode, left: Codes, right: Codes) 
 
 
 def _known_operand(writer: Writer, codes: Codes) -> ProductOperand:
-    """Return a constant operand; its zero point is the part that its codes cannot express."""
+    """A constant operand; its zero point is the part that its codes cannot express."""
     axis = max(len(codes.stored.const.shape) - 1, 0) if codes.stored.const else 0
     weights = prepared(writer, codes, axis)
     codes_only = replace(weights, offset=np.zeros((), np.int64))
@@ -76,7 +75,6 @@ def _known_operand(writer: Writer, codes: Codes) -> ProductOperand:
 def _rewrite_convolution(
     writer: Writer, tensors: KnownTensors, node: WorkNode, data: Codes, filters: Codes
 ) -> None:
-    """Rewrite ConvInteger."""
     if data.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
     if filters.stored.const is None:
@@ -95,7 +93,7 @@ def _rewrite_convolution(
 def _codes(
     writer: Writer, tensors: KnownTensors, node: WorkNode, position: int, axis: int
 ) -> Codes:
-    """Return an operand as codes of scale 1.
+    """An operand as codes of scale 1.
 
     Raises:
         NoCounterpartError: its zero point is not constant, or its dtype not known.
@@ -119,7 +117,7 @@ def _codes(
 
 
 def _zero_point(writer: Writer, node: WorkNode, position: int, axis: int) -> NDArray[np.int64]:
-    """Return a zero point: a scalar, or one per channel along `axis`."""
+    """A zero point: a scalar, or one per channel along `axis`."""
     name = node.inputs[position] if position < len(node.inputs) else ""
     if not name:
         return np.zeros((), np.int64)

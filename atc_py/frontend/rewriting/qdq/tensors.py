@@ -82,7 +82,7 @@ class KnownTensors:
         self._recoded: dict[tuple[str, int], str] = {}
 
     def stored(self, name: str) -> Stored | None:
-        """Return the codes with that name in the file, if known."""
+        """The codes with that name in the file, if known."""
         found = self._stored.get(name)
         return None if found is None else found[0]
 
@@ -98,7 +98,7 @@ class KnownTensors:
             held[stored.name] = (*held.get(stored.name, ()), name)
 
     def not_codes(self, name: str, otherwise: Text) -> NoCounterpartError:
-        """Return why an operand is not int8 codes: it cannot be rewritten, or `otherwise`."""
+        """The reason why an operand is not int8 codes: it cannot be rewritten, or `otherwise`."""
         return NoCounterpartError(NOT_REWRITTEN if name in self.refused else otherwise)
 
     # QuantizeLinear and DequantizeLinear --------------------------------------------------------
@@ -127,7 +127,7 @@ class KnownTensors:
         self.store(y, Stored(held.name, kind, None, held.offset), node)
 
     def _quant(self, node: WorkNode, parameters: Parameters) -> Stored:
-        """Return an AscendQuant, which writes the name in the file where that is int8, too."""
+        """An AscendQuant, which writes the name in the file where that is int8, too."""
         x, y, kind, signed = node.inputs[0], node.outputs[0], parameters.kind, parameters.signed
         offset = signed.offset if signed.axis is None else None
         numbers = quantizing(signed)
@@ -138,7 +138,7 @@ class KnownTensors:
         return Stored(name, kind, None, offset)
 
     def _rounding_input(self, node: WorkNode, parameters: Parameters) -> str:
-        """Return the value that AscendQuant rounds: x / scale, plus zero if per channel."""
+        """The value that AscendQuant rounds: x / scale, plus zero if per channel."""
         x, y, writer = node.inputs[0], node.outputs[0], self._writer
         scale, zero = self._channels(x, parameters)
         with np.errstate(all="ignore"):
@@ -168,7 +168,7 @@ class KnownTensors:
         self.codes[y] = Codes(self.held(node, x, parameters), parameters.signed, node)
 
     def held(self, node: WorkNode, x: str, parameters: Parameters) -> Stored:
-        """Return the codes called `x` in the file, which may be fed or computed by other means."""
+        """The codes called `x` in the file, which may be fed or computed by other means."""
         found = self.stored(x)
         if found is not None:
             return found
@@ -185,7 +185,7 @@ class KnownTensors:
         return stored
 
     def zero_adjusted(self, codes: Codes) -> str:
-        """Return the codes as an AscendQuant returns them if its offset is their zero point.
+        """The codes as an AscendQuant returns them if its offset is their zero point.
 
         The compiler reads zero points from AscendQuant; codes that come from none have 0 for it.
         """
@@ -195,7 +195,7 @@ class KnownTensors:
         return self._recode(codes.origin, codes.stored.name, zero, zero)
 
     def _recode(self, node: WorkNode, x: str, zero: int, offset: int) -> str:
-        """Return codes less `zero`, through an AscendQuant that adds `offset`; exact.
+        """Codes less `zero`, through an AscendQuant that adds `offset`; exact.
 
         A reader of the result takes from the AscendQuant which code represents 0.
         """
@@ -269,12 +269,11 @@ class KnownTensors:
             writer.op(node, "Cast", [moved], name, to=TensorProto.UINT8)
 
     def _put_const(self, name: str, const: ConstData, dtype: DType, compute: Any) -> None:
-        """Write a constant of a name in the file, computed whenever it is read."""
         found = DeferredConst(dtype, const.shape, [const], compute, "codes")
         self._graph.consts[name] = found
 
     def _channels(self, x: str, parameters: Parameters) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return scales and zero points as real numbers that broadcast over `x`.
+        """Scales and zero points as real numbers that broadcast over `x`.
 
         Raises:
             NoCounterpartError: it is not known how many axes `x` has.
@@ -289,12 +288,12 @@ class KnownTensors:
 
 
 def _as_int8(codes: NDArray[Any]) -> NDArray[Any]:
-    """Return uint8 codes as int8."""
+    """Uint8 codes as int8."""
     moved: NDArray[Any] = (codes.astype(np.int16) - MIDDLE).astype(np.int8)
     return moved
 
 
 def _as_uint8(codes: NDArray[Any]) -> NDArray[Any]:
-    """Return int8 codes as the original uint8 codes."""
+    """Int8 codes as the original uint8 codes."""
     moved: NDArray[Any] = (codes.astype(np.int16) + MIDDLE).astype(np.uint8)
     return moved

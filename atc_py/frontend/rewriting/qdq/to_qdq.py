@@ -66,22 +66,18 @@ class _HasOperator(Protocol):
     """A node, of whatever kind."""
 
     @property
-    def op_type(self) -> str:
-        """Return its operator."""
-        ...
+    def op_type(self) -> str: ...
 
 
 class _HasNodes(Protocol):
     """A graph, of whatever kind."""
 
     @property
-    def nodes(self) -> Iterable[_HasOperator]:
-        """Return its nodes."""
-        ...
+    def nodes(self) -> Iterable[_HasOperator]: ...
 
 
 def has_ascend_nodes(graph: _HasNodes) -> bool:
-    """Return True if a graph is in the deploy form."""
+    """True if a graph is in the deploy form."""
     return any(node.op_type in ASCEND_OPERATORS for node in graph.nodes)
 
 
@@ -102,7 +98,6 @@ def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]
 
 
 def _known(graph: WorkGraph, tensors: TensorReader) -> dict[str, ConstData]:
-    """Return initializers, and what Constant nodes hold."""
     known = dict(graph.consts)
     for node in graph.nodes:
         if node.domain or node.op_type not in {"Constant", "Identity"}:
@@ -184,7 +179,6 @@ class _ToQdq:
         )
 
     def _rewrite(self, node: WorkNode) -> None:
-        """Write what stands for a node."""
         if node.op_type in self._kinds:
             if not (node.inputs and node.inputs[0] and node.outputs and node.outputs[0]):
                 message = Text(
@@ -202,18 +196,16 @@ class _ToQdq:
             raise no_form(node, "has quantized nodes in its subgraphs, which stay as they are")
 
     def _keep(self, node: WorkNode) -> None:
-        """Keep a node that is none of these."""
         self._writer.keep(node)
         self._kept.add(node)
         computed = (name for name in node.reads if name not in self._known)
         self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
 
     def _codes_among(self, names: Iterable[str]) -> list[str]:
-        """Return those of `names` that are int8."""
+        """Those of `names` that are int8."""
         return [name for name in names if self._element(name) == TensorProto.INT8]
 
     def _quant(self, node: WorkNode) -> None:
-        """Rewrite AscendQuant."""
         steps, x = quant_steps(node), node.inputs[0]
         if self._element(x) == TensorProto.FLOAT16:
             wide = self._writer.fresh(f"{x}/float32")
@@ -229,7 +221,6 @@ class _ToQdq:
         self._steps.note(y, steps)
 
     def _anti_quant(self, node: WorkNode) -> None:
-        """Rewrite AscendAntiQuant."""
         (x, y), steps = (node.inputs[0], node.outputs[0]), anti_quant_steps(node)
         if self._element(x) not in {0, TensorProto.INT8}:
             raise no_form(node, "must read int8", "let it read codes")
@@ -240,7 +231,6 @@ class _ToQdq:
         ))  # fmt: skip
 
     def _dequant(self, node: WorkNode) -> None:
-        """Rewrite AscendDequant."""
         factors = dequant_factors(node, constant_input(node, self._known))
         self._finish(node, node.outputs[0], lambda name: self._write_real(node, factors, name))
 
@@ -320,7 +310,7 @@ class _ToQdq:
         )
 
     def _is_corrected(self, node: WorkNode) -> bool:
-        """Return whether the compiler folds the offset of the data into a layer."""
+        """True if the compiler folds the offset of the data into a layer."""
         if self._graph.quant_bias is QuantBias.FOLDED or node.inputs[1] not in self._known:
             return False
         return node.outputs[0] in self._scaled
@@ -331,7 +321,7 @@ class _ToQdq:
         raise no_form(node, "works on int16, which has no such form", help_)
 
     def _element(self, name: str) -> int:
-        """Return ONNX's number of a value's element type; 0 where it is not known."""
+        """ONNX's number of a value's element type; 0 where it is not known."""
         known = known_type(self._graph, name)
         return known.element if known is not None else 0
 
@@ -366,6 +356,6 @@ def import_qdq_opset(graph: WorkGraph) -> None:
 
 
 def _has_axis(node: WorkNode) -> bool:
-    """Return True if a node dequantizes per channel."""
+    """True if a node dequantizes per channel."""
     own = not node.domain and node.op_type == "DequantizeLinear"
     return own and any(attribute.name == "axis" for attribute in node.proto.attribute)

@@ -54,7 +54,7 @@ class Weights(msgspec.Struct, frozen=True, eq=False):
         return self.const.shape
 
     def sums(self, axes: tuple[int, ...], *, keepdims: bool = False) -> NDArray[np.int64]:
-        """Return sums of code - offset over some axes."""
+        """Sums of code - offset over some axes."""
         minus = np.broadcast_to(_broadcast_along(self.offset, self.axis, self.shape), self.shape)
         codes: NDArray[Any] = self.const.numpy()
         totals = (each.sum(axes, np.int64, keepdims=keepdims) for each in (codes, minus))
@@ -64,7 +64,7 @@ class Weights(msgspec.Struct, frozen=True, eq=False):
 
 
 def prepared(writer: Writer, codes: Codes, axis: int) -> Weights:
-    """Return weights whose channels, if each has its own scale, are along `axis`.
+    """Weights whose channels, if each has its own scale, are along `axis`.
 
     A zero point is subtracted from the codes if the result is still int8.
 
@@ -99,7 +99,7 @@ def prepared(writer: Writer, codes: Codes, axis: int) -> Weights:
 
 
 def scale_words(scale: NDArray[Any], offset: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return words of AscendDequant, in a list.
+    """Words of AscendDequant, in a list.
 
     Raises:
         NoCounterpartError: AscendDequant, whose results are float16 numbers, would give nothing
@@ -115,7 +115,7 @@ def scale_words(scale: NDArray[Any], offset: NDArray[np.int64]) -> NDArray[np.ui
 
 
 def real_bias(tensors: KnownTensors, writer: Writer, name: str) -> NDArray[np.float64]:
-    """Return a constant bias as real numbers.
+    """A constant bias as real numbers.
 
     Raises:
         NoCounterpartError: it is not constant.
@@ -137,7 +137,7 @@ def real_bias(tensors: KnownTensors, writer: Writer, name: str) -> NDArray[np.fl
 def integers(
     tensors: KnownTensors, name: str, scale: NDArray[np.float64]
 ) -> NDArray[np.int64] | None:
-    """Return the bias called `name` if the file already has it as int32 of that scale."""
+    """The bias called `name` if the file already has it as int32 of that scale."""
     codes = tensors.codes.get(name)
     if codes is None or codes.stored.const is None or codes.parameters.kind is not DType.INT32:
         return None
@@ -149,7 +149,7 @@ def integers(
 
 
 def within_int32(name: Text, values: NDArray[Any]) -> NDArray[np.int32]:
-    """Return `values` as int32.
+    """`values` as int32.
 
     Raises:
         NoCounterpartError: one of them does not fit.
@@ -164,7 +164,7 @@ def within_int32(name: Text, values: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def _out_of_float16(factor: float) -> Text:
-    """Return the reason of sums that float16 cannot hold when they are dequantized."""
+    """The reason of sums that float16 cannot hold when they are dequantized."""
     return Text(
         "the product of its scales is {factor}, its results are beyond float16",
         factor=f"{factor:.3g}",
@@ -172,12 +172,11 @@ def _out_of_float16(factor: float) -> Text:
 
 
 def _scale_list(parameters: Parameters) -> NDArray[np.float64]:
-    """Return scales as a list."""
     return parameters.scale.astype(np.float64).reshape(-1)
 
 
 def _broadcast_along(values: NDArray[Any], axis: int, shape: Shape) -> NDArray[Any]:
-    """Return `values`, one per channel or a scalar, shaped to broadcast."""
+    """`values`, one per channel or a scalar, shaped to broadcast."""
     if not values.ndim:
         return values
     return values.reshape([-1 if at == axis else 1 for at in range(len(shape))])

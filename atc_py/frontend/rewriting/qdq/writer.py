@@ -33,7 +33,7 @@ class Writer:
         self.graph.nodes = self.nodes
 
     def fresh(self, base: str) -> str:
-        """Return an unused name: `base` if it is free."""
+        """An unused name: `base` if it is free."""
         name, count = base, 1
         while name in self._taken:
             count += 1
@@ -42,7 +42,7 @@ class Writer:
         return name
 
     def const(self, base: str, data: ConstData | NDArray[Any]) -> str:
-        """Return the name of a new constant."""
+        """The name of a new constant."""
         name = self.fresh(base)
         if isinstance(data, (np.ndarray, np.generic)):
             data = DenseConst(np.asarray(data))
@@ -56,7 +56,7 @@ class Writer:
         dtype: DType,
         compute: Callable[[NDArray[Any]], NDArray[Any]],
     ) -> str:
-        """Return the name of a constant of the shape of `source`, computed whenever it is read."""
+        """The name of a constant of the shape of `source`, computed whenever it is read."""
         return self.const(base, DeferredConst(dtype, source.shape, [source], compute, "codes"))
 
     def keep(self, node: WorkNode) -> None:

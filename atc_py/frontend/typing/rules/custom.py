@@ -44,14 +44,14 @@ def _given(asked: Question, position: int) -> Given | None:
 
 
 def _joined(stated: ValueType | None, found: ValueType) -> ValueType:
-    """Return `found` joined with what is known, which wins unless only `found` is not open."""
+    """`found` joined with what is known, which wins unless only `found` is not open."""
     if stated is None:
         return found
     return ValueType(stated.element or found.element, _joined_dims(stated.dims, found.dims))
 
 
 def _joined_dims(stated: Dims | None, found: Dims | None) -> Dims | None:
-    """Return the dims of two shapes that do not contradict each other; else those stated."""
+    """The dims of two shapes that do not contradict each other; else those stated."""
     if stated is None or found is None:
         return found if stated is None else stated
     pairs = list(zip(stated, found, strict=False))

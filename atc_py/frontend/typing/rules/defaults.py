@@ -15,7 +15,7 @@ _TYPED_MASK = 10
 
 
 def _has_untyped_mask(asked: Question) -> bool:
-    """Return True for a Dropout with a mask of a version that gives it no type."""
+    """True for a Dropout with a mask of a version that gives it no type."""
     node = asked.node
     masked = len(node.outputs) > 1 and bool(node.outputs[1])
     return masked and node.schema is not None and node.schema.since_version < _TYPED_MASK
@@ -24,7 +24,7 @@ def _has_untyped_mask(asked: Question) -> bool:
 @type_rule("Dropout", when=_has_untyped_mask)
 @type_rule("MeanVarianceNormalization", when=lambda asked: "axes" not in asked.attributes)
 def _like_the_data(asked: Question) -> Override | None:
-    """Return the type of the data.
+    """The type of the data.
 
     Inference of the versions of Dropout before 10 gives its mask no type. That of
     MeanVarianceNormalization looks into its function and lacks the default of axes.
@@ -35,7 +35,7 @@ def _like_the_data(asked: Question) -> Override | None:
 
 @type_rule("GRU", "LSTM", when=lambda asked: "hidden_size" not in asked.attributes)
 def _recurrent(asked: Question) -> Override | None:
-    """Return types of Y, Y_h and, of LSTM, Y_c; inference lacks the hidden size, R's last dim.
+    """Types of Y, Y_h and, of LSTM, Y_c; inference lacks the hidden size, R's last dim.
 
     X is (steps, batch, inputs), or (batch, steps, inputs) with layout 1; R is (directions, gates,
     hidden).
@@ -56,7 +56,7 @@ def _recurrent(asked: Question) -> Override | None:
 
 @type_rule("NonMaxSuppression")
 def _boxes(asked: Question) -> Override:
-    """Return rows of batch, class and box; inference of the versions before 11 knows no rank."""
+    """Rows of batch, class and box; inference of the versions before 11 knows no rank."""
     return Override(asked.outputs(ValueType(TensorProto.INT64, (None, 3))))
 
 

@@ -35,13 +35,13 @@ ASCEND_OPERATORS = _CHOSEN | _FIXED.keys()
 
 
 def is_ascend(node: WorkNode) -> bool:
-    """Return True for one of the six operators, in whatever domain, with sensible attributes."""
+    """True for one of the six operators, in whatever domain, with sensible attributes."""
     known = node.op_type in ASCEND_OPERATORS
     return known and bool(node.inputs and node.inputs[0] and _elements(node))
 
 
 def _elements(node: WorkNode) -> tuple[int, ...]:
-    """Return ONNX's numbers of the outputs' element types; empty where an attribute is odd."""
+    """ONNX's numbers of the outputs' element types; empty where an attribute is odd."""
     if node.op_type in _FIXED:
         return _FIXED[node.op_type]
     if node.op_type == "AscendQuant":
@@ -54,12 +54,12 @@ def _elements(node: WorkNode) -> tuple[int, ...]:
 
 
 def may_be_integer(node: WorkNode, dtypes: Sequence[DType | None]) -> bool:
-    """Return True if a node with inputs of these dtypes is meant as a layer on int8."""
+    """True if a node with inputs of these dtypes is meant as a layer on int8."""
     return not node.domain and node.op_type in _LAYERS and DType.INT8 in dtypes[:2]
 
 
 def is_integer_layer(graph: WorkGraph, node: WorkNode) -> bool:
-    """Return True if a node is a layer whose data and weights are int8."""
+    """True if a node is a layer whose data and weights are int8."""
     if node.domain or node.op_type not in _LAYERS or len(node.inputs) < len(("X", "W")):
         return False
     known = (known_type(graph, name) for name in node.inputs[:2])
@@ -93,7 +93,7 @@ def _layer_as_of_floats(asked: Question) -> Shown | None:
 
 @type_rule(*_LAYERS, when=lambda asked: not asked.alone)
 def _integer_sums(asked: Question) -> Refinement | None:
-    """Return the dtype of a layer's sums where ONNX's rule, that of the data, is not right."""
+    """The dtype of a layer's sums where ONNX's rule, that of the data, is not right."""
     element = sum_element(asked)
     if element is None:
         return None
@@ -104,7 +104,7 @@ def _integer_sums(asked: Question) -> Refinement | None:
 
 
 def sum_element(asked: Question) -> int | None:
-    """Return the element type of a layer's result; None where ONNX's rule is right.
+    """The element type of a layer's result; None where ONNX's rule is right.
 
     int8 data by float weights is a fault, which is reported at the layer. So that it is not
     reported again, the result is what its readers want: int32 where they scale sums, else that

@@ -26,7 +26,6 @@ _AXES = 3
 
 @type_rule("Reshape")
 def _reshape(asked: Question) -> Refinement | None:
-    """Return as many axes as the shape has numbers."""
     return _refined(asked, _open(asked.length(1)))
 
 
@@ -65,7 +64,7 @@ def _impossible_reshape(asked: Question) -> Contradiction | None:
 
 
 def _fits(shape: Shape, extents: list[int]) -> bool:
-    """Return True if as many elements as `shape` has can be laid out so; one extent may be -1."""
+    """True if as many elements as `shape` has can be laid out so; one extent may be -1."""
     count = element_count(shape)
     fixed = element_count(extent for extent in extents if extent >= 0)
     if -1 not in extents:
@@ -77,7 +76,7 @@ def _fits(shape: Shape, extents: list[int]) -> bool:
 
 
 def _is_doubtful_expand(asked: Question) -> bool:
-    """Return True about a node alone, and for a computed shape."""
+    """True about a node alone, and for a computed shape."""
     computed = (name not in asked.graph.consts for name in asked.node.inputs[1:])
     return asked.alone or any(computed)
 
@@ -104,7 +103,7 @@ def _expand_to_negative_dims(asked: Question) -> Negative | None:
 
 @type_rule("Expand")
 def _expand(asked: Question) -> Refinement | None:
-    """Return as many axes as the shape has numbers, or the data has if it has more."""
+    """As many axes as the shape has numbers, or the data has if it has more."""
     count, rank = asked.length(1), _rank(asked)
     return None if count is None or rank is None else _refined(asked, _open(max(count, rank)))
 
@@ -114,21 +113,20 @@ def _expand(asked: Question) -> Refinement | None:
 
 @type_rule("Squeeze")
 def _squeeze(asked: Question) -> Refinement | None:
-    """Return the axes of the data without as many as are named."""
+    """The axes of the data without as many as are named."""
     count, rank = asked.length(1), _rank(asked)
     return None if count is None or rank is None else _refined(asked, _open(rank - count))
 
 
 @type_rule("Unsqueeze")
 def _unsqueeze(asked: Question) -> Refinement | None:
-    """Return the axes of the data and as many as are named."""
     count, rank = asked.length(1), _rank(asked)
     return None if count is None or rank is None else _refined(asked, _open(rank + count))
 
 
 @type_rule("ReduceSum")
 def _reduce_sum(asked: Question) -> Refinement | None:
-    """Return the axes of the data less those named, unless they are kept; without any, all go."""
+    """The axes of the data less those named, unless they are kept; without any, all go."""
     count, rank = asked.length(1), _rank(asked)
     if count is None or rank is None:
         return None
@@ -142,13 +140,13 @@ def _reduce_sum(asked: Question) -> Refinement | None:
 
 @type_rule("Transpose")
 def _transpose(asked: Question) -> Refinement | None:
-    """Return a scalar where the data is one: inference drops that rank."""
+    """A scalar where the data is one: inference drops that rank."""
     return _refined(asked, ()) if _rank(asked) == 0 else None
 
 
 @type_rule("HardSigmoid")
 def _hard_sigmoid(asked: Question) -> Refinement | None:
-    """Return the shape of the data: ONNX has no inference of HardSigmoid-1."""
+    """The shape of the data: ONNX has no inference of HardSigmoid-1."""
     x = asked.type(0)
     return None if x is None else _refined(asked, x.dims)
 
@@ -157,7 +155,7 @@ def _hard_sigmoid(asked: Question) -> Refinement | None:
 
 
 def _follows_doubt(asked: Question) -> bool:
-    """Return True if an input may have negative dims by inference of the whole graph."""
+    """True if an input may have negative dims by inference of the whole graph."""
     return any(name in asked.doubtful for name in asked.node.reads)
 
 
@@ -175,7 +173,7 @@ def _doubtful_indices(asked: Question) -> Withheld | None:
 
 @type_rule("GatherND")
 def _gather_nd(asked: Question) -> Refinement | None:
-    """Return a scalar where one tuple of indices reaches every axis; inference drops that."""
+    """A scalar where one tuple of indices reaches every axis; inference drops that."""
     count, rank = asked.length(1), _rank(asked)
     return _refined(asked, ()) if count is not None and count == rank else None
 
@@ -190,18 +188,18 @@ def _pad_along_computed_axes(asked: Question) -> Withheld | None:
 
 
 def _rank(asked: Question, position: int = 0) -> int | None:
-    """Return the number of axes of an input, where it is known."""
+    """The number of axes of an input, where it is known."""
     known = asked.type(position)
     return None if known is None or known.dims is None else len(known.dims)
 
 
 def _open(rank: int | None) -> tuple[None, ...] | None:
-    """Return so many open dims; None for more than a tensor can have."""
+    """So many open dims; None for more than a tensor can have."""
     return None if rank is None or not 0 <= rank <= MAX_RANK else (None,) * rank
 
 
 def _refined(asked: Question, dims: Dims | None) -> Refinement | None:
-    """Return the first output as data of shape `dims`, where it has no rank yet."""
+    """The first output as data of shape `dims`, where it has no rank yet."""
     graph, x = asked.graph, asked.type(0)
     name = asked.node.outputs[0] if asked.node.outputs else ""
     known = graph.types.get(name)

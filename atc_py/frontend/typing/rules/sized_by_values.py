@@ -12,7 +12,7 @@ _OUTPUT_SHAPE = 2
 
 @type_rule("Compress")
 def _compress(asked: Question) -> Override | None:
-    """Return as many slices as a constant condition chooses, else an open dim.
+    """As many slices as a constant condition chooses, else an open dim.
 
     Inference leaves that dim open, and before opset 11 even the dtype.
     """
@@ -40,7 +40,7 @@ def _count_true(asked: Question) -> int | None:
 
 
 def _has_output_shape(asked: Question) -> bool:
-    """Return True if the shape of the result is an input."""
+    """True if the shape of the result is an input."""
     return asked.has(_OUTPUT_SHAPE)
 
 
@@ -53,7 +53,6 @@ def _max_unpool_to_negative_dims(asked: Question) -> Negative | None:
 
 @type_rule("MaxUnpool", when=_has_output_shape)
 def _max_unpool(asked: Question) -> Override | None:
-    """Return the shape that is asked for, of which inference says nothing."""
     x, wanted = asked.type(0), ints_of(asked.const(_OUTPUT_SHAPE))
     if x is None or not x.element or x.dims is None:
         return None

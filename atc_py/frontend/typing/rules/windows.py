@@ -33,7 +33,7 @@ _MOST = 2.0**63
 
 @type_rule("AveragePool", "MaxPool", when=lambda asked: bool(asked.attributes.get("ceil_mode")))
 def _pool(asked: Question) -> Override | None:
-    """Return as many windows as ONNX's definition of ceil_mode gives.
+    """As many windows as ONNX's definition of ceil_mode gives.
 
     A last window that would start in the padding after the data covers no element, and ONNX
     drops it; so does onnxruntime at every opset. Inference before opset 22 counts it, and one more
@@ -51,7 +51,7 @@ def _pool(asked: Question) -> Override | None:
 
 
 def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None] | None:
-    """Return the number of windows per axis; None where the attributes do not fit the rank."""
+    """The number of windows per axis; None where the attributes do not fit the rank."""
     rank = len(extents)
     kernel = _numbers(attributes, "kernel_shape", rank, 0)
     strides = _numbers(attributes, "strides", rank, 1)
@@ -77,7 +77,7 @@ def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None]
 
 
 def _is_automatic(attributes: dict[str, Any]) -> bool:
-    """Return True if the attribute pads does not count."""
+    """True if the attribute pads does not count."""
     return attributes.get("auto_pad", b"NOTSET") in _SAME | {b"VALID"}
 
 
@@ -85,14 +85,14 @@ def _is_automatic(attributes: dict[str, Any]) -> bool:
 
 
 def _has_wanted_size(asked: Question) -> bool:
-    """Return True if output_shape or SAME padding says how large the result is."""
+    """True if output_shape or SAME padding says how large the result is."""
     attributes = asked.attributes
     return "output_shape" in attributes or attributes.get("auto_pad") in _SAME
 
 
 @type_rule("ConvTranspose", when=_has_wanted_size)
 def _conv_transpose(asked: Question) -> Override | None:
-    """Return the size that is asked for.
+    """The size that is asked for.
 
     Inference drops axes where output_shape is smaller than the input, and adds output_padding to
     SAME, whose result is length * stride.
@@ -120,7 +120,7 @@ def _conv_transpose(asked: Question) -> Override | None:
 
 
 def _stated_extents(wanted: object, rank: int) -> list[int | None] | None:
-    """Return the spatial dims of output_shape; None if it is not a shape of that rank."""
+    """The spatial dims of output_shape; None if it is not a shape of that rank."""
     if not isinstance(wanted, list) or len(wanted) not in {rank, rank + _SPATIAL}:
         return None
     extents = [int(extent) for extent in wanted[-rank:]]
@@ -130,7 +130,7 @@ def _stated_extents(wanted: object, rank: int) -> list[int | None] | None:
 def _same_extents(
     extents: Dims, kernel: Dims, attributes: dict[str, Any]
 ) -> list[int | None] | None:
-    """Return length * stride, or less where the windows do not reach that far."""
+    """Length * stride, or less where the windows do not reach that far."""
     rank = len(extents)
     strides = _numbers(attributes, "strides", rank, 1)
     dilations = _numbers(attributes, "dilations", rank, 1)
@@ -161,7 +161,7 @@ def _to_open_sizes(asked: Question) -> Withheld | None:
 
 
 def _scales_of(asked: Question) -> ConstData | None:
-    """Return the scales of a Resize without sizes, one for each axis, where they are known."""
+    """The scales of a Resize without sizes, one for each axis, where they are known."""
     schema = asked.node.schema
     position = 1 if schema is None or schema.since_version < _REGIONS else 2
     scales = asked.const(position)
@@ -172,7 +172,7 @@ def _scales_of(asked: Question) -> ConstData | None:
 
 @type_rule("Resize", when=lambda asked: _scales_of(asked) is not None)
 def _by_scales(asked: Question) -> Override | None:
-    """Return the dims floor(length * scale).
+    """The dims floor(length * scale).
 
     Scales are float32, and so is the product in onnxruntime, on this device, and in onnx's
     inference up to 1.21: 10 * 1.3 is 13 there, as for whoever wrote 1.3. Later versions multiply in
@@ -197,7 +197,7 @@ def _by_scales(asked: Question) -> Override | None:
 
 
 def _numbers(attributes: dict[str, Any], name: str, count: int, default: int) -> list[int] | None:
-    """Return a list of `count` integers, `default` repeated if not set; None if it is malformed."""
+    """A list of `count` integers, `default` repeated if not set; None if it is malformed."""
     value = attributes.get(name)
     if value is None or value == []:
         return [default] * count
