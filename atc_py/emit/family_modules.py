@@ -1,5 +1,9 @@
 """The modules of each operator's families, so that others are not imported."""
 
+from __future__ import annotations
+
+__all__ = ["MODULES"]
+
 MODULES = {
     "Abs": ("elementwise",),
     "AccumulateNV2": ("elementwise",),

@@ -1,5 +1,9 @@
 """The operators of each module of lowering functions, so that others are not imported."""
 
+from __future__ import annotations
+
+__all__ = ["OPERATORS"]
+
 OPERATORS = {
     "activation": (
         "PRelu",

@@ -1,5 +1,9 @@
 """The module of each operator's row, so that others are not imported."""
 
+from __future__ import annotations
+
+__all__ = ["MODULES"]
+
 MODULES = {
     "Abs": "functions",
     "AccumulateNV2": "elementwise",

@@ -1,5 +1,9 @@
 """The module of each kernel, so that one operator's kernel imports no other's."""
 
+from __future__ import annotations
+
+__all__ = ["MODULES"]
+
 MODULES = {
     "Abs": "functions",
     "AccumulateNV2": "elementwise",
