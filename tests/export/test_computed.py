@@ -118,7 +118,11 @@ SHORT_ENDS = (longs(0, 0), longs(2), longs(0, 1), longs(1, 1))
 @pytest.mark.parametrize(
     ("op", "inputs", "attributes"),
     [
-        ("OneHot", [longs(0, 1), longs(-3), np.float32([1]), np.float32([0])], {}),
+        (
+            "OneHot",
+            [longs(0, 1), longs(-3), np.array([1], np.float32), np.array([0], np.float32)],
+            {},
+        ),
         ("PadV3", [np.ones((3, 4), np.float32), longs(-2, -2, 0, 0)], {"mode": "constant"}),
         ("PadV3", [np.ones((3, 4), np.float32), longs(-4, 3, 0, 0)], {"mode": "constant"}),
         ("ReduceSum", [np.ones((3, 4), np.float32), longs(-3)], {"keep_dims": True}),

@@ -56,7 +56,7 @@ def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answe
     if tensor.element and tensor.dtype is not None and tensor.dtype.is_integer:
         import ml_dtypes  # numpy's iinfo does not know int4
 
-        limits = ml_dtypes.iinfo(tensor.dtype.numpy)
+        limits = ml_dtypes.iinfo(tensor.dtype.numpy)  # type: ignore[no-untyped-call]
         if least <= limits.min and limits.max <= most:
             return HOLDS
     data = constant(name, tensor)
