@@ -80,8 +80,8 @@ MUTATIONS = (
     ),
     # Specifications and their rules.
     _(
-        "each: [1, 63]\n    proven: tbe/impl/conv2d.py of canndev",
-        "each: [1, 64]\n    proven: tbe/impl/conv2d.py of canndev",
+        "each: [1, 63]\n    proven: canndev; tbe/impl/conv2d.py",
+        "each: [1, 64]\n    proven: canndev; tbe/impl/conv2d.py",
         "spec/test_spec_facts.py",
     ),
     _(
@@ -160,8 +160,8 @@ MUTATIONS = (
     ),
     _(
         "if not scale > 0 or not np.isfinite(scale):\n"
-        '        raise no_form(node, f"must have a positive scale,',
-        'if not np.isfinite(scale):\n        raise no_form(node, f"must have a positive scale,',
+        '        raise no_form(node, Text("must have a positive scale,',
+        'if not np.isfinite(scale):\n        raise no_form(node, Text("must have a positive scale,',
         "frontend/qdq",
     ),
     _(

@@ -10,7 +10,7 @@ import pytest
 
 from atc_py.cli.main import main
 from atc_py.frontend.rewriting.qdq import reasons
-from atc_py.text import Words
+from atc_py.text import Text
 from tests.test_readme import commands
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "quantization.md"
@@ -53,9 +53,9 @@ def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert not shown or printed.out.rstrip("\n") == shown.rstrip("\n")
 
 
-def all_reasons() -> Mapping[str, Words]:
+def all_reasons() -> Mapping[str, Text]:
     """Return the reasons that are not made of parts, by name."""
-    return {name: each for name, each in vars(reasons).items() if isinstance(each, Words)}
+    return {name: each for name, each in vars(reasons).items() if isinstance(each, Text)}
 
 
 @pytest.mark.parametrize("name", sorted(all_reasons()))

@@ -33,6 +33,7 @@ def test_values_beyond_the_limit_are_refused(text: str) -> None:
     assert [each.code for each in refused.value.diagnostics] == [MEMORY_LIMIT]
 
 
+@pytest.mark.usefixtures("base_list")
 def test_fix_without_room_for_its_proof_writes_nothing(tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(LOSS), tmp_path / "m.onnx")
     fixed = tmp_path / "fixed.onnx"

@@ -1,5 +1,7 @@
 """The registry of type rules: found by operator, about operators that exist, and easy to add to."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 

@@ -21,6 +21,7 @@ from atc_py.running.array_files import read_npy
 from tests.aipp_graph.networks import RGB, config, network
 from tests.aipp_graph.test_samples_of_pictures import figures, pixels, saved
 from tests.cli.conftest import Result
+from tests.cli.conftest import atc as atc
 from tests.gears.models import image_model, two_inputs
 
 Array = NDArray[Any]

@@ -9,6 +9,7 @@ import pytest
 from sarif_pydantic import Sarif
 
 from tests.cli.conftest import Result
+from tests.cli.conftest import atc as atc
 from tests.cli.test_fixed_origins import model as plain_model
 from tests.report.page_document import document_of
 from tests.report.test_check_sarif import BEYOND, unknown_properties

@@ -24,6 +24,7 @@ from atc_py.results.fixing import (
 )
 from atc_py.text import Words, verbatim
 from tests.cli.conftest import Result
+from tests.cli.conftest import atc as atc
 from tests.cli.test_fixed_origins import model
 from tests.fix.cases import write_case
 

@@ -7,7 +7,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from tests.cli.conftest import atc as atc
 from tests.cli.conftest import small_model
+from tests.jobs.conftest import cluster as cluster
 
 
 def refused_model() -> onnx.ModelProto:
