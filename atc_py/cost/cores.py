@@ -96,7 +96,7 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
             peak = _SIDE * _SIDE * depth * soc.aicores * hertz * case.factors.cube
             cube += work.product.macs / peak
         if work.passes is not None and work.product is None and operation not in fixed:
-            nbytes = work.passes.elements * work.passes.itemsize
+            nbytes = work.passes.elements * work.passes.itemsize * work.passes.least
             vector += nbytes / (_REPEAT * cores * hertz * case.factors.vector)
     return Pipes(
         cube=cube,

@@ -71,12 +71,15 @@ class Passes(msgspec.Struct, frozen=True):
         count: instructions for each element.
         rows: parts that are not spread over cores: as many as `elements` where each element is
             one, those of the padding, too.
+        least: instructions for each element that no kernel can do with less: one for each term of
+            a product, multiplied and added at once.
     """
 
     elements: int
     itemsize: int
     count: float
     rows: int
+    least: int = 1
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -108,7 +111,8 @@ def work_on(operation: Operation, soc: Soc) -> Work:
     if product is None or product.dtype is not DType.FLOAT32 or soc.cube_float32:
         return work
     elements = product.steps * product.batch * product.m * product.n
-    return Work(None, Passes(elements, DType.FLOAT32.itemsize, 2.0 * product.k, elements))
+    size, count = DType.FLOAT32.itemsize, 2.0 * product.k
+    return Work(None, Passes(elements, size, count, elements, least=product.k))
 
 
 def bytes_read(operation: Operation, position: int, tensor: Tensor) -> int:
