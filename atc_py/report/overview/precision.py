@@ -10,11 +10,12 @@ from atc_py.report.layers.text import (
     output_verdict,
     verdict_lines,
 )
-from atc_py.report.overview.words import Both, in_both, name_text, table_json
+from atc_py.report.overview.words import Both, both, in_both, name_text, table_json
 from atc_py.results.histogram import MagnitudeHistogram
 from atc_py.results.layer import FAILING_DISTANCE, Layer, number_json
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.results.sample_spread import QUANTILES, FigureSpread
+from atc_py.text import in_language
 
 
 def spreads_json(done: LayerComparison) -> dict[str, object]:
@@ -67,7 +68,9 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
         "limit": FAILING_DISTANCE,
         "passed": done.passed,
         "targets": dict(done.targets),
-        "verdict": [*map(in_both, (line.strip() for line in verdict_lines(done)))],
+        "verdict": [
+            both(line.strip(), in_language(line, "zh").strip()) for line in verdict_lines(done)
+        ],
         "cost": [*map(in_both, cost_lines(done))],
         "suggestion": None if done.suggestion is None else _suggestion(done.suggestion),
         "first": None if done.first_failing is None else done.layers.index(done.first_failing),
