@@ -1,5 +1,6 @@
 """The options of `report` beside those of `convert`, `compare` and `profile`, and what they do."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -272,6 +273,10 @@ def test_verdict_names_failing_outputs_without_a_target(atc: Atc) -> None:
     found = model_of("page.html")
     assert found["state"] == "compiles"
     assert found["actions"][0]["text"][0].startswith("1 of 1 outputs fail (y: relative error inf)")
+    said = model_of("page.html")["precision"]["verdict"]
+    assert said[0][0].startswith("first failing layer: ")
+    assert said[1][0].startswith("its error: ")
+    assert all(re.search("[\u4e00-\u9fff]", chinese) for _, chinese in said)
 
 
 def test_verdict_is_chinese_where_that_is_asked_for(atc: Atc, model: Path) -> None:
