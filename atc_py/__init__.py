@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING, Any
 from atc_py.system.notebook import set_renderer
 
 if TYPE_CHECKING:
+    from atc_py.adapters.session.session import InferenceSession
     from atc_py.api import (
         Model,
         check_models,
@@ -59,8 +60,7 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.pipeline.export import export_model
     from atc_py.pipeline.profile import profile_model
-    from atc_py.planning.plan_model import plan_model
-    from atc_py.session.session import InferenceSession
+    from atc_py.quantizing.plan.plan_model import plan_model
     from atc_py.system.memory_limit import limited_memory
 
 __all__ = [
@@ -91,7 +91,7 @@ def __dir__() -> list[str]:
 
 _MODULES = {
     "AtcError": "diag",
-    "InferenceSession": "session.session",
+    "InferenceSession": "adapters.session.session",
     "Model": "api",
     "check_models": "api",
     "compare_model": "compare",
@@ -100,7 +100,7 @@ _MODULES = {
     "fix_model": "api",
     "limited_memory": "system.memory_limit",
     "load": "api",
-    "plan_model": "planning.plan_model",
+    "plan_model": "quantizing.plan.plan_model",
     "profile_model": "pipeline.profile",
     "quantize": "api",
     "quantize_model": "api",

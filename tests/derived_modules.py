@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from atc_py.device.sim.kernel import kernels
-from atc_py.emit.registry import listed_families
+from atc_py.kernels.registry import listed_families
 from atc_py.lowering.registry import lowered_operators
 from atc_py.target.operators import row_modules
 
@@ -86,7 +86,7 @@ def _lowering_modules() -> Iterator[str]:
 
 TABLES = {
     _PACKAGE / "device" / "sim" / "kernel_modules.py": _kernel_modules,
-    _PACKAGE / "emit" / "family_modules.py": _family_modules,
+    _PACKAGE / "kernels" / "family_modules.py": _family_modules,
     _PACKAGE / "lowering" / "op_modules.py": _lowering_modules,
     _PACKAGE / "target" / "row_modules.py": _row_modules,
 }

@@ -45,7 +45,7 @@ MUTATIONS = (
     _(
         "axes = (1, last) if last > 1 else (last,)",
         "axes = (last, 1) if last > 1 else (last,)",
-        "tensor/test_scale_words.py device/test_device_quantization.py emit/families/test_quant.py",
+        "tensor/test_scale_words.py device/test_device_quantization.py kernels/families/test_quant.py",
     ),
     _(
         "multiplier = x.shape[0] // channels",
@@ -66,7 +66,7 @@ MUTATIONS = (
     _(
         "if not 1 <= dim <= _LARGEST:",
         "if not 0 <= dim <= _LARGEST:",
-        "frontend/test_input_shapes.py",
+        "onnx_graph/test_input_shapes.py",
     ),
     _(
         "if min(shape, default=0) < 0 or wanted > left:",
@@ -133,57 +133,61 @@ MUTATIONS = (
     _(
         "lengths = [length or source[axis] for axis",
         "lengths = [length or source[0] for axis",
-        "frontend/test_fold_views.py",
+        "onnx_graph/test_fold_views.py",
     ),
     _(
         "wanted.count(-1) > 1:",
         "wanted.count(-1) > 2:",
-        "frontend/test_fold_views.py frontend/test_bounded_inference.py lowering/test_tensor_lowering.py lowering/test_open_shapes_against_onnxruntime.py fuzz/test_hostile_models.py frontend/test_window_types.py",
+        "onnx_graph/test_fold_views.py onnx_graph/test_bounded_inference.py lowering/test_tensor_lowering.py lowering/test_open_shapes_against_onnxruntime.py fuzz/test_hostile_models.py onnx_graph/test_window_types.py",
     ),
     _(
         "+ (int(kernel[axis] or 0) - 1) * dilations[axis]\n            + 1,\n        )\n"
         "        for axis, extent in enumerate(extents)",
         "+ (int(kernel[axis] or 0) - 1) * dilations[axis],\n        )\n"
         "        for axis, extent in enumerate(extents)",
-        "frontend/test_window_types.py",
+        "onnx_graph/test_window_types.py",
     ),
     _(
         "if start + size > file.size:",
         "if start + size > file.size + 1:",
-        "frontend/test_external.py frontend/test_external_hostile.py",
+        "onnx_graph/test_external.py onnx_graph/test_external_hostile.py",
     ),
-    _("if count >= _MAX_TENSOR_FIELDS:", "if count > _MAX_TENSOR_FIELDS:", "frontend/test_wire.py"),
+    _(
+        "if count >= _MAX_TENSOR_FIELDS:",
+        "if count > _MAX_TENSOR_FIELDS:",
+        "onnx_graph/test_wire.py",
+    ),
     _(
         "if np.any(indices < -length) or np.any(indices >= length):",
         "if np.any(indices < -length) or np.any(indices > length):",
-        "frontend/test_fold.py frontend/test_fold_views.py frontend/test_bounded_inference.py",
+        "onnx_graph/test_fold.py onnx_graph/test_fold_views.py onnx_graph/test_bounded_inference.py",
     ),
     _(
         "if not scale > 0 or not np.isfinite(scale):\n"
         '        raise no_form(node, Text("must have a positive scale,',
         'if not np.isfinite(scale):\n        raise no_form(node, Text("must have a positive scale,',
-        "frontend/qdq",
+        "onnx_graph/qdq",
     ),
     _(
         "fits = not apart.size or (apart.min() >= _INT8.min and apart.max() <= _INT8.max)",
         "fits = not apart.size or apart.max() <= _INT8.max",
-        "frontend/qdq",
+        "onnx_graph/qdq",
     ),
     _(
         'self._coalesced = graph.opsets.get("", 0) >= _COALESCED',
         'self._coalesced = graph.opsets.get("", 0) > _COALESCED',
-        "frontend/qdq check/test_quantized_models.py",
+        "onnx_graph/qdq check/test_quantized_models.py",
     ),
     _(
         "minus = _broadcast_along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) - minus",
         "minus = _broadcast_along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) + minus",
-        "frontend/qdq",
+        "onnx_graph/qdq",
     ),
     # Lowering.
     _(
         "output = min(dim * window.stride, whole)",
         "output = dim * window.stride",
-        "lowering/test_lowering_against_onnxruntime.py lowering/test_tensor_lowering.py frontend/test_window_types.py",
+        "lowering/test_lowering_against_onnxruntime.py lowering/test_tensor_lowering.py onnx_graph/test_window_types.py",
     ),
     _(
         "counted = np.where(indices < 0, indices + limits, indices)",
@@ -317,63 +321,63 @@ MUTATIONS = (
     _(
         "chunk = min(room, _round_up(max(1, -(-inner // parts)), footprint.align))",
         "chunk = min(room, _round_up(max(1, inner // parts), footprint.align))",
-        "emit/test_grid.py emit/test_kernel_templates.py",
+        "kernels/test_grid.py kernels/test_kernel_templates.py",
     ),
     _(
         "return replace(axis, before=missing // 2, after=missing - missing // 2)",
         "return replace(axis, before=missing - missing // 2, after=missing // 2)",
-        "emit/families/test_pooling.py",
+        "kernels/families/test_pooling.py",
     ),
     _(
         "return _OFFSET * max(1, itemsize // 4)",
         "return _OFFSET",
-        "emit/families/test_movement.py emit/test_boxes.py",
+        "kernels/families/test_movement.py kernels/test_boxes.py",
     ),
     _(
         "base, count=width, valid=height * c0, tail",
         "base, count=width, valid=height * c0 - 1, tail",
-        "emit/families/test_along_axes_blocks.py",
+        "kernels/families/test_along_axes_blocks.py",
     ),
     _(
         "m = min(blocks[0], most[0], isqrt(area))",
         "m = min(blocks[0], most[0], area)",
-        "emit/test_cube_plans.py emit/test_kernel_templates.py",
+        "kernels/test_cube_plans.py kernels/test_kernel_templates.py",
     ),
     # Templates of kernels and the headers of the host.
     _(
         "Muls(low, low, 0.044715f, count);",
         "Muls(low, low, 0.04715f, count);",
-        "emit/families/test_elementwise.py emit/families/test_links.py",
+        "kernels/families/test_elementwise.py kernels/families/test_links.py",
     ),
     _(
         "Mins(low, low, 6.0f, count);",
         "Mins(low, low, 3.0f, count);",
-        "emit/families/test_elementwise.py",
+        "kernels/families/test_elementwise.py",
     ),
     _(
         "Cast(words, {{ mask.name }}, RoundMode::CAST_NONE, count_);",
         "Cast(words, {{ mask.name }}, RoundMode::CAST_NONE, count_ - 1);",
-        "emit/families/test_masked_softmax.py",
+        "kernels/families/test_masked_softmax.py",
     ),
     _(
         "Maxs(values, values, -32768.0f, count);",
         "Maxs(values, values, -32767.0f, count);",
-        "emit/families/test_quant.py",
+        "kernels/families/test_quant.py",
     ),
     _(
         "      PipeBarrier<PIPE_ALL>();  // padding comes from the unified buffer, for which no queue waits\n",
         "",
-        "emit/test_kernel_templates.py emit/families/test_convolution_blocks.py",
+        "kernels/test_kernel_templates.py kernels/families/test_convolution_blocks.py",
     ),
     _(
         "const uint32_t rounded = size + 0xfffu + (size >> 13 & 1u);",
         "const uint32_t rounded = size + 0x1000u;",
-        "emit/test_host_numbers.py",
+        "kernels/test_host_numbers.py",
     ),
     _(
         "const int64_t past = end < width ? end : width;",
         "const int64_t past = end;",
-        "emit/families/test_pooling.py",
+        "kernels/families/test_pooling.py",
     ),
     _(
         "* and {{ nodes | length - 20 }} more",
@@ -481,7 +485,7 @@ MUTATIONS = (
     _(
         "ulps = max(ulps, found_agreement.ulps)",
         "ulps = min(ulps, found_agreement.ulps)",
-        "cli/test_kernels_command.py emit/families/test_quant.py",
+        "cli/test_kernels_command.py kernels/families/test_quant.py",
     ),
     _(
         'if as_json and given not in {None, "json"}:',
@@ -549,19 +553,23 @@ MUTATIONS = (
     _(
         "{name.replace('-', '_')}{equals}{value}",
         "{name}{equals}{value}",
-        "atc/test_tokens.py",
+        "adapters/atc/test_tokens.py",
     ),
     _(
         "if len(found) == 1:\n        return OPTIONS[found[0]]",
         "if found:\n        return OPTIONS[found[0]]",
-        "atc/test_tokens.py",
+        "adapters/atc/test_tokens.py",
     ),
-    _("if int(dim) < 1 and not gears:", "if int(dim) < 0 and not gears:", "atc/test_shapes.py"),
+    _(
+        "if int(dim) < 1 and not gears:",
+        "if int(dim) < 0 and not gears:",
+        "adapters/atc/test_shapes.py",
+    ),
     _(
         "if len({each.index is None for each in found}) > 1:",
         "if len({each.index is None for each in found}) > 2:",
         "options/test_out_nodes.py",
     ),
-    _('given.get(int(found[1]), "?")', "found[1]", "atc/test_block.py"),
-    _("FAILED = 255", "FAILED = 1", "atc/test_command_lines.py"),
+    _('given.get(int(found[1]), "?")', "found[1]", "adapters/atc/test_block.py"),
+    _("FAILED = 255", "FAILED = 1", "adapters/atc/test_command_lines.py"),
 )

@@ -1,6 +1,7 @@
-"""Signs in the first bytes of files that are not offline models."""
+"""Signs in the first bytes of files that say what they are."""
 
 from mmap import mmap
+from pathlib import Path
 
 _VARINT, _BYTES = 0, 2
 _FIELDS = {1: _VARINT, 5: _VARINT, **dict.fromkeys((2, 3, 4, 6, 7, 8, 14, 20, 25, 26), _BYTES)}
@@ -8,6 +9,9 @@ _FIELDS = {1: _VARINT, 5: _VARINT, **dict.fromkeys((2, 3, 4, 6, 7, 8, 14, 20, 25
 
 _IR_VERSION = b"\x08"
 """First byte of the field that stands first in every model."""
+
+_HEAD = 1 << 16
+"""Bytes at the start of a file that identify its kind."""
 
 _GRAPH = 7
 _LONGEST_VARINT = 10
@@ -29,6 +33,23 @@ def is_onnx(data: mmap | bytes) -> bool:
         if kind == _BYTES and at is not None:
             at += value
     return False
+
+
+def is_offline(path: Path) -> bool:
+    """True if the file begins as an archive, or is named as one and is not an ONNX model.
+
+    The readers say what else is wrong with it. Pipes and devices are left to the readers, too:
+    opening one may block forever.
+    """
+    called = path.suffix == ".om"
+    try:
+        if not path.is_file():
+            return called
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return called
+    return head.startswith((b"PK", b"IMOD")) or (called and not is_onnx(head))
 
 
 def _varint(data: mmap | bytes, at: int | None) -> tuple[int, int | None]:

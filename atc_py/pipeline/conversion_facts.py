@@ -1,7 +1,7 @@
 """What compilation made of a model: the facts that reports show, and what is written beside the graph."""
 
 from atc_py import __version__
-from atc_py.emit.kernels import KernelSet
+from atc_py.kernels.kernels import KernelSet
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
 from atc_py.package.contents import PackageContents

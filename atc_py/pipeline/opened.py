@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag.codes import NO_SUCH_GEAR
-from atc_py.package.foreign import is_onnx
+from atc_py.package.foreign import is_offline
 from atc_py.package.reader import OfflineModel
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.options.gear_choice import GearChoice
-
-
-_HEAD = 1 << 16
-"""Bytes at the start of a file that identify its kind."""
 
 
 @contextmanager
@@ -57,20 +53,3 @@ def opened_model(
         convert(path, compiled, **options)
         with open_model(compiled) as model:
             yield model
-
-
-def is_offline(path: Path) -> bool:
-    """True if the file begins as an archive, or is named as one and is not an ONNX model.
-
-    The readers say what else is wrong with it. Pipes and devices are left to the readers, too:
-    opening one may block forever.
-    """
-    called = path.suffix == ".om"
-    try:
-        if not path.is_file():
-            return called
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-    except OSError:
-        return called
-    return head.startswith((b"PK", b"IMOD")) or (called and not is_onnx(head))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.emit.functions import compute_type, instruction_of, operators_of
+from atc_py.kernels.functions import compute_type, instruction_of, operators_of
 from atc_py.system.resources import templates_dir
 from atc_py.target import TargetOp, Unit, find_operator, operators
 from atc_py.target.vector import LOW, MASK, Form, Operands, Temporary, VectorFunction
@@ -18,12 +18,12 @@ ELSEWHERE = {Form.COMPARE, Form.SELECT, Form.CAST}
 
 NAMELESS = (
     "cost/passes.py",
-    "emit/elementwise.py",
-    "emit/families/cast.py",
-    "emit/families/elementwise.py",
-    "emit/functions.py",
-    "emit/links.py",
-    "emit/plane_kernels.py",
+    "kernels/elementwise.py",
+    "kernels/families/cast.py",
+    "kernels/families/elementwise.py",
+    "kernels/functions.py",
+    "kernels/links.py",
+    "kernels/plane_kernels.py",
 )
 """Modules that read rows and name no operator."""
 

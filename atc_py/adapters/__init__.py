@@ -1,0 +1,1 @@
+"""Interfaces of others on the services of this package; nothing but the command line imports them."""

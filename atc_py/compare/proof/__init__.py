@@ -1,0 +1,1 @@
+"""Proof that a fixed model computes what the original does."""
