@@ -10,7 +10,7 @@ _HEAD = """# ais_bench
 another import and nothing else:
 
 ```python
-from atc_py.adapters.ais_bench.infer.interface import InferSession  # instead of: ais_bench.infer.interface
+from atc_py.ais_bench.infer.interface import InferSession  # instead of: ais_bench.infer.interface
 ```
 
 ```sh

@@ -15,7 +15,7 @@ from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
-from atc_py.passes.precision.refusals import Refusal
+from atc_py.passes.precision.decisions import Refusal
 from atc_py.pipeline import trial
 from atc_py.text import Words
 from tests.check.checks import checked, residual_network

@@ -14,7 +14,7 @@ from atc_py.diag.codes import NOT_MODELED
 from atc_py.options.choices import ConvertChoice
 from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.manager import PIPELINE
-from atc_py.passes.precision.implementation_tables import ATC_MODES, PRECISE
+from atc_py.passes.precision.implementations import ATC_MODES, PRECISE
 from atc_py.pipeline.convert import compile_options, convert
 from atc_py.results.conversion import Conversion
 from atc_py.system.path_facts import legible

@@ -6,8 +6,7 @@ from atc_py.ir import Node
 from atc_py.ir.verifier import Rules
 from atc_py.passes.layout.storage_fault import storage_fault
 from atc_py.passes.memory.proof import unsound_places
-from atc_py.passes.precision.casts import cast_engine
-from atc_py.passes.precision.columns import fits
+from atc_py.passes.precision.columns import cast_engine, fits
 from atc_py.target import Soc, find_operator
 
 
