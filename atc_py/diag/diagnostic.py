@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from enum import Enum, IntEnum
 
-from atc_py.text import in_language
+from atc_py.text import Text, in_language
 
 
 class Severity(Enum):
@@ -108,9 +108,9 @@ class Diagnostic:
     """
 
     code: Code
-    message: str
+    message: Text
     place: Place | None = None
-    help: str | None = None
+    help: Text | None = None
     rule: str | None = None
     atc: AtcFault | None = None
 
@@ -169,10 +169,10 @@ class Code:
 
     def diagnostic(
         self,
-        message: str,
+        message: Text,
         *,
         place: Place | None = None,
-        help: str | None = None,  # noqa: A002  (the word that users read)
+        help: Text | None = None,  # noqa: A002  (the word that users read)
         rule: str | None = None,
         atc: AtcFault | None = None,
     ) -> Diagnostic:
@@ -181,10 +181,10 @@ class Code:
 
     def error(
         self,
-        message: str,
+        message: Text,
         *,
         place: Place | None = None,
-        help: str | None = None,  # noqa: A002  (the word that users read)
+        help: Text | None = None,  # noqa: A002  (the word that users read)
         rule: str | None = None,
         atc: AtcFault | None = None,
     ) -> AtcError:

@@ -252,14 +252,14 @@ class Builder:
         node = self.node
         return Place(self._work.file, node.index, node.name, node.op_type, field)
 
-    def bad(self, reason: str, field: str | None = None) -> AtcError:
+    def bad(self, reason: Text, field: str | None = None) -> AtcError:
         """The node contradicts ONNX's definition of its operator."""
         return BAD_NODE.error(
-            Text("{field} {message}", field=self.node.op_type, message=Text(reason)),
+            Text("{field} {message}", field=self.node.op_type, message=reason),
             place=self.place(field),
         )
 
-    def unsupported(self, reason: str, field: str | None, help_: str) -> AtcError:
+    def unsupported(self, reason: Text, field: str | None, help_: str) -> AtcError:
         """An error: the node is valid but its form has no counterpart on the device."""
-        message = verbatim(f"{self.node.op_type}: ") + Text(reason)
+        message = verbatim(f"{self.node.op_type}: ") + reason
         return UNSUPPORTED_FORM.error(message, place=self.place(field), help=help_)

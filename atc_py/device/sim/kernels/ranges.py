@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype
+from atc_py.text import Text
 
 
 def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -16,9 +17,10 @@ def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype(node.present)
     for position, name in enumerate(("start", "limit", "delta")):
         if node.required(position).elements != 1:
-            raise NodeError(f"{name} must be one element, found {node.required(position)}")
+            text = Text("{name} must be one element, found {found}")
+            raise NodeError(text.with_values(name=name, found=node.required(position)))
     if node.outputs[0].rank != 1:
-        raise NodeError(f"the result must be a vector, found {node.outputs[0]}")
+        raise NodeError(Text("the result must be a vector, found {found}", found=node.outputs[0]))
     return (TensorFacts(node.x.dtype, node.outputs[0].dims),)
 
 
@@ -41,7 +43,8 @@ def count_up(call: Call) -> None:
     """
     length = _length(call)
     if length != call.out.size:
-        raise ValueError(f"the range has {length} elements, the model says {call.out.size}")
+        text = Text("the range has {length} elements, the model says {out}")
+        raise ValueError(text.with_values(length=length, out=call.out.size))
     _count(call, call.out)
 
 
@@ -49,10 +52,10 @@ def _length(call: Call) -> int:
     """Count elements; Python's integers do not overflow, and its floats are wide enough."""
     start, limit, delta = (call.input(position).reshape(-1)[0].item() for position in range(3))
     if delta == 0:
-        raise NodeError("delta must not be 0")
+        raise NodeError(Text("delta must not be 0"))
     steps = -((start - limit) // delta)
     if not math.isfinite(steps):
-        raise NodeError(f"there is no range from {start} to {limit} by {delta}")
+        raise NodeError(Text("there is no range from {s} to {l} by {d}", s=start, l=limit, d=delta))
     return max(int(steps), 0)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.node import NodeError
+from atc_py.text import Text
 
 Activation: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -53,10 +54,12 @@ def read_activations(
     """
     if not len(names) == len(alphas) == len(betas):
         counts = f"{len(names)}, {len(alphas)} and {len(betas)}"
-        raise NodeError(f"activations, alphas and betas must be as many, found {counts}")
+        text = Text("activations, alphas and betas must be as many, found {found}")
+        raise NodeError(text.with_values(found=counts))
     unknown = [name for name in names if name.lower() not in _TABLE]
     if unknown:
-        raise NodeError(f"no activation is called {unknown[0]!r}; known are {', '.join(_TABLE)}")
+        text = Text("no activation is called {unknown}; known are {table}")
+        raise NodeError(text.with_values(unknown=repr(unknown[0]), table=", ".join(_TABLE)))
     real = np.dtype(dtype).type
     with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite
         return [
