@@ -157,7 +157,7 @@ def refuse_differences(
                     error=f"{gap.error:.3g}",
                 ),
                 place=Place(str(model)),
-                help="report the model with this message",
+                help=Text("report the model with this message"),
             )
         ]
     if found:

@@ -96,7 +96,7 @@ def _findings(name: str, array: Any, types: Mapping[str, Wanted]) -> list[Diagno
     return [BAD_RUN_INPUT.diagnostic(message, place=place, help=_help(array, wanted))]
 
 
-def _help(array: NDArray[Any] | np.generic, wanted: Wanted) -> str:
+def _help(array: NDArray[Any] | np.generic, wanted: Wanted) -> Text:
     dtype, shape = wanted
     hints = []
     if array.dtype.name != dtype.value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from enum import Enum, IntEnum
 
-from atc_py.text import Text, in_language
+from atc_py.text import Text, in_language, verbatim
 
 
 class Severity(Enum):
@@ -116,8 +116,9 @@ class Diagnostic:
 
     def in_language(self, language: str) -> Diagnostic:
         """The finding with its message and help in that language."""
-        help_ = in_language(self.help or self.code.remedy, language)
-        return replace(self, message=in_language(self.message, language), help=help_)
+        help_ = verbatim(in_language(self.help or self.code.remedy, language))
+        message = verbatim(self.message.in_language(language))
+        return replace(self, message=message, help=help_)
 
     def as_json(self) -> dict[str, object]:
         """The finding as JSON values."""

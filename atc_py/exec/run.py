@@ -110,8 +110,8 @@ def _no_session(command: Sequence[str], run: Path) -> Iterator[Diagnostic]:
     flags = defeating_flags(command)
     if (run / "missing").exists() and not (run / "imported").exists():
         yield NO_ONNXRUNTIME_IN_PROGRAM.diagnostic(
-            "the program imports onnxruntime, which its environment does not have",
-            help="install it there: `pip install 'atc-py[ort]'`, or onnxruntime alone",
+            Text("the program imports onnxruntime, which its environment does not have"),
+            help=Text("install it there: `pip install 'atc-py[ort]'`, or onnxruntime alone"),
         )
     elif flags:
         yield NO_SESSION_SEEN.diagnostic(

@@ -30,7 +30,7 @@ from atc_py.text import Text
 
 _CONTROL = frozenset({"Switch", "Merge"})
 
-_HELP = "run the model on the device `sim`, which has every operator"
+_HELP = Text("run the model on the device `sim`, which has every operator")
 
 
 @dataclass(slots=True)

@@ -210,5 +210,5 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnost
             why=why,
         ),
         place=Place(path, node.index, node.name, node.op_type),
-        help="leave --semantics out, or rewrite the node with `atc-py fix --for cann`",
+        help=Text("leave --semantics out, or rewrite the node with `atc-py fix --for cann`"),
     )

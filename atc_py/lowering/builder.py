@@ -148,7 +148,9 @@ class Builder:
                     source=source.name,
                 ),
                 Text("input {at}", at=name),
-                "fix the input shapes with --input-shape so that it folds, or simplify the model",
+                Text(
+                    "fix the input shapes with --input-shape so that it folds, or simplify the model"
+                ),
             )
         return source.const.numpy()
 
@@ -259,7 +261,7 @@ class Builder:
             place=self.place(field),
         )
 
-    def unsupported(self, reason: Text, field: str | None, help_: str) -> AtcError:
+    def unsupported(self, reason: Text, field: str | None, help_: Text) -> AtcError:
         """An error: the node is valid but its form has no counterpart on the device."""
         message = verbatim(f"{self.node.op_type}: ") + reason
         return UNSUPPORTED_FORM.error(message, place=self.place(field), help=help_)

@@ -33,7 +33,7 @@ def check_pad_mode(b: Builder, mode: str) -> None:
         raise b.unsupported(
             text.with_values(known=", ".join(_PAD_MODES), found=repr(mode)),
             "attribute mode",
-            "write the border with Concat, or run this node on the host",
+            Text("write the border with Concat, or run this node on the host"),
         )
 
 
@@ -46,7 +46,7 @@ def pad_computed(b: Builder) -> Value:
         raise b.unsupported(
             Text("pads that are computed go with all axes and the value 0 alone"),
             "input pads",
-            "compute the pads from constants, or run this node on the host",
+            Text("compute the pads from constants, or run this node on the host"),
         )
     return _padded(b, b.input(0), b.input(1), mode)
 

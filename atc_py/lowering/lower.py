@@ -53,7 +53,7 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
     """
     signature = _signature(target.op)
     if signature is None:
-        faults = [f"there is no target operator {target.op}"]
+        faults = [Text("the target has no operator {op}", op=target.op)]
     else:
         faults = signature.faults(node)
     if faults:
@@ -65,7 +65,9 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
                 faults=faults[0],
             ),
             place=Place(spec.file_name),
-            help="docs/target.md lists the target operators with their operands and attributes",
+            help=Text(
+                "docs/target.md lists the target operators with their operands and attributes"
+            ),
         )
 
 
@@ -182,8 +184,10 @@ def _needs_dims(builder: Builder, error: OpenShapeError) -> AtcError:
     return builder.unsupported(
         text.with_values(why=error),
         None,
-        "compute the shape from constants, fix the inputs with --input-shape, or run the node "
-        "on the host",
+        Text(
+            "compute the shape from constants, fix the inputs with --input-shape, or run the node "
+            "on the host"
+        ),
     )
 
 

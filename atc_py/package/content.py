@@ -40,7 +40,7 @@ class _Reporter:
 
     def add(self, field: str, message: Text) -> None:
         place = Place(file=self._file, field=field)
-        advice = "convert the ONNX model again; if that does not help, report it as a bug"
+        advice = Text("convert the ONNX model again; if that does not help, report it as a bug")
         self._sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
 
     def unknown(self, field: str, kind: str, found: str, known: Iterable[str]) -> None:
@@ -202,8 +202,11 @@ def _check_scopes(model: OmModel, report: _Reporter) -> None:
     counts = Counter(node.scope for node in model.nodes if node.scope)
     for scope, count in counts.items():
         if count > _LARGEST_LAUNCH:
-            message = (
-                f"a launch has at most {_LARGEST_LAUNCH} nodes; {count} have the scope {scope}"
+            message = Text(
+                "a launch has at most {largest_launch} nodes; {count} have the scope {scope}",
+                largest_launch=_LARGEST_LAUNCH,
+                count=count,
+                scope=scope,
             )
             report.add("nodes", message)
 

@@ -24,7 +24,7 @@ class _Reporter:
 
     def add(self, field: str, message: Text) -> None:
         place = Place(file=self._file, field=field)
-        advice = "convert the ONNX model again; if that does not help, report it as a bug"
+        advice = Text("convert the ONNX model again; if that does not help, report it as a bug")
         self.sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
 
 

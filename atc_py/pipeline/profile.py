@@ -34,7 +34,7 @@ def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
     if len(socs) > 1:
         raise BAD_OPTION.error(
             Text("measurements are of one SoC, found {socs}", socs=", ".join(socs)),
-            help="name the SoC that was measured with --soc, once",
+            help=Text("name the SoC that was measured with --soc, once"),
         )
     return calibrate(read_measurements(path), find_soc(socs[0] if socs else _DEFAULT))
 
@@ -172,5 +172,5 @@ def _of_another(path: Path, soc: str, wanted: str) -> AtcError:
         Text(
             "{path} is compiled for {soc}, found --soc {wanted}", path=path, soc=soc, wanted=wanted
         ),
-        help="give the ONNX model to profile it for other SoCs",
+        help=Text("give the ONNX model to profile it for other SoCs"),
     )

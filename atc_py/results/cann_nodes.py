@@ -90,5 +90,5 @@ def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | N
                 "the record of {name} does not follow its schema: {error}", name=_KEY, error=error
             ),
             place=Place(file, field="report.json"),
-            help="convert the model again with this version of atc-py",
+            help=Text("convert the model again with this version of atc-py"),
         ) from error

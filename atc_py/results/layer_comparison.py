@@ -226,7 +226,7 @@ class TargetMiss:
     reason: str = ""
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Text:
         """The miss in words."""
         if self.value is None:
             return Text(

@@ -22,6 +22,7 @@ from atc_py.sweep.row import run_row
 from atc_py.sweep.run import run_sweep
 from atc_py.system.cache_folders import cache_folder
 from atc_py.system.resources import op_specs_dir
+from atc_py.text import Text
 from tests.jobs.failing import FailingExecutor
 from tests.sweep.test_command import rows_of, tables
 
@@ -134,7 +135,7 @@ def swept(zoo: Path, folder: Path, executor: FailingExecutor) -> Any:
 
 def test_each_kind_of_failure_is_a_verdict(zoo: Path, tmp_path: Path) -> None:
     kinds = dict(enumerate(TaskFailureKind))
-    failures = {at: TaskFailure(kind, f"it {kind.value}") for at, kind in kinds.items()}
+    failures = {at: TaskFailure(kind, Text(f"it {kind.value}")) for at, kind in kinds.items()}
     done = swept(zoo, tmp_path / "out", FailingExecutor(failures))
     assert [row.verdict for row, _ in done.rows] == [
         SweepVerdict.BUG,

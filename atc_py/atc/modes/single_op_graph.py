@@ -55,7 +55,7 @@ class _Builder:
                 Text("the nearest names are {near}", near=", ".join(near)) if near else None,
             )
         if not single.outputs:
-            message = "it has no output"
+            message = Text("it has no output")
             raise self._fault(message, AtcFault("E13014", ("0", "output size", row.name, message)))
         inputs = [self._input(row, at, each) for at, each in enumerate(single.inputs)]
         while inputs and inputs[-1] is None:
@@ -172,7 +172,7 @@ class _Builder:
             )
         return given.name, value
 
-    def _fault(self, message: str, atc: AtcFault, help_: str | None = None) -> AtcError:
+    def _fault(self, message: Text, atc: AtcFault, help_: Text | None = None) -> AtcError:
         single = self._single
         place = Place(self._file, single.index, single.name or None, single.op)
         return BAD_OPERATOR_FILE.error(message, place=place, help=help_, atc=atc)

@@ -105,7 +105,9 @@ def _equation(b: Builder) -> Equation:
     raise b.unsupported(
         reason.with_values(equation=repr(text)),
         "attribute equation",
-        "express the sum with Transpose, Reshape, ReduceSum and MatMul where the model is built",
+        Text(
+            "express the sum with Transpose, Reshape, ReduceSum and MatMul where the model is built"
+        ),
     )
 
 

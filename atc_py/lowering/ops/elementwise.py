@@ -91,7 +91,7 @@ def lower_expand(b: Builder) -> Sequence[Value]:
         raise b.unsupported(
             text.with_values(size=format_size(size), limit=format_size(FOLD_LIMIT)),
             None,
-            "fix the dims of the input with --input-shape",
+            Text("fix the dims of the input with --input-shape"),
         )
     ones = b.const("ones", SplatConst(1, result.dtype, shape))
     return [b.op("Mul", [b.input(0), ones], result)]

@@ -108,7 +108,7 @@ def _mode(b: Builder) -> str:
         raise b.unsupported(
             Text("mode must be {m}, found {found}", m=" or ".join(_MODES), found=repr(mode)),
             "attribute mode",
-            "resize with mode linear, or run this node on the host",
+            Text("resize with mode linear, or run this node on the host"),
         )
     return mode
 

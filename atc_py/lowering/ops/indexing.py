@@ -165,7 +165,7 @@ def _require_replacing(b: Builder) -> None:
         raise b.unsupported(
             Text("reduction must be none, found {found}", found=repr(reduction)),
             "attribute reduction",
-            "run this node on the host",
+            Text("run this node on the host"),
         )
 
 

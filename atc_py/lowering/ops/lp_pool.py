@@ -52,7 +52,7 @@ def _windows(b: Builder, axes: int) -> list[AxisWindow]:
         raise b.unsupported(
             Text("has {axes} spatial axes, the device pools over one to three", axes=axes),
             "input X",
-            "reshape the input so that windows run over one to three axes",
+            Text("reshape the input so that windows run over one to three axes"),
         )
     kernel = get_ints(b, "kernel_shape", (), axes)
     if not kernel:
@@ -67,7 +67,7 @@ def _windows(b: Builder, axes: int) -> list[AxisWindow]:
         raise b.unsupported(
             Text("ceil_mode and dilations have no counterpart"),
             "attribute ceil_mode" if get_int(b, "ceil_mode", 0) else "attribute dilations",
-            "export the model at opset 17, where LpPool has neither",
+            Text("export the model at opset 17, where LpPool has neither"),
         )
     return [AxisWindow(size, step, 1) for size, step in zip(kernel, strides, strict=True)]
 
@@ -92,7 +92,7 @@ def _pads(b: Builder, windows: list[AxisWindow]) -> list[tuple[int, int]]:
         raise ATTR_OUT_OF_RANGE.error(
             Text("pads of LpPool must be at least 0, found {pads}", pads=list(pads)),
             place=b.place("attribute pads"),
-            help="crop with a Slice before the node instead",
+            help=Text("crop with a Slice before the node instead"),
         )
     return list(zip(pads[:count], pads[count:], strict=True))
 

@@ -138,7 +138,9 @@ def _check_factors(b: Builder) -> None:
             raise b.unsupported(
                 text.with_values(name=name, dtype=dtype, found=found),
                 f"attribute {name}",
-                "multiply it into the scale of the AscendDequant after the node, or into the bias",
+                Text(
+                    "multiply it into the scale of the AscendDequant after the node, or into the bias"
+                ),
             )
 
 

@@ -102,7 +102,7 @@ def lower_max_pool(b: Builder) -> Sequence[Value]:
         raise b.unsupported(
             Text("output Indices is not available on the device"),
             "output Indices",
-            "export the model without return_indices, or compute them on the host",
+            Text("export the model without return_indices, or compute them on the host"),
         )
     return [pooled(b, _pool(b, "MaxPoolV3", _pool_windows(b), {}, dilated=True))]
 
@@ -116,7 +116,7 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
         raise b.unsupported(
             Text("dilations must be 1, found {found}", found=[each.dilation for each in windows]),
             "attribute dilations",
-            "export the model at opset 13, where AveragePool has no dilations",
+            Text("export the model at opset 13, where AveragePool has no dilations"),
         )
     exclusive: dict[str, AttrValue] = {"exclusive": get_int(b, "count_include_pad", 0) == 0}
     return [pooled(b, _pool(b, "AvgPoolV2", windows, exclusive))]
@@ -143,13 +143,13 @@ def lower_batch_normalization(b: Builder) -> Sequence[Value]:
         raise b.unsupported(
             Text("computes statistics, as in training"),
             "attribute training_mode" if training else "output mean",
-            "export the model in evaluation mode (model.eval() in PyTorch)",
+            Text("export the model in evaluation mode (model.eval() in PyTorch)"),
         )
     if get_int(b, "spatial", 1) != 1:
         raise b.unsupported(
             Text("spatial = 0 (statistics per position) has no counterpart"),
             "attribute spatial",
-            "export the model at opset 9 or later, where the form is gone",
+            Text("export the model at opset 9 or later, where the form is gone"),
         )
     attributes: dict[str, AttrValue] = {
         "epsilon": get_float(b, "epsilon", 1e-5),
@@ -167,7 +167,7 @@ def lower_lrn(b: Builder) -> Sequence[Value]:
         raise ATTR_OUT_OF_RANGE.error(
             Text("size of LRN must be odd and positive, found {size}", size=size),
             place=b.place("attribute size"),
-            help="use the next odd size and train again, or run this node on the host",
+            help=Text("use the next odd size and train again, or run this node on the host"),
         )
     attributes: dict[str, AttrValue] = {
         "depth_radius": (size - 1) // 2,
@@ -186,7 +186,7 @@ def lower_dropout(b: Builder) -> Sequence[Value]:
         raise b.unsupported(
             Text("training_mode is true"),
             "input training_mode",
-            "export the model in evaluation mode (model.eval() in PyTorch)",
+            Text("export the model in evaluation mode (model.eval() in PyTorch)"),
         )
     results = [b.input(0)]
     if b.wants_output(1):
@@ -344,7 +344,7 @@ def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
                 pads=list(pads),
             ),
             place=b.place("attribute pads"),
-            help="crop with a Slice before the node instead",
+            help=Text("crop with a Slice before the node instead"),
         )
     return list(zip(pads[:axes], pads[axes:], strict=True))
 
@@ -369,7 +369,7 @@ def _transposed_pads(
         raise b.unsupported(
             Text("the output {shape} is larger than its windows reach", shape=shape),
             "attribute output_shape" if wanted else "attribute auto_pad",
-            "use output_padding for the rest, or a smaller output_shape",
+            Text("use output_padding for the rest, or a smaller output_shape"),
         )
     return pads
 

@@ -109,7 +109,7 @@ def _five_columns(b: Builder) -> Value:
         raise OpenShapeError(text.with_values(r=format_shape(b.source(0).required_dims)))
     if batch > _LARGEST_EXACT:
         text = Text("images are counted in float16, which is exact up to {l}")
-        raise b.unsupported(text.with_values(l=_LARGEST_EXACT), "input X", "split the batch")
+        raise b.unsupported(text.with_values(l=_LARGEST_EXACT), "input X", Text("split the batch"))
     images = b.cast(b.cast(b.input(2), DType.INT32), dtype)
     column = b.op("Unsqueeze", [images], TensorType(dtype, (count, 1)), {"axes": (1,)}, "column")
     attributes: dict[str, AttrValue] = {"concat_dim": 1, "N": 2}

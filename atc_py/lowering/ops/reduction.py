@@ -134,7 +134,7 @@ def lower_position(b: Builder) -> Sequence[Value]:
         raise b.unsupported(
             Text("the last of equal values is asked for, the device finds the first"),
             "attribute select_last_index",
-            "export the model with select_last_index 0, or reverse the axis before the node",
+            Text("export the model with select_last_index 0, or reverse the axis before the node"),
         )
     x = b.input(0)
     axis = axis_of(b, get_int(b, "axis", 0), x.type.rank)

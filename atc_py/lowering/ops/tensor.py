@@ -24,7 +24,7 @@ def lower_constant(b: Builder) -> Sequence[Value]:
     raise b.unsupported(
         Text("it holds no dense tensor of numbers"),
         None,
-        "write it as a dense tensor, or run what uses it on the host",
+        Text("write it as a dense tensor, or run what uses it on the host"),
     )
 
 

@@ -93,6 +93,6 @@ def _weights(b: Builder, places: tuple[int, ...]) -> tuple[float, ...]:
         raise b.unsupported(
             text.with_values(**values),
             "attribute ngram_indexes",
-            "give each n-gram a place of its own, and no place without one",
+            Text("give each n-gram a place of its own, and no place without one"),
         )
     return weights
