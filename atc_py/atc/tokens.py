@@ -133,7 +133,7 @@ def _take(word: str, rest: list[str], flags: Flags) -> None:
             raise UnreadableLineError(
                 f"ERROR: flag '--{option.name}' is missing its argument; flag description: "
                 f"{option.words}",
-                Text("--{option} has no value", option=option.name),
+                Text("--{a} has no value", a=option.name),
                 Text("write --{option}=VALUE", option=option.name),
             )
         value = rest.pop(0)

@@ -112,8 +112,8 @@ class Body:
             NoFormError: the input is not a constant; see `CompiledNode.constant`.
         """
         if position not in self.node.constants:
-            text = Text("input {input_name} is computed in the run")
-            raise NoFormError(text.with_values(input_name=repr(self.node.input_name(position))))
+            text = Text("input {name} is computed in the run")
+            raise NoFormError(text.with_values(name=repr(self.node.input_name(position))))
         for known in self.repacked:
             if (known.position, known.form) == (position, form):
                 return known.value

@@ -78,8 +78,8 @@ class CompiledNode:
         """
         dims = self.type(position).dims
         if None in dims:
-            text = Text("input {input_name} has open dims")
-            raise NoFormError(text.with_values(input_name=repr(self.input_name(position))))
+            text = Text("input {name} has open dims")
+            raise NoFormError(text.with_values(name=repr(self.input_name(position))))
         return cast("tuple[int, ...]", dims)
 
     @property
@@ -116,8 +116,8 @@ class CompiledNode:
         """
         found = self.constant(position)
         if found is None:
-            text = Text("input {input_name} is computed in the run")
-            raise NoFormError(text.with_values(input_name=repr(self.input_name(position))))
+            text = Text("input {name} is computed in the run")
+            raise NoFormError(text.with_values(name=repr(self.input_name(position))))
         return found
 
     def integer(self, name: str) -> int:

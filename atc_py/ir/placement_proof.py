@@ -234,12 +234,12 @@ class _Sweep:
         """Yield sizes of the plan that differ from the derived ones."""
         top = max((life.end for life in self._arena), default=0)
         if self._placement.arena != top:
-            text = Text("the arena must have {top} bytes, found {found}")
-            yield None, text.with_values(top=top, found=self._placement.arena)
+            text = Text("the arena must have {n} bytes, found {found}")
+            yield None, text.with_values(n=top, found=self._placement.arena)
         if self._placement.bound != widest.nbytes:
             found = self._placement.bound
-            text = Text("the widest moment needs {nbytes} bytes, found {found}")
-            yield None, text.with_values(nbytes=widest.nbytes, found=found)
+            text = Text("the widest moment needs {n} bytes, found {found}")
+            yield None, text.with_values(n=widest.nbytes, found=found)
 
     def widest(self) -> Moment:
         """The moment when the most bytes are needed, the first of several.

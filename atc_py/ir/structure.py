@@ -65,8 +65,8 @@ def check_names(graph: Graph) -> Iterator[Finding]:
     values = list(dict.fromkeys(graph.values()))
     for name in _repeated_items(value.name for value in values):
         sharers = [value for value in values if value.name == name]
-        text = Text("{sharers} values are called %{name}; only one may be")
-        yield sharers[-1].producer, text.with_values(sharers=len(sharers), name=name)
+        text = Text("{n} values are called %{name}; only one may be")
+        yield sharers[-1].producer, text.with_values(n=len(sharers), name=name)
     nodes = list(dict.fromkeys(graph.nodes))
     for name in _repeated_items(node.name for node in nodes):
         last = [node for node in nodes if node.name == name][-1]

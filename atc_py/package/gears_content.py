@@ -77,8 +77,8 @@ def _check_inputs(index: OmIndex, report: _Reporter) -> None:
 def _check_values(gears: Gears, report: _Reporter) -> None:
     count = len(gears.gears)
     if not FEWEST_GEARS <= count <= MOST_GEARS:
-        text = Text("a model has {f} to {m} gears, this one has {c}")
-        report.add("gears.gears", text.with_values(f=FEWEST_GEARS, m=MOST_GEARS, c=count))
+        text = Text("a model has {fewest} to {most} gears, this one has {n}")
+        report.add("gears.gears", text.with_values(fewest=FEWEST_GEARS, most=MOST_GEARS, n=count))
     if len(set(gears.gears)) < count:
         report.add("gears.gears", Text("the gears must differ"))
     opened = sum(dims.count(None) for dims in gears.shapes.values())
@@ -142,8 +142,8 @@ def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, fil
         if network_shapes(model, wanted) != wanted:
             text = ", ".join(f"{name} {format_shape(shape)}" for name, shape in wanted.items())
             gear = format_gear(gears.gears[position])
-            reason = Text("gear {gear} must have the inputs {text}; its graph has others")
-            report.add(field, reason.with_values(gear=gear, text=text))
+            reason = Text("gear {gear} must have the inputs {inputs}; its graph has others")
+            report.add(field, reason.with_values(gear=gear, inputs=text))
     report.sink.raise_errors()
 
 

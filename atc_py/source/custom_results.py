@@ -128,7 +128,7 @@ def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     if None not in inner and inner[0] != inner[1]:
         raise ContradictionError(
             Text(
-                "needs equal inner dims, found {found} and {inner}", found=inner[0], inner=inner[1]
+                "needs equal inner dims, found {found} and {other}", found=inner[0], other=inner[1]
             )
         )
     return ((given[0].dtype, (*_broadcast(left[:-2], right[:-2]), left[-2], right[-1])),)
@@ -146,9 +146,9 @@ def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
     if not fits:
         raise ContradictionError(
             Text(
-                "needs theta of N x {rank} x {rank2}, found {found}",
-                rank=rank,
-                rank2=rank + 1,
+                "needs theta of N x {rows} x {columns}, found {found}",
+                rows=rank,
+                columns=rank + 1,
                 found=theta,
             ),
             "input theta",
@@ -173,9 +173,7 @@ def _grid_dims(theta: Given, sizes: Given) -> Dims:
             Text("needs four or five dims, found {found}", found=list(given)), _SIZES
         )
     if theta.rank and theta.dims[0] not in {None, given[0]}:
-        raise ContradictionError(
-            Text("needs a theta for each of {given} images", given=given[0]), _SIZES
-        )
+        raise ContradictionError(Text("needs a theta for each of {n} images", n=given[0]), _SIZES)
     return given[_LEADING:]
 
 
@@ -346,9 +344,8 @@ def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...
     """A row for each pair of rows of a sequence; open where only the run knows the lengths."""
     x1, x2, *lengths = (_input(inputs, position) for position in range(4))
     if x1.rank != _MATRIX or x2.rank != _MATRIX or not _may_be_equal(x1.dims[1:], x2.dims[1:]):
-        raise ContradictionError(
-            Text("needs matrices of as many columns, found {found} and {x2}", found=x1, x2=x2)
-        )
+        text = Text("needs matrices of as many columns, found {found} and {other}")
+        raise ContradictionError(text.with_values(found=x1, other=x2))
     first, second = (each.numbers for each in lengths)
     rows = None
     if first is not None and second is not None:
@@ -412,8 +409,8 @@ def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     if not maps or rois.rank != _MATRIX or rois.dims[1] not in {None, _ROI_COLUMNS}:
         raise ContradictionError(
             Text(
-                "needs maps, and rois of {roi_columns} columns, found {found}",
-                roi_columns=_ROI_COLUMNS,
+                "needs maps, and rois of {columns} columns, found {found}",
+                columns=_ROI_COLUMNS,
                 found=rois,
             ),
             "input rois",

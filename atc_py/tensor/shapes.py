@@ -58,8 +58,8 @@ def normalize_axis(axis: int, rank: int) -> int:
         ValueError: `axis` is outside [-rank, rank - 1].
     """
     if not -rank <= axis < rank:
-        text = Text("axis must be in [{rank}, {rank2}], found {found}")
-        raise ValueError(text.with_values(rank=-rank, rank2=rank - 1, found=axis))
+        text = Text("axis must be in [{low}, {high}], found {found}")
+        raise ValueError(text.with_values(low=-rank, high=rank - 1, found=axis))
     return axis % rank
 
 

@@ -141,8 +141,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
             UnknownNumbersError: it is computed, and the node is looked at before the run.
         """
         if position not in self.numbers:
-            text = Text("{name}, {required}, is not a constant")
-            raise UnknownNumbersError(text.with_values(name=name, required=self.required(position)))
+            text = Text("{name}, {found}, is not a constant")
+            raise UnknownNumbersError(text.with_values(name=name, found=self.required(position)))
         return self.numbers[position]
 
     @property

@@ -76,8 +76,10 @@ def _require_natural(body: Body) -> None:
     """
     for name, expected in (("base", -1.0), ("scale", 1.0), ("shift", 0.0)):
         if body.node.number(name) != expected:
-            text = Text("{n} is {nu}, and only {e} is computed")
-            raise NoFormError(text.with_values(n=name, nu=body.node.number(name), e=expected))
+            text = Text("{name} is {found}, and only {expected} is computed")
+            raise NoFormError(
+                text.with_values(name=name, found=body.node.number(name), expected=expected)
+            )
 
 
 @emulates("Abs")
@@ -106,8 +108,8 @@ def sign(body: Body) -> str:
 def rounded(body: Body) -> str:
     """Write the nearest integers, the even ones of two; integers stay as they are."""
     if body.node.integer("decimals") != 0:
-        text = Text("decimals is {decimals}, and only 0 is computed")
-        raise NoFormError(text.with_values(decimals=body.node.integer("decimals")))
+        text = Text("decimals is {found}, and only 0 is computed")
+        raise NoFormError(text.with_values(found=body.node.integer("decimals")))
     return body.add("Round", body.x()) if body.node.dtype().is_float else body.own()
 
 

@@ -117,13 +117,13 @@ def _sizes(b: Builder, equation: Equation) -> Sizes:
     for position, letters in enumerate(equation.operands):
         dims = b.source(position).required_dims
         if len(dims) != len(letters):
-            text = Text("needs an operand of {letters} axes, found {found}")
-            raise b.bad(text.with_values(letters=len(letters), found=len(dims)), "equation")
+            text = Text("needs an operand of {rank} axes, found {found}")
+            raise b.bad(text.with_values(rank=len(letters), found=len(dims)), "equation")
         for letter, dim in zip(letters, dims, strict=True):
             known = sizes.get(letter)
             if None not in {known, dim} and known != dim:
-                text = Text("needs one size of {letter}, found {found} and {dim}")
-                raise b.bad(text.with_values(letter=letter, found=known, dim=dim), "equation")
+                text = Text("needs one size of {letter}, found {found} and {other}")
+                raise b.bad(text.with_values(letter=letter, found=known, other=dim), "equation")
             sizes[letter] = dim if known is None else known
     return sizes
 

@@ -106,7 +106,9 @@ def _mode(b: Builder) -> str:
     mode = get_string(b, "mode", "nearest")
     if mode not in _MODES:
         raise b.unsupported(
-            Text("mode must be {m}, found {found}", m=" or ".join(_MODES), found=repr(mode)),
+            Text(
+                "mode must be {known}, found {found}", known=" or ".join(_MODES), found=repr(mode)
+            ),
             "attribute mode",
             Text("resize with mode linear, or run this node on the host"),
         )
@@ -121,7 +123,7 @@ def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
     rank = b.source(0).rank
     if numbers is not None and numbers.shape != (rank,):
         raise b.bad(
-            Text("needs {rank} {name}, found {found}", rank=rank, name=name, found=numbers.size),
+            Text("needs {n} {name}, found {found}", n=rank, name=name, found=numbers.size),
             Text("input {at}", at=name),
         )
     return numbers

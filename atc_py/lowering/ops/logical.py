@@ -18,8 +18,10 @@ def lower_bit_shift(b: Builder) -> Sequence[Value]:
     direction = get_string(b, "direction", "")
     if direction not in _SHIFTS:
         expected = " or ".join(_SHIFTS)
-        text = Text("needs direction {e}, found {found}")
-        raise b.bad(text.with_values(e=expected, found=repr(direction)), "attribute direction")
+        text = Text("needs direction {expected}, found {found}")
+        raise b.bad(
+            text.with_values(expected=expected, found=repr(direction)), "attribute direction"
+        )
     return [b.op(_SHIFTS[direction], [b.input(0), b.input(1)], b.output_type())]
 
 

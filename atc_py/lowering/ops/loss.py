@@ -23,7 +23,9 @@ def lower_softmax_cross_entropy_loss(b: Builder) -> Sequence[Value]:
     reduction = get_string(b, "reduction", "mean")
     if reduction not in _REDUCTIONS:
         raise b.bad(
-            Text("takes {r}, found {found}", r=", ".join(_REDUCTIONS), found=repr(reduction)),
+            Text(
+                "takes {known}, found {found}", known=", ".join(_REDUCTIONS), found=repr(reduction)
+            ),
             "attribute reduction",
         )
     attributes: dict[str, AttrValue] = {

@@ -50,7 +50,7 @@ def lower_lp_pool(b: Builder) -> Sequence[Value]:
 def _windows(b: Builder, axes: int) -> list[AxisWindow]:
     if axes + _FIRST not in POOLED_RANKS:
         raise b.unsupported(
-            Text("has {axes} spatial axes, the device pools over one to three", axes=axes),
+            Text("has {n} spatial axes, the device pools over one to three", n=axes),
             "input X",
             Text("reshape the input so that windows run over one to three axes"),
         )
@@ -78,7 +78,7 @@ def _pads(b: Builder, windows: list[AxisWindow]) -> list[tuple[int, int]]:
     auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
         raise b.bad(
-            Text("takes {a}, found {found}", a=", ".join(AUTO_PADS), found=repr(auto_pad)),
+            Text("takes {known}, found {found}", known=", ".join(AUTO_PADS), found=repr(auto_pad)),
             "attribute auto_pad",
         )
     if auto_pad != "NOTSET":
@@ -102,5 +102,7 @@ def _check_room(b: Builder, pads: list[tuple[int, int]], windows: list[AxisWindo
     dims = b.source(0).required_dims[_FIRST:]
     for axis, (dim, pair, window) in enumerate(zip(dims, pads, windows, strict=True), _FIRST):
         if dim is not None and window_count(dim, pair, window.reach, window.stride) < 1:
-            text = Text("has a window of {r} elements, axis {a} has {d} with its padding")
-            raise b.bad(text.with_values(r=window.reach, a=axis, d=dim + sum(pair)), "input X")
+            text = Text("has a window of {reach} elements, axis {axis} has {dim} with its padding")
+            raise b.bad(
+                text.with_values(reach=window.reach, axis=axis, dim=dim + sum(pair)), "input X"
+            )

@@ -210,7 +210,13 @@ def _need_rank(b: Builder, value: SourceTensor, name: str, rank: int) -> None:
         axes, words = ("NCHW", 2) if rank == _IMAGE else ("NCDHW", 3)
         found = format_shape(value.required_dims)
         raise b.unsupported(
-            Text("input {n} must have rank {r} ({a}), found {f}", n=name, r=rank, a=axes, f=found),
+            Text(
+                "input {name} must have rank {rank} ({axes}), found {found}",
+                name=name,
+                rank=rank,
+                axes=axes,
+                found=found,
+            ),
             Text("input {at}", at=name),
             Text(
                 "add axes of size 1 around the node so that it works on {n} spatial axes", n=words
@@ -224,15 +230,18 @@ def _channels(x: SourceTensor, wanted: int, group: int) -> int:
     if channels is None and group == 1:
         return wanted
     if channels is None:
-        raise OpenShapeError(Text("the channels of {r} are open", r=format_shape(x.required_dims)))
+        text = Text("the channels of {shape} are open")
+        raise OpenShapeError(text.with_values(shape=format_shape(x.required_dims)))
     return channels
 
 
 def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: int) -> None:
     """Refuse channel counts that do not fit the filter or the groups."""
     if group < 1 or outputs % group or found % group:
-        text = Text("needs group to divide {found} input and {o} output channels, found {f}")
-        raise b.bad(text.with_values(found=found, o=outputs, f=group), "attribute group")
+        text = Text(
+            "needs group to divide {inputs} input and {outputs} output channels, found {found}"
+        )
+        raise b.bad(text.with_values(inputs=found, outputs=outputs, found=group), "attribute group")
     if found != wanted:
         text = Text("has {found} input channels, its filter is for {wanted}")
         raise b.bad(text.with_values(found=found, wanted=wanted), "input W")
@@ -243,8 +252,10 @@ def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
     kernel = tuple(w.shape[2:])
     stated = get_optional_ints(b, "kernel_shape")
     if stated is not None and stated != kernel:
-        text = Text("states kernel_shape {s}, its filter has {k}")
-        raise b.bad(text.with_values(s=list(stated), k=list(kernel)), "attribute kernel_shape")
+        text = Text("states kernel_shape {stated}, its filter has {found}")
+        raise b.bad(
+            text.with_values(stated=list(stated), found=list(kernel)), "attribute kernel_shape"
+        )
     return kernel
 
 
@@ -294,8 +305,12 @@ def _check_room(
             continue
         if window_count(dim, pair, window.reach, window.stride, ceil=ceil) < 1:
             padded = f", {dim + sum(pair)} with its padding" if any(pair) else ""
-            text = Text("has a window that reaches over {r} elements, its axis {n} has {d}{p}")
-            raise b.bad(text.with_values(r=window.reach, n=name, d=dim, p=padded), "input X")
+            text = Text(
+                "has a window that reaches over {reach} elements, its axis {axis} has {dim}{pads}"
+            )
+            raise b.bad(
+                text.with_values(reach=window.reach, axis=name, dim=dim, pads=padded), "input X"
+            )
 
 
 def _auto_pad(b: Builder) -> str:
@@ -303,7 +318,7 @@ def _auto_pad(b: Builder) -> str:
     auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
         raise b.bad(
-            Text("takes {a}, found {found}", a=", ".join(AUTO_PADS), found=repr(auto_pad)),
+            Text("takes {known}, found {found}", known=", ".join(AUTO_PADS), found=repr(auto_pad)),
             "attribute auto_pad",
         )
     return auto_pad
@@ -328,8 +343,8 @@ def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -
         return dim
     if auto_pad == "VALID" or window.stride == 1:
         return 1
-    text = Text("{a} pads by the open dims of {r}")
-    raise OpenShapeError(text.with_values(a=auto_pad, r=format_shape(x.required_dims)))
+    text = Text("{auto_pad} pads by the open dims of {shape}")
+    raise OpenShapeError(text.with_values(auto_pad=auto_pad, shape=format_shape(x.required_dims)))
 
 
 def _explicit_pads(b: Builder) -> list[tuple[int, int]]:

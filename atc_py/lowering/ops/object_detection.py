@@ -105,11 +105,13 @@ def _five_columns(b: Builder) -> Value:
     count, dtype = rois.type.dims[0], rois.type.dtype
     batch = b.source(0).required_dims[0]
     if batch is None:
-        text = Text("the number of images in {r} is open")
-        raise OpenShapeError(text.with_values(r=format_shape(b.source(0).required_dims)))
+        text = Text("the number of images in {shape} is open")
+        raise OpenShapeError(text.with_values(shape=format_shape(b.source(0).required_dims)))
     if batch > _LARGEST_EXACT:
-        text = Text("images are counted in float16, which is exact up to {l}")
-        raise b.unsupported(text.with_values(l=_LARGEST_EXACT), "input X", Text("split the batch"))
+        text = Text("images are counted in float16, which is exact up to {most}")
+        raise b.unsupported(
+            text.with_values(most=_LARGEST_EXACT), "input X", Text("split the batch")
+        )
     images = b.cast(b.cast(b.input(2), DType.INT32), dtype)
     column = b.op("Unsqueeze", [images], TensorType(dtype, (count, 1)), {"axes": (1,)}, "column")
     attributes: dict[str, AttrValue] = {"concat_dim": 1, "N": 2}

@@ -52,8 +52,8 @@ def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Act
     default = usual * directions
     names = tuple(name.lower() for name in _strings(b)) or default
     if len(names) != len(default):
-        text = Text("needs {default} activations, found {found}")
-        raise b.bad(text.with_values(default=len(default), found=len(names)), "activations")
+        text = Text("needs {n} activations, found {found}")
+        raise b.bad(text.with_values(n=len(default), found=len(names)), "activations")
     unknown = [name for name in names if name not in _DEFAULTS]
     if unknown:
         known = ", ".join(_DEFAULTS)

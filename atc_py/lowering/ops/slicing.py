@@ -72,8 +72,8 @@ def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
     rank = b.source(0).rank
     axes = numbers_of(b, 3, "axes") or ()
     if len(pads) != 2 * len(axes):
-        text = Text("needs 2 pads for each of {axes} axes, found {found}")
-        raise b.bad(text.with_values(axes=len(axes), found=len(pads)), "input pads")
+        text = Text("needs 2 pads for each of {n} axes, found {found}")
+        raise b.bad(text.with_values(n=len(axes), found=len(pads)), "input pads")
     whole = [0] * 2 * rank
     for position, axis in enumerate(axis_of(b, axis, rank) for axis in axes):
         whole[axis] = pads[position]
@@ -87,8 +87,8 @@ def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
     rank = x.type.rank
     check_pad_mode(b, mode)
     if len(pads) != 2 * rank:
-        text = Text("needs {rank} pads for rank {rank2}, found {found}")
-        raise b.bad(text.with_values(rank=2 * rank, rank2=rank, found=len(pads)), "input pads")
+        text = Text("needs {n} pads for rank {rank}, found {found}")
+        raise b.bad(text.with_values(n=2 * rank, rank=rank, found=len(pads)), "input pads")
     pairs = list(zip(pads[:rank], pads[rank:], strict=True))
     if min((pad for pair in pairs for pad in pair), default=0) < 0:
         x = _crop(b, x, pairs)
@@ -111,8 +111,8 @@ def _check_borders(b: Builder, mode: str, x: Value, pairs: list[tuple[int, int]]
         if dim is None or border <= 0:
             continue
         if mode == "reflect" and border >= dim:
-            text = Text("mirrors {b} elements of axis {a}, where at most {d} of {di} can be")
-            raise b.bad(text.with_values(b=border, a=axis, d=max(dim - 1, 0), di=dim), field)
+            text = Text("mirrors {n} elements of axis {axis}, where at most {most} of {dim} can be")
+            raise b.bad(text.with_values(n=border, axis=axis, most=max(dim - 1, 0), dim=dim), field)
         if mode == "edge" and dim == 0:
             text = Text("repeats the edge of axis {axis}, which has no elements")
             raise b.bad(text.with_values(axis=axis), field)

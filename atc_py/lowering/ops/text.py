@@ -82,8 +82,8 @@ def _weights(b: Builder, places: tuple[int, ...]) -> tuple[float, ...]:
         return ()
     weights = tuple(float(item) for item in given if isinstance(item, int | float))
     if len(weights) != len(places):
-        text = Text("needs {places} weights, found {found}")
-        raise b.bad(text.with_values(places=len(places), found=len(weights)), "attribute weights")
+        text = Text("needs {n} weights, found {found}")
+        raise b.bad(text.with_values(n=len(places), found=len(weights)), "attribute weights")
     if sorted(places) != list(range(len(places))):
         text = Text(
             "with weights, ngram_indexes must have each place from 0 to {last} once, found {count} "

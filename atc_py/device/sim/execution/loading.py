@@ -337,8 +337,8 @@ def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
     if implied != node.outputs:
         wanted = ", ".join(str(facts) for facts in implied)
         declared = ", ".join(str(facts) for facts in node.outputs)
-        text = Text("the result is {wanted}, but declared is {declared}")
-        raise NodeError(text.with_values(wanted=wanted, declared=declared))
+        text = Text("the result is {found}, but declared is {declared}")
+        raise NodeError(text.with_values(found=wanted, declared=declared))
     return True
 
 
@@ -362,5 +362,5 @@ def _check_open_types(node: NodeFacts, kernel: Kernel) -> None:
         dims = tuple([one if one == other else None for one, other in fixed])
         implied = TensorFacts(first.dtype, dims)
         if not implied.may_be(declared):
-            text = Text("the result is {implied}, but declared is {declared}")
-            raise NodeError(text.with_values(implied=implied, declared=declared))
+            text = Text("the result is {found}, but declared is {declared}")
+            raise NodeError(text.with_values(found=implied, declared=declared))

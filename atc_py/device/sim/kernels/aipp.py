@@ -95,11 +95,13 @@ def _dynamic_settings(call: Call, count: int) -> list[Preprocessing]:
     settings = [from_buffer(params, at) for at in range(count)]
     for at, each in enumerate(settings):
         if each.shape != call.out.shape[1:]:
-            text = Text("params make {s} of picture {a}, but the model takes {sh}")
-            raise NodeError(text.with_values(s=list(each.shape), a=at, sh=list(call.out.shape[1:])))
+            text = Text("params make {shape} of picture {n}, but the model takes {wanted}")
+            raise NodeError(
+                text.with_values(shape=list(each.shape), n=at, wanted=list(call.out.shape[1:]))
+            )
     if count and count * settings[0].nbytes > call.x.size:
-        text = Text("{count} pictures of {nbytes} bytes are larger than max_src_image_size {x}")
-        raise NodeError(text.with_values(count=count, nbytes=settings[0].nbytes, x=call.x.size))
+        text = Text("{count} pictures of {nbytes} bytes are larger than max_src_image_size {most}")
+        raise NodeError(text.with_values(count=count, nbytes=settings[0].nbytes, most=call.x.size))
     return settings
 
 

@@ -73,8 +73,8 @@ def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
     """Borders, (before, after) of each axis."""
     paddings = _numbers(node, 1)
     if len(paddings) != 2 * node.x.rank:
-        text = Text("paddings must have {rank} numbers, found {found}")
-        raise NodeError(text.with_values(rank=2 * node.x.rank, found=list(paddings)))
+        text = Text("paddings must have {n} numbers, found {found}")
+        raise NodeError(text.with_values(n=2 * node.x.rank, found=list(paddings)))
     if not node.flag("paddings_contiguous"):
         sides = (paddings[: node.x.rank], paddings[node.x.rank :])
         paddings = tuple(number for pair in zip(*sides, strict=True) for number in pair)
@@ -106,8 +106,8 @@ def _squeeze(node: NodeFacts) -> Mapping[str, AttributeValue]:
 def _parts(node: NodeFacts) -> Mapping[str, AttributeValue]:
     (axis,), count = axes_of((node.integer("split_dim"),), node.x.rank), node.integer("num_split")
     if count < 1 or node.x.shape[axis] % count:
-        text = Text("an axis of {shape} has no {count} equal parts")
-        raise NodeError(text.with_values(shape=node.x.shape[axis], count=count))
+        text = Text("an axis of {dim} has no {count} equal parts")
+        raise NodeError(text.with_values(dim=node.x.shape[axis], count=count))
     sizes = (node.x.shape[axis] // count,) * count
     return {"size_splits": sizes, "split_dim": axis, "num_split": count}
 

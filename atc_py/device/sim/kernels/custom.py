@@ -57,11 +57,11 @@ def _batch_matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         for facts, name in ((node.x, "adj_x1"), (node.required(1), "adj_x2"))
     )
     if min(len(left), len(right)) < 2:  # noqa: PLR2004  (matrices)
-        text = Text("matrices are needed, found {found} and {required}")
-        raise NodeError(text.with_values(found=node.x, required=node.required(1)))
+        text = Text("matrices are needed, found {found} and {other}")
+        raise NodeError(text.with_values(found=node.x, other=node.required(1)))
     if left[-1] != right[-2]:
-        text = Text("inner dims must be equal, found {found} and {right}")
-        raise NodeError(text.with_values(found=left[-1], right=right[-2]))
+        text = Text("inner dims must be equal, found {found} and {other}")
+        raise NodeError(text.with_values(found=left[-1], other=right[-2]))
     stack = _broadcast(left[:-2], right[:-2])
     return (TensorFacts(node.x.dtype, (*stack, left[-2], right[-1])),)
 
@@ -175,8 +175,8 @@ def embedding_bag(call: Call) -> None:
     bounds = _bag_bounds(call, len(indices))
     used = indices[: bounds[-1]]
     if np.any((used < 0) | (used >= len(table))):
-        text = Text("indices must be in [0, {table}], found {found}")
-        raise ValueError(text.with_values(table=len(table) - 1, found=used.tolist()))
+        text = Text("indices must be in [0, {last}], found {found}")
+        raise ValueError(text.with_values(last=len(table) - 1, found=used.tolist()))
     rows = table[used]
     factors = call.optional(3)
     if factors is not None:

@@ -39,8 +39,8 @@ def _convolution_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     x, weights, dtype = convolution_operands(node, VOLUME_RANK)
     groups, (filters, depth) = node.integer("groups"), weights.shape[:2]
     if groups < 1 or x.shape[1] != groups * depth or filters % groups:
-        text = Text("{shape} channels, {groups} groups and filter {weights} do not fit")
-        raise NodeError(text.with_values(shape=x.shape[1], groups=groups, weights=weights))
+        text = Text("{channels} channels, {groups} groups and filter {weights} do not fit")
+        raise NodeError(text.with_values(channels=x.shape[1], groups=groups, weights=weights))
     check_channels(node, filters)
     windows = filter_volume(node).outputs(x.shape[2:])
     return (TensorFacts(dtype, (x.shape[0], filters, *windows)),)

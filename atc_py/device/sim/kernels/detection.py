@@ -31,8 +31,8 @@ def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts
     require_rank(x, 4, "x")
     require_rank(rois, 2, "rois")
     if rois.shape[1] != _ROI_COLUMNS:
-        text = Text("rois must have {roi_columns} columns, found {found}")
-        raise NodeError(text.with_values(roi_columns=_ROI_COLUMNS, found=rois))
+        text = Text("rois must have {columns} columns, found {found}")
+        raise NodeError(text.with_values(columns=_ROI_COLUMNS, found=rois))
     if node.input(2) is not None:
         raise NodeError(Text("a number of rois is not read on this device; all rows count"))
     if min(pooled) < 1:
@@ -45,8 +45,8 @@ def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The types of `_region_types`; regions are as given or moved by half a pixel."""
     if node.integer("roi_end_mode") not in {_AS_GIVEN, _HALF_PIXEL}:
         found = node.integer("roi_end_mode")
-        text = Text("roi_end_mode must be {as_given} or {half_pixel}, found {found}")
-        raise NodeError(text.with_values(as_given=_AS_GIVEN, half_pixel=_HALF_PIXEL, found=found))
+        text = Text("roi_end_mode must be {one} or {other}, found {found}")
+        raise NodeError(text.with_values(one=_AS_GIVEN, other=_HALF_PIXEL, found=found))
     if node.text("pool_mode") not in {"avg", "max"}:
         text = Text("pool_mode must be avg or max, found {found}")
         raise NodeError(text.with_values(found=repr(node.text("pool_mode"))))
@@ -94,8 +94,8 @@ def roi_pooling(call: Call) -> None:
     rois, node = call.input(1), call.node
     images = rois[:, 0].astype(np.int64)
     if np.any((images < 0) | (images >= len(call.x))):
-        text = Text("regions must be in images 0 to {x}, found {found}")
-        raise ValueError(text.with_values(x=len(call.x) - 1, found=images))
+        text = Text("regions must be in images 0 to {last}, found {found}")
+        raise ValueError(text.with_values(last=len(call.x) - 1, found=images))
     rows = _cell_bounds(
         rois[:, 2::2], node.number("spatial_scale_h"), call.out.shape[2], call.x.shape[2]
     )
@@ -179,8 +179,8 @@ def non_max_suppression(call: Call) -> None:
     """
     found = _chosen(call)
     if len(found) > len(call.out):
-        text = Text("{found} boxes were found, but the model declares room for {out}")
-        raise ValueError(text.with_values(found=len(found), out=len(call.out)))
+        text = Text("{found} boxes were found, but the model declares room for {declared}")
+        raise ValueError(text.with_values(found=len(found), declared=len(call.out)))
     call.out.fill(-1)
     if found:
         call.out[: len(found)] = found

@@ -161,8 +161,8 @@ def power_of_affine(call: Call) -> None:
 
 def _accumulate_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if len(node.present) != node.integer("N") or len(node.inputs) != len(node.present):
-        text = Text("N is {n}, but there are {present} inputs")
-        raise NodeError(text.with_values(n=node.integer("N"), present=len(node.present)))
+        text = Text("N is {n}, but there are {inputs} inputs")
+        raise NodeError(text.with_values(n=node.integer("N"), inputs=len(node.present)))
     differing = {facts for facts in node.present if facts != node.x}
     if differing:
         listed = ", ".join(str(facts) for facts in sorted(differing, key=str))

@@ -32,8 +32,8 @@ def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if len({facts.shape[:2] for facts in maps}) != 1:
         raise NodeError(Text("maps must have as many images and channels as each other"))
     if len(_scales(node)) != len(maps):
-        text = Text("{maps} maps need as many scales, found {found}")
-        raise NodeError(text.with_values(maps=len(maps), found=len(_scales(node))))
+        text = Text("{n} maps need as many scales, found {found}")
+        raise NodeError(text.with_values(n=len(maps), found=len(_scales(node))))
     if node.text("pool_mode") not in {"avg", "max"}:
         text = Text("pool_mode must be avg or max, found {found}")
         raise NodeError(text.with_values(found=repr(node.text("pool_mode"))))

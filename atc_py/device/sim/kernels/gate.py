@@ -37,8 +37,8 @@ def _gelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         raise NodeError(Text("GELU is computed in float32, found float64"))
     if node.text("approximate") not in _APPROXIMATIONS:
         found = node.text("approximate")
-        text = Text("approximate must be one of {a}, found {found}")
-        raise NodeError(text.with_values(a=", ".join(_APPROXIMATIONS), found=repr(found)))
+        text = Text("approximate must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(_APPROXIMATIONS), found=repr(found)))
     return (node.x,)
 
 

@@ -47,7 +47,8 @@ def _depth_to_space_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if mode not in _DEPTH_AXES:
         raise NodeError(Text("mode must be DCR or CRD, found {found}", found=repr(mode)))
     if channels % block**2:
-        raise NodeError(Text("{c} channels are no blocks of {b} x {b}", c=channels, b=block))
+        text = Text("{channels} channels are no blocks of {block} x {block}")
+        raise NodeError(text.with_values(channels=channels, block=block))
     shape = (images, channels // block**2, height * block, width * block)
     return (TensorFacts(node.x.dtype, shape),)
 
@@ -176,8 +177,8 @@ def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         raise NodeError(Text("either scales or sizes must be there"))
     _check_numbers(node, "scales" if sizes is None else "sizes", 2 if sizes is None else 3)
     if _crops(node) and (node.input(1) is None or node.required(1).shape != (2 * node.x.rank,)):
-        text = Text("tf_crop_and_resize needs a roi of {rank} numbers")
-        raise NodeError(text.with_values(rank=2 * node.x.rank))
+        text = Text("tf_crop_and_resize needs a roi of {n} numbers")
+        raise NodeError(text.with_values(n=2 * node.x.rank))
     shape = tuple(int(np.float32(n) * s) for n, s in zip(node.x.shape, _scales(node), strict=True))
     if sizes is not None:
         shape = tuple(int(size) for size in node.numbers[3])

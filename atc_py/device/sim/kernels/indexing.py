@@ -46,12 +46,14 @@ def _require_within(x: TensorFacts, index: TensorFacts, axis: int, names: tuple[
     """Check that an index for each element stays inside `x` along all axes but `axis`."""
     of_x, of_index = names
     if index.rank != x.rank:
-        text = Text("{of_index} must have {rank} axes like {of_x}, found {found}")
-        raise NodeError(text.with_values(of_index=of_index, rank=x.rank, of_x=of_x, found=index))
+        text = Text("{name} must have {rank} axes like {other}, found {found}")
+        raise NodeError(text.with_values(name=of_index, rank=x.rank, other=of_x, found=index))
     for other, (wanted, dim) in enumerate(zip(index.shape, x.shape, strict=True)):
         if other != axis and wanted > dim:
-            text = Text("{o} {i} reaches beyond {of} {x} along axis {ot}")
-            raise NodeError(text.with_values(o=of_index, i=index, of=of_x, x=x, ot=other))
+            text = Text("{name} {index} reaches beyond {other} {x} along axis {axis}")
+            raise NodeError(
+                text.with_values(name=of_index, index=index, other=of_x, x=x, axis=other)
+            )
 
 
 def _one_axis(node: NodeFacts, name: str) -> int:
@@ -154,8 +156,8 @@ def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype((node.x, updates))
     wanted = node.required(1).shape[:-1] + node.x.shape[length:]
     if updates.shape != wanted:
-        text = Text("updates must have shape {wanted}, found {found}")
-        raise NodeError(text.with_values(wanted=list(wanted), found=updates))
+        text = Text("updates must have shape {shape}, found {found}")
+        raise NodeError(text.with_values(shape=list(wanted), found=updates))
     return (node.x,)
 
 
@@ -214,8 +216,8 @@ def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if batch == time:
         raise NodeError(Text("batch_dim and seq_dim must differ, found {found}", found=batch))
     if lengths.shape != (node.x.shape[batch],):
-        text = Text("seq_lengths must have {shape} elements, found {found}")
-        raise NodeError(text.with_values(shape=node.x.shape[batch], found=lengths))
+        text = Text("seq_lengths must have {n} elements, found {found}")
+        raise NodeError(text.with_values(n=node.x.shape[batch], found=lengths))
     return (node.x,)
 
 
@@ -299,8 +301,8 @@ def non_zero(call: Call) -> None:
     """
     found = np.nonzero(call.x)
     if found[0].size != call.out.shape[1]:
-        text = Text("{found} are not zero, the model says {shape}")
-        raise ValueError(text.with_values(found=found[0].size, shape=call.out.shape[1]))
+        text = Text("{found} are not zero, the model says {declared}")
+        raise ValueError(text.with_values(found=found[0].size, declared=call.out.shape[1]))
     np.stack(found, out=call.out)
 
 
@@ -327,6 +329,6 @@ def where(call: Call) -> None:
     """
     found = np.argwhere(call.x)
     if len(found) != call.out.shape[0]:
-        text = Text("{found} are not zero, the model says {shape}")
-        raise ValueError(text.with_values(found=len(found), shape=call.out.shape[0]))
+        text = Text("{found} are not zero, the model says {declared}")
+        raise ValueError(text.with_values(found=len(found), declared=call.out.shape[0]))
     np.copyto(call.out, found)

@@ -29,8 +29,8 @@ def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None
         facts = node.required(position)
         if not facts.rank or facts.shape != node.x.shape[axis:]:
             wanted = list(node.x.shape[axis:])
-            text = Text("{name} must have shape {wanted}, found {found}")
-            raise NodeError(text.with_values(name=name, wanted=wanted, found=facts))
+            text = Text("{name} must have shape {shape}, found {found}")
+            raise NodeError(text.with_values(name=name, shape=wanted, found=facts))
 
 
 def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
@@ -50,8 +50,8 @@ def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
     (axis,) = axes_of((first,), node.x.rank)
     if axes_of((parameters,), node.x.rank) != (axis,):
-        text = Text("begin_params_axis must be begin_norm_axis, found {found}, {first}")
-        raise NodeError(text.with_values(found=parameters, first=first))
+        text = Text("begin_params_axis must be begin_norm_axis, found {found}, {norm}")
+        raise NodeError(text.with_values(found=parameters, norm=first))
     _hold_parameters(node, axis, ("gamma", "beta"))
     gamma = node.required(1)
     one_dtype(node.present if gamma.dtype is not DType.FLOAT32 else node.present[1:])

@@ -27,12 +27,12 @@ def _loss_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         raise NodeError(text.with_values(wanted=list(wanted), found=labels))
     classes = scores.shape[_CLASSES : _CLASSES + 1]
     if weights is not None and (weights.shape != classes or weights.dtype is not scores.dtype):
-        text = Text("weights must be like scores of shape {classes}, found {found}")
-        raise NodeError(text.with_values(classes=list(classes), found=weights))
+        text = Text("weights must be like scores of shape {shape}, found {found}")
+        raise NodeError(text.with_values(shape=list(classes), found=weights))
     reduction = node.text("reduction")
     if reduction not in _REDUCTIONS:
-        text = Text("reduction must be one of {reductions}, found {found}")
-        raise NodeError(text.with_values(reductions=", ".join(_REDUCTIONS), found=repr(reduction)))
+        text = Text("reduction must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(_REDUCTIONS), found=repr(reduction)))
     loss = wanted if reduction == "none" else ()
     return (TensorFacts(scores.dtype, loss), scores)
 

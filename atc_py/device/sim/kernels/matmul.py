@@ -44,13 +44,13 @@ def _product(node: NodeFacts, turn: str) -> TensorFacts:
     left, right = node.x, node.required(1)
     dtype = result_dtype(node)
     if min(left.rank, right.rank) < _MATRIX:
-        text = Text("matrices are needed, found {found} and {right}")
-        raise NodeError(text.with_values(found=left, right=right))
+        text = Text("matrices are needed, found {found} and {other}")
+        raise NodeError(text.with_values(found=left, other=right))
     rows, inner = left.shape[:-3:-1] if node.flag(f"{turn}_x1") else left.shape[-2:]
     other_inner, columns = right.shape[:-3:-1] if node.flag(f"{turn}_x2") else right.shape[-2:]
     if inner != other_inner:
-        text = Text("inner dims must be equal, found {found} and {other_inner}")
-        raise NodeError(text.with_values(found=inner, other_inner=other_inner))
+        text = Text("inner dims must be equal, found {found} and {other}")
+        raise NodeError(text.with_values(found=inner, other=other_inner))
     check_channels(node, columns)
     try:
         stack = broadcast_shapes(left.shape[:-2], right.shape[:-2])

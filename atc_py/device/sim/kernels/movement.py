@@ -32,7 +32,7 @@ def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if wanted.count(-1) == 1 and rest:
         wanted[wanted.index(-1)] = node.x.elements // rest
     if min(wanted, default=0) < 0 or math.prod(wanted) != node.x.elements:
-        raise NodeError(Text("{x} cannot be reshaped to {wanted}", x=node.x, wanted=wanted))
+        raise NodeError(Text("{x} cannot be reshaped to {shape}", x=node.x, shape=wanted))
     return (TensorFacts(node.x.dtype, tuple(wanted)),)
 
 
@@ -45,8 +45,8 @@ def _flatten_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """A matrix: the axes before `axis`, and the others."""
     axis, rank = node.integer("axis"), node.x.rank
     if not -rank <= axis <= rank:
-        text = Text("axis must be in [{rank}, {rank2}], found {found}")
-        raise NodeError(text.with_values(rank=-rank, rank2=rank, found=axis))
+        text = Text("axis must be in [{low}, {high}], found {found}")
+        raise NodeError(text.with_values(low=-rank, high=rank, found=axis))
     shape = node.x.shape
     axis = axis + rank if axis < 0 else axis
     return (TensorFacts(node.x.dtype, (math.prod(shape[:axis]), math.prod(shape[axis:]))),)
@@ -76,12 +76,14 @@ def _concat_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The first input's shape with the dims of all along concat_dim."""
     first, count = node.x, node.integer("N")
     if len(node.present) != count or len(node.inputs) != count:
-        raise NodeError(Text("N is {c}, but there are {p} inputs", c=count, p=len(node.present)))
+        text = Text("N is {n}, but there are {inputs} inputs")
+        raise NodeError(text.with_values(n=count, inputs=len(node.present)))
     one_dtype(node.present)
     (axis,) = axes_of((node.integer("concat_dim"),), first.rank)
     for facts in node.present:
         if _without(facts.shape, axis) != _without(first.shape, axis) or facts.rank != first.rank:
-            raise NodeError(Text("{f} and {fi} differ beside axis {a}", f=facts, fi=first, a=axis))
+            text = Text("{found} and {first} differ beside axis {axis}")
+            raise NodeError(text.with_values(found=facts, first=first, axis=axis))
     total = sum(facts.shape[axis] for facts in node.present)
     shape = (*first.shape[:axis], total, *first.shape[axis + 1 :])
     return (TensorFacts(first.dtype, shape),)
@@ -109,8 +111,8 @@ def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         text = Text("num_split is {num_split}, size_splits {sizes}")
         raise NodeError(text.with_values(num_split=node.integer("num_split"), sizes=list(sizes)))
     if min(sizes, default=0) < 0 or sum(sizes) != x.shape[axis]:
-        text = Text("size_splits {sizes} do not add up to {shape}")
-        raise NodeError(text.with_values(sizes=list(sizes), shape=x.shape[axis]))
+        text = Text("size_splits {sizes} do not add up to {dim}")
+        raise NodeError(text.with_values(sizes=list(sizes), dim=x.shape[axis]))
     rest = _without(x.shape, axis)
     return tuple(TensorFacts(x.dtype, (*rest[:axis], size, *rest[axis:])) for size in sizes)
 
@@ -210,8 +212,8 @@ def _pad_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
             text = Text("an axis of {dim} cannot have borders {pair}")
             raise NodeError(text.with_values(dim=dim, pair=list(pair)))
         if mode == "reflect" and max(pair) >= max(left, 1):
-            text = Text("an axis of {left} cannot be mirrored by {pair}")
-            raise NodeError(text.with_values(left=left, pair=max(pair)))
+            text = Text("an axis of {dim} cannot be mirrored by {pair}")
+            raise NodeError(text.with_values(dim=left, pair=max(pair)))
     return (TensorFacts(node.x.dtype, shape),)
 
 

@@ -46,8 +46,8 @@ def _quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     target = check_dtype(node.dtype("dst_type"), "dst_type", I4, I8, I16)
     mode = node.text("round_mode")
     if mode not in _ROUNDINGS:
-        text = Text("round_mode must be one of {roundings}, found {found}")
-        raise NodeError(text.with_values(roundings=", ".join(_ROUNDINGS), found=mode))
+        text = Text("round_mode must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(_ROUNDINGS), found=mode))
     return (TensorFacts(target, node.x.dims),)
 
 

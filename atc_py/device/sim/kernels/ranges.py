@@ -43,8 +43,8 @@ def count_up(call: Call) -> None:
     """
     length = _length(call)
     if length != call.out.size:
-        text = Text("the range has {length} elements, the model says {out}")
-        raise ValueError(text.with_values(length=length, out=call.out.size))
+        text = Text("the range has {n} elements, the model says {declared}")
+        raise ValueError(text.with_values(n=length, declared=call.out.size))
     _count(call, call.out)
 
 
@@ -55,7 +55,8 @@ def _length(call: Call) -> int:
         raise NodeError(Text("delta must not be 0"))
     steps = -((start - limit) // delta)
     if not math.isfinite(steps):
-        raise NodeError(Text("there is no range from {s} to {l} by {d}", s=start, l=limit, d=delta))
+        text = Text("there is no range from {start} to {limit} by {delta}")
+        raise NodeError(text.with_values(start=start, limit=limit, delta=delta))
     return max(int(steps), 0)
 
 

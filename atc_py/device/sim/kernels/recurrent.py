@@ -171,14 +171,14 @@ def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFac
     require_rank(node.x, 3, "x")
     if node.text("direction") not in _LAYERS:
         found = node.text("direction")
-        text = Text("direction must be one of {layers}, found {found}")
-        raise NodeError(text.with_values(layers=", ".join(_LAYERS), found=repr(found)))
+        text = Text("direction must be {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(_LAYERS), found=repr(found)))
     steps, batch, width = node.x.shape
     count, hidden = len(_LAYERS[node.text("direction")]), node.integer("hidden_size")
     rules = _activations(node)
     if len(rules) != functions * count:
-        text = Text("{functions} activations are needed, found {found}")
-        raise NodeError(text.with_values(functions=functions * count, found=len(rules)))
+        text = Text("{n} activations are needed, found {found}")
+        raise NodeError(text.with_values(n=functions * count, found=len(rules)))
     wide, state = gates * hidden, (count, batch, hidden)
     shapes: dict[int, Shape] = {
         1: (count, wide, width), 2: (count, wide, hidden), 3: (count, 2 * wide), 4: (batch,),

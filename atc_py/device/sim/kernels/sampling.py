@@ -40,8 +40,8 @@ def _grid_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
                 )
             )
     if grid.shape[0] != x.shape[0] or grid.shape[3] != 2:  # noqa: PLR2004  (x and y)
-        text = Text("grid must have {shape} images of x and y, found {found}")
-        raise NodeError(text.with_values(shape=x.shape[0], found=grid))
+        text = Text("grid must have {n} images of x and y, found {found}")
+        raise NodeError(text.with_values(n=x.shape[0], found=grid))
     if 0 in x.shape[2:]:
         raise NodeError(Text("{x} has no pixels to sample", x=x))
     return (TensorFacts(x.dtype, (*x.shape[:2], *grid.shape[1:3])),)
@@ -144,13 +144,13 @@ def _deformable_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     height, width = node.integers("ksize", 2)
     groups = node.integer("deformable_groups")
     if groups < 1 or x.shape[1] % groups:
-        text = Text("{groups} groups do not divide {shape} channels")
-        raise NodeError(text.with_values(groups=groups, shape=x.shape[1]))
+        text = Text("{groups} groups do not divide {channels} channels")
+        raise NodeError(text.with_values(groups=groups, channels=x.shape[1]))
     windows = _windows(node)
     needed = (x.shape[0], _PARTS * groups * height * width, *windows)
     if offsets.shape != needed:
-        text = Text("offsets must be {needed}, found {found}")
-        raise NodeError(text.with_values(needed=list(needed), found=offsets))
+        text = Text("offsets must be {shape}, found {found}")
+        raise NodeError(text.with_values(shape=list(needed), found=offsets))
     return (TensorFacts(x.dtype, (*x.shape[:2], windows[0] * height, windows[1] * width)),)
 
 

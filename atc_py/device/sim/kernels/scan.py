@@ -58,8 +58,8 @@ def _top_k_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     (axis,) = axes_of((node.integer("dim"),), x.rank)
     k = _k(node)
     if not 0 <= k <= x.shape[axis]:
-        text = Text("k must be in [0, {shape}], found {found}")
-        raise NodeError(text.with_values(shape=x.shape[axis], found=k))
+        text = Text("k must be in [0, {dim}], found {found}")
+        raise NodeError(text.with_values(dim=x.shape[axis], found=k))
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
     return TensorFacts(x.dtype, shape), TensorFacts(DType.INT32, shape)
 

@@ -28,12 +28,12 @@ def _pairs(node: NodeFacts) -> list[tuple[int, int]]:
     """The lengths of each sequence of x1 and of x2, which have all of their rows."""
     first, second = _lengths(node, 2, "seq_len1"), _lengths(node, 3, "seq_len2")
     if len(first) != len(second):
-        text = Text("as many lengths are needed, found {found} and {second}")
-        raise NodeError(text.with_values(found=len(first), second=len(second)))
+        text = Text("as many lengths are needed, found {found} and {other}")
+        raise NodeError(text.with_values(found=len(first), other=len(second)))
     for name, x, lengths in (("x1", node.x, first), ("x2", node.required(1), second)):
         if x.shape[0] != sum(lengths):
-            text = Text("lengths add up to {lengths}, found {found} {x}")
-            raise NodeError(text.with_values(lengths=sum(lengths), found=name, x=x))
+            text = Text("lengths add up to {sum}, found {found} {x}")
+            raise NodeError(text.with_values(sum=sum(lengths), found=name, x=x))
     return list(zip(first, second, strict=True))
 
 

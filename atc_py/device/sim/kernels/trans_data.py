@@ -19,11 +19,11 @@ def _trans_data_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     names = [node.text(name) for name in ("src_format", "dst_format")]
     for name in names:
         if name not in _FORMATS:
-            text = Text("formats are {formats}, found {found}")
-            raise NodeError(text.with_values(formats=", ".join(_FORMATS), found=repr(name)))
+            text = Text("formats are {known}, found {found}")
+            raise NodeError(text.with_values(known=", ".join(_FORMATS), found=repr(name)))
     if names[0] == names[1] or not any(_FORMATS[name] in BLOCKED_FORMATS for name in names):
-        text = Text("nothing is stored otherwise in {names} than in {names2}")
-        raise NodeError(text.with_values(names=names[1], names2=names[0]))
+        text = Text("nothing is stored otherwise in {name} than in {other}")
+        raise NodeError(text.with_values(name=names[1], other=names[0]))
     if node.integer("groups") < 1:
         text = Text("groups must be at least 1, found {found}")
         raise NodeError(text.with_values(found=node.integer("groups")))

@@ -47,8 +47,8 @@ def matrix_diag(call: Call) -> None:
 def _triangle_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The type of x, a stack of matrices; k is one number where it is given."""
     if node.x.rank < _MATRIX:
-        text = Text("x must have {matrix} axes or more, found {found}")
-        raise NodeError(text.with_values(matrix=_MATRIX, found=node.x))
+        text = Text("x must have {n} axes or more, found {found}")
+        raise NodeError(text.with_values(n=_MATRIX, found=node.x))
     k = node.input(1)
     if k is not None and k.elements != 1:
         raise NodeError(Text("k must be one number, found {found}", found=k))

@@ -63,8 +63,10 @@ def _integer_dtype(node: NodeFacts) -> DType:
     for position, (name, wanted) in _INTEGERS.items():
         facts = node.input(position)
         if facts is not None and facts.dtype is not wanted:
-            text = Text("{n} must be {w} beside int8, found {found}")
-            raise NodeError(text.with_values(n=name, w=wanted.value, found=facts.dtype.value))
+            text = Text("{name} must be {wanted} beside int8, found {found}")
+            raise NodeError(
+                text.with_values(name=name, wanted=wanted.value, found=facts.dtype.value)
+            )
     offset = node.integer("offset_x")
     if not -128 <= offset <= 127:  # noqa: PLR2004  (the range of int8)
         raise NodeError(Text("offset_x must be in [-128, 127], found {found}", found=offset))
@@ -81,11 +83,11 @@ def check_channels(node: NodeFacts, channels: int) -> None:
     """
     bias, offset = node.input(_BIAS), node.input(_OFFSET_W)
     if bias is not None and bias.shape != (channels,):
-        text = Text("bias must have shape {channels}, found {found}")
-        raise NodeError(text.with_values(channels=channels, found=bias))
+        text = Text("bias must have shape {shape}, found {found}")
+        raise NodeError(text.with_values(shape=channels, found=bias))
     if offset is not None and not _is_per_channel(offset, channels):
-        text = Text("offset_w must have shape 1 or {channels}, found {found}")
-        raise NodeError(text.with_values(channels=channels, found=offset))
+        text = Text("offset_w must have shape 1 or {shape}, found {found}")
+        raise NodeError(text.with_values(shape=channels, found=offset))
 
 
 def _is_per_channel(facts: TensorFacts, channels: int) -> bool:

@@ -106,6 +106,6 @@ def check_dtype(found: DType, name: str, *dtypes: DType) -> DType:
     """
     if found not in dtypes:
         listed = " or ".join(dtype.value for dtype in dtypes)
-        text = Text("{name} must be {listed} on this device, found {found}")
-        raise NodeError(text.with_values(name=name, listed=listed, found=found.value))
+        text = Text("{name} must be {allowed} on this device, found {found}")
+        raise NodeError(text.with_values(name=name, allowed=listed, found=found.value))
     return found

@@ -58,8 +58,8 @@ def read_activations(
         raise NodeError(text.with_values(found=counts))
     unknown = [name for name in names if name.lower() not in _TABLE]
     if unknown:
-        text = Text("no activation is called {unknown}; known are {table}")
-        raise NodeError(text.with_values(unknown=repr(unknown[0]), table=", ".join(_TABLE)))
+        text = Text("no activation is called {name}; known are {known}")
+        raise NodeError(text.with_values(name=repr(unknown[0]), known=", ".join(_TABLE)))
     real = np.dtype(dtype).type
     with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite
         return [

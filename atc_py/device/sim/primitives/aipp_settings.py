@@ -123,8 +123,8 @@ def picture_format(name: str) -> PictureFormat:
     """
     found = FORMATS.get(name)
     if found is None:
-        text = Text("input_format must be one of {formats}, found {found}")
-        raise NodeError(text.with_values(formats=", ".join(FORMATS), found=repr(name)))
+        text = Text("input_format must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(FORMATS), found=repr(name)))
     return found
 
 
@@ -229,7 +229,7 @@ class Preprocessing:
         """
         (height, width), area, layout = self.size, self.area, self.layout
         if height < 1 or width < 1:
-            text = Text("a picture must have pixels, found {found} rows of {width}")
+            text = Text("a picture must have pixels, found {height} rows of {width}")
             raise NodeError(text.with_values(height=height, width=width))
         if (layout.even_rows and height % 2) or (layout.even_columns and width % 2):
             text = Text("pictures with halved chroma must be even, found {height} x {width}")

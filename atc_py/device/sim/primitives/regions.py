@@ -78,8 +78,8 @@ def pool_regions(features: Array, regions: Regions, cells: Cells, out: Array, ca
     images, channels = features.shape[:2]
     if np.any((regions.images < 0) | (regions.images >= images)):
         found = regions.images.tolist()
-        text = Text("regions must be in images 0 to {images}, found {found}")
-        raise ValueError(text.with_values(images=images - 1, found=found))
+        text = Text("regions must be in images 0 to {last}, found {found}")
+        raise ValueError(text.with_values(last=images - 1, found=found))
     pixels = np.ascontiguousarray(features.transpose(0, 2, 3, 1))
     for samples, alike in _alike(regions, cells):
         if 0 in samples or 0 in features.shape:
