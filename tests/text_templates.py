@@ -20,6 +20,7 @@ _TEMPLATES = {
     "plural": slice(1, 3),
     "require": slice(1, 2),
     "UsageError": slice(1),
+    "ImportError": slice(1),
 }
 """Arguments that are templates, by the name of the function."""
 

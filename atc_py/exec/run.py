@@ -21,7 +21,7 @@ from atc_py.exec.launch import Notice, launch
 from atc_py.exec.settings import ExecSettings, write_settings
 from atc_py.results.program_run import VERSION, ProgramModel, ProgramRun
 from atc_py.system.temp_folders import remove_left_folders, work_folder
-from atc_py.text import Text
+from atc_py.text import COLON, Text
 
 
 def run_program(
@@ -88,10 +88,10 @@ def _findings(
 ) -> Iterator[Diagnostic]:
     unloaded = _lines(run / "unloaded")
     for line in unloaded:
-        who, _, why = line.partition("\t")
-        yield PROGRAM_LACKS_LIBRARIES.diagnostic(
-            Text("{who} cannot load atc-py: {why}", who=who, why=why)
-        )
+        who, kind, template, *values = line.split("\t")
+        why = Text(template).with_values(**dict(zip(("folder",), values, strict=False)))
+        text = Text("{who} cannot load atc-py: {why}")
+        yield PROGRAM_LACKS_LIBRARIES.diagnostic(text.with_values(who=who, why=kind + COLON + why))
     old = (run / "old-python").exists()
     if old:
         version = "".join(_lines(run / "old-python"))

@@ -28,7 +28,8 @@ def _counted(call: Call) -> tuple[NDArray[Any], ...]:
     """The numbers of `count_up`, however many there are."""
     _range_types(call.node)
     length = _length(call)
-    call.workspace.require(length * call.x.dtype.itemsize, f"the range of {length} numbers")
+    text = Text("the range of {n} numbers", n=length)
+    call.workspace.require(length * call.x.dtype.itemsize, text)
     out = np.empty(length, call.x.dtype)
     _count(call, out)
     return (out,)

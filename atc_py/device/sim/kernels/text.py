@@ -62,7 +62,7 @@ def tf_idf_vectorizer(call: Call) -> None:
     places = np.array(node.integers("ngram_indexes"), np.intp)
     found = np.zeros((len(sequences), int(places.max()) + 1), np.int64)
     largest = sequences.nbytes * node.integer("max_gram_length")
-    call.workspace.require(largest, "n-grams of the sequences")
+    call.workspace.require(largest, Text("n-grams of the sequences"))
     for grams, numbers in _grams(node):
         for windows in _windows(sequences, grams.shape[1], node.integer("max_skip_count") + 1):
             row, gram = _occurrences(windows, grams)

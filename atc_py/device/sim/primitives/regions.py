@@ -86,7 +86,8 @@ def pool_regions(features: Array, regions: Regions, cells: Cells, out: Array, ca
             out[alike] = 0
             continue
         nbytes = _region_bytes(cells, samples, channels * pixels.itemsize)
-        call.workspace.require(nbytes, f"{samples[0]} x {samples[1]} samples for each cell")
+        text = Text("{size} samples for each cell", size=f"{samples[0]} x {samples[1]}")
+        call.workspace.require(nbytes, text)
         taken = max(1, _AT_ONCE // (channels * math.prod(samples) * math.prod(cells.counts)))
         work = partial(_pool_alike, pixels, regions, cells, samples, out)
         blocks = [alike[start : start + taken] for start in range(0, len(alike), taken)]
