@@ -98,6 +98,7 @@ def plan_record(
         limit=counts[1],
         exhaustive=searching.exhaustive,
         excluded=tuple(choices.excluded),
+        newer=first.done.newer,
     )
 
 

@@ -181,7 +181,7 @@ def test_inputs_that_do_not_broadcast_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "part"),
     [
-        ("{op: Nonsense}", "no target operator Nonsense"),
+        ("{op: Nonsense}", "the target has no operator Nonsense"),
         ("{op: Neg}", "at most 1 inputs"),
         ("{op: Pow, attributes: {alpha: scale}}", "no attribute alpha"),
     ],
