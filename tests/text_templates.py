@@ -1,7 +1,7 @@
 """The texts of the code, for the catalogs: templates, and all strings.
 
 A text is written where it is said: as `Text("... {place}", place=...)`, as one of the templates of
-`plural`, as a condition of a rule of fix, or as what click is told is wrong. What takes a text of
+`plural`, as a condition of a rule of fix, or as the message of an error of click. What takes a text of
 ours has the type `Text`, so that mypy refuses a string that no catalog could have.
 """
 

@@ -350,7 +350,7 @@ def _size_advice(settings: AippSettings, side: str, wanted: int) -> Text:
     sides = ("left", "right") if side == "w" else ("top", "bottom")
     borders = sum(getattr(settings, f"{each}_padding_size") for each in sides)
     name = f"crop_size_{side}" if settings.crop else f"src_image_size_{side}"
-    rest = f"borders have {borders}, so " if borders else ""
+    rest = Text("borders have {n}, so ", n=borders) if borders else ""
     return Text(
         "{rest}`{name}: {wanted}` fits", rest=rest, name=name, wanted=max(wanted - borders, 0)
     )

@@ -117,7 +117,7 @@ def _unreadable(text: str, at: int) -> Text:
         return Text("the string has no closing quote on its line")
     if text[at].isdigit() or text[at] == ".":
         found = re.match(r"[\w.]+", text[at : at + _LONGEST_SHOWN])
-        return Text("{found} is not a number", found=found[0] if found else repr(text[at]))
+        return Text("{found} is not a number", found=repr(found[0] if found else text[at]))
     return Text("the character {found} does not belong here", found=repr(text[at]))
 
 
@@ -139,8 +139,9 @@ class _Reader:
         found = []
         while not self._is_mark(closing):
             if opening and self._next.kind == "end":
-                begin = f"the `{opening.text}` of line {opening.place.line}"
-                raise self._error(Text("{begin} has no `{closing}`", begin=begin, closing=closing))
+                text = Text("the `{begin}` of line {line} has no `{closing}`")
+                places = {"begin": opening.text, "line": opening.place.line}
+                raise self._error(text.with_values(closing=closing, **places))
             found.append(self._one_field(depth))
             if self._is_mark(",") or self._is_mark(";"):
                 self._take()

@@ -80,7 +80,8 @@ def _check_range(name: str, least: float, found: str, start: str) -> None:
     low, high = _RANGES[name]
     if math.isfinite(least) and low <= least <= high:
         return
-    allowed = f" from {low:g} to {high:g}" if math.isfinite(high) else ""
+    bounds = {"low": f"{low:g}", "high": f"{high:g}"}
+    allowed = Text(" from {low} to {high}", **bounds) if math.isfinite(high) else ""
     raise BAD_OPTION.error(
         Text(
             "{actual}: {name} must be a finite number{allowed}",

@@ -133,7 +133,7 @@ def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
         if at is not None:
             found[name] = at
         elif name != _OPTIONAL:
-            shown = ", ".join(head) or "none"
+            shown = ", ".join(head) or Text("none")
             _refuse(
                 path,
                 line,

@@ -126,7 +126,7 @@ class GuardedBackend:
         declared = f"{wanted.dtype} {format_shape(wanted.shape)}"
         array = found.get(port.name)
         if not isinstance(array, np.ndarray):
-            what = "nothing" if array is None else type(array).__name__
+            what = Text("nothing") if array is None else type(array).__name__
             raise broken_backend(
                 self.name,
                 Text(

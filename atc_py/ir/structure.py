@@ -85,7 +85,7 @@ def check_producers(graph: Graph) -> Iterator[Finding]:
     for node in graph.nodes:
         for value in node.outputs:
             if value.producer is not node:
-                other = value.producer.name if value.producer else "no node"
+                other = value.producer.name if value.producer else Text("no node")
                 text = Text("its output %{value} names {other} as its producer")
                 yield node, text.with_values(value=value.name, other=other)
             if value.const is not None:
@@ -175,8 +175,10 @@ def _producers(node: Node) -> Iterator[Node]:
 def check_interface(graph: Graph) -> Iterator[Finding]:
     """Yield outputs of the graph without a name or without a value."""
     if len(graph.outputs) != len(graph.output_names):
-        found = f"{len(graph.outputs)} outputs and {len(graph.output_names)} names"
-        yield None, Text("every output of the graph must have a name, found {found}", found=found)
+        text = Text(
+            "every output of the graph must have a name, found {n} outputs and {names} names"
+        )
+        yield None, text.with_values(n=len(graph.outputs), names=len(graph.output_names))
     known = {*graph.inputs, *(value for node in graph.nodes for value in node.outputs)}
     for value in dict.fromkeys(graph.outputs):
         if value not in known and value.const is None:

@@ -90,7 +90,7 @@ def _unknown(name: str, known: dict[str, DeclaredInput]) -> Diagnostic:
     return BAD_INPUT_SHAPE.diagnostic(
         Text("the model has no input {name}", name=repr(name)),
         place=INPUT_SHAPE_PLACE,
-        help=Text("inputs of the model: {listed}", listed=listed or "none"),
+        help=Text("inputs of the model: {listed}", listed=listed or Text("none")),
         atc=AtcFault("E10016", (name, "input_shape")),
     )
 

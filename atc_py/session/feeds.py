@@ -110,7 +110,7 @@ class Feeder:
             help_ = Text(
                 "{count} given: {given}",
                 count=len(given),
-                given=", ".join(map(repr, given)) or "none",
+                given=", ".join(map(repr, given)) or Text("none"),
             )
             raise session_error("ValueError", MISSING_RUN_INPUT.diagnostic(message, help=help_))
         found: dict[str, Array] = {}

@@ -65,7 +65,9 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
                     "same_as names {same_as}, which is not an input before this operand",
                     same_as=repr(row.same_as),
                 )
-                help_ = Text("inputs that can be named: {known}", known=", ".join(known) or "none")
+                help_ = Text(
+                    "inputs that can be named: {known}", known=", ".join(known) or Text("none")
+                )
                 yield Problem((section, position, "dtypes"), message, help_)
     for name in spec.quantized:
         if spec.operand(name) is None:

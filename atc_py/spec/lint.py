@@ -117,11 +117,11 @@ def _example(spec: OpSpec) -> Iterator[Problem]:
         ("values", spec.example.values, inputs),
         ("attributes", spec.example.attributes, attributes),
     ):
-        kind = "attribute" if key == "attributes" else "input"
+        kind = Text("attribute") if key == "attributes" else Text("input")
         for name in given:
             if name not in known:
                 message = Text("{op} has no {kind} {name}", op=spec.op, kind=kind, name=repr(name))
-                help_ = Text("{kind}s: {n}", kind=kind, n=", ".join(known) or "none")
+                help_ = Text("{kind}s: {n}", kind=kind, n=", ".join(known) or Text("none"))
                 yield Problem(("example", key, name), message, help_, key=True)
 
 
@@ -169,7 +169,9 @@ def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
                     name=repr(row.name),
                     numbers=numbers,
                 )
-                help_ = Text("{section} there: {n}", section=section, n=", ".join(known) or "none")
+                help_ = Text(
+                    "{section} there: {n}", section=section, n=", ".join(known) or Text("none")
+                )
                 yield Problem((section, position, "name"), message, help_)
 
 

@@ -134,7 +134,7 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
     """Yield a problem unless an operand is called `name`."""
     if spec.operand(name) is None:
         names = [row.name for row in (*spec.inputs, *spec.outputs)]
-        help_ = Text("inputs and outputs: {names}", names=", ".join(names) or "none")
+        help_ = Text("inputs and outputs: {names}", names=", ".join(names) or Text("none"))
         yield Problem(
             path, Text("{op} has no input or output {name}", op=spec.op, name=repr(name)), help_
         )
@@ -143,7 +143,9 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
     """Yield a problem unless an attribute is called `name`."""
     if spec.attribute(name) is None:
-        help_ = Text("attributes: {n}", n=", ".join(row.name for row in spec.attributes) or "none")
+        help_ = Text(
+            "attributes: {n}", n=", ".join(row.name for row in spec.attributes) or Text("none")
+        )
         yield Problem(
             path, Text("{name} has no attribute {unknown}", name=spec.op, unknown=repr(name)), help_
         )

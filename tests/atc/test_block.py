@@ -25,8 +25,8 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("code", ARGUMENTS)
 def test_text_has_every_argument_once(code: str) -> None:
-    found = sorted(map(int, re.findall(r"\{(\d)\}", TEXTS[code])))
-    assert found == list(range(ARGUMENTS[code]))
+    found = sorted(re.findall(r"\{(\w)\}", TEXTS[code]))
+    assert found == list("abcd"[: ARGUMENTS[code]])
 
 
 def test_arguments_stand_at_their_places_as_they_are() -> None:

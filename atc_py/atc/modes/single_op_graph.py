@@ -156,7 +156,7 @@ class _Builder:
         known = row.attribute(given.name)
         value = None if known is None else _converted(given.value, known.type)
         if known is None or value is None or not ATTRIBUTE_TYPES[known.type](value):
-            names = ", ".join(each.name for each in row.attributes) or "none"
+            names = ", ".join(each.name for each in row.attributes) or Text("none")
             what = Text("{name} has the attributes {names}", name=row.name, names=names)
             if known is not None:
                 what = Text("it must be of type {type}", type=known.type)

@@ -104,7 +104,9 @@ def _check_names(
                 Text("the model has no input {name}", name=repr(name)),
                 place=INPUT_SHAPE_PLACE,
                 help=Text(
-                    "{guess}inputs of the model: {listed}", guess=guess, listed=listed or "none"
+                    "{guess}inputs of the model: {listed}",
+                    guess=guess,
+                    listed=listed or Text("none"),
                 ),
                 atc=AtcFault("E10017" if is_node else "E10016", (name, "input_shape")),
             )

@@ -174,7 +174,7 @@ def _wrong_type(
 
 def _unknown_attribute(node: WorkNode, signature: _Signature, name: str) -> Diagnostic:
     near = nearest(name, signature.attributes, 2)
-    known = ", ".join(sorted(signature.attributes)) or "none"
+    known = ", ".join(sorted(signature.attributes)) or Text("none")
     hint = (
         Text("did you mean {near}?", near=Text(" or ").join(near))
         if near

@@ -134,7 +134,7 @@ def _roi(b: Builder) -> Value:
     count = 2 * b.source(0).rank
     roi = b.optional_source(1)
     if roi is None or roi.shape != (count,):
-        found = "none" if roi is None else f"shape {list(roi.shape)}"
+        found = Text("none") if roi is None else Text("shape {dims}", dims=list(roi.shape))
         text = Text("needs a roi of {count} numbers for {crop}, found {found}")
         raise b.bad(text.with_values(count=count, crop=_CROP, found=found), "input roi")
     return b.cast(b.input(1), DType.FLOAT32)

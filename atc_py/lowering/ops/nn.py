@@ -207,20 +207,14 @@ def _need_spatial_rank(b: Builder, value: SourceTensor, name: str) -> None:
 def _need_rank(b: Builder, value: SourceTensor, name: str, rank: int) -> None:
     """Refuse a tensor that is not of `rank`, that of an image or of a volume."""
     if value.rank != rank:
-        axes, words = ("NCHW", 2) if rank == _IMAGE else ("NCDHW", 3)
+        axes, words = ("NCHW", Text("two")) if rank == _IMAGE else ("NCDHW", Text("three"))
         found = format_shape(value.required_dims)
+        text = Text("input {name} must have rank {rank} ({axes}), found {found}")
+        advice = Text("add axes of size 1 around the node so that it works on {n} spatial axes")
         raise b.unsupported(
-            Text(
-                "input {name} must have rank {rank} ({axes}), found {found}",
-                name=name,
-                rank=rank,
-                axes=axes,
-                found=found,
-            ),
+            text.with_values(name=name, rank=rank, axes=axes, found=found),
             Text("input {at}", at=name),
-            Text(
-                "add axes of size 1 around the node so that it works on {n} spatial axes", n=words
-            ),
+            advice.with_values(n=words),
         )
 
 
@@ -304,13 +298,12 @@ def _check_room(
         if dim is None:
             continue
         if window_count(dim, pair, window.reach, window.stride, ceil=ceil) < 1:
-            padded = f", {dim + sum(pair)} with its padding" if any(pair) else ""
+            padded = Text(", {n} with its padding", n=dim + sum(pair)) if any(pair) else ""
             text = Text(
                 "has a window that reaches over {reach} elements, its axis {axis} has {dim}{pads}"
             )
-            raise b.bad(
-                text.with_values(reach=window.reach, axis=name, dim=dim, pads=padded), "input X"
-            )
+            values = {"reach": window.reach, "axis": name, "dim": dim}
+            raise b.bad(text.with_values(pads=padded, **values), "input X")
 
 
 def _auto_pad(b: Builder) -> str:

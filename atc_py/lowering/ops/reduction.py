@@ -226,7 +226,7 @@ def _keeps(b: Builder) -> bool:
 def _number(b: Builder, position: int, name: str) -> int:
     numbers = numbers_of(b, position, name)
     if numbers is None or len(numbers) != 1:
-        found = "none" if numbers is None else len(numbers)
+        found = Text("none") if numbers is None else len(numbers)
         raise b.bad(
             Text("needs 1 number in {name}, found {found}", name=name, found=found),
             Text("input {at}", at=name),

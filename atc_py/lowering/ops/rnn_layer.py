@@ -63,7 +63,8 @@ class RecurrentLayer:
             source = b.optional_source(position)
             if source is not None and source.shape != shape:
                 name = names[position]
-                found = f"{list(source.shape)} where {list(shape)} fits the others"
+                found = Text("{shape} where {other} fits the others")
+                found = found.with_values(shape=list(source.shape), other=list(shape))
                 raise b.bad(
                     Text("has {name} of shape {found}", name=name, found=found),
                     Text("input {at}", at=name),

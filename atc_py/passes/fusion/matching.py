@@ -203,7 +203,7 @@ class Match:
             same,
             Text(
                 "the result must be {wanted}, found {actual}",
-                wanted=wanted or "there",
+                wanted=wanted or Text("there"),
                 actual=found,
             ),
             last,

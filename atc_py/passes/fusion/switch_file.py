@@ -114,7 +114,7 @@ def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
 
 def _object(value: object, name: str, place: Place) -> dict[str, Any]:
     if not isinstance(value, dict):
-        found = "nothing" if value is None else json.dumps(value)[:40]
+        found = Text("nothing") if value is None else json.dumps(value)[:40]
         raise BAD_SWITCH_FILE.error(
             Text("{op} must be an object, found {row}", op=name, row=found), place=place
         )

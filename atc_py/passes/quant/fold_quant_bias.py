@@ -164,7 +164,7 @@ def _tell_unclear(layer: Node, found: str, context: PassContext) -> None:
 
 def _tell_open(layer: Node, context: PassContext) -> None:
     """Report a layer whose offset CANN does not fold, as the shape of its data is not known."""
-    found = "unknown" if layer.input(0) is None else f"{layer.present_inputs[0].type}"
+    found = Text("unknown") if layer.input(0) is None else f"{layer.present_inputs[0].type}"
     message = Text(
         "{op} must have data of a known shape for ATC to fold their offset into its "
         "bias, found {actual}",

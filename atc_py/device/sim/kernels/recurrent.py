@@ -171,7 +171,7 @@ def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFac
     require_rank(node.x, 3, "x")
     if node.text("direction") not in _LAYERS:
         found = node.text("direction")
-        text = Text("direction must be {known}, found {found}")
+        text = Text("direction must be one of {known}, found {found}")
         raise NodeError(text.with_values(known=", ".join(_LAYERS), found=repr(found)))
     steps, batch, width = node.x.shape
     count, hidden = len(_LAYERS[node.text("direction")]), node.integer("hidden_size")

@@ -33,7 +33,7 @@ def _tf_idf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         raise NodeError(text.with_values(count=count, found=len(places)))
     if _weights(node) and not len(_weights(node)) == len(set(places)) == max(places) + 1:
         text = Text(
-            "weights need n-grams with one place each, found {n} with places {p} up to {most}"
+            "weights need n-grams with one place each, found {n} weights for {p} places up to {most}"
         )
         values = {"n": len(_weights(node)), "p": len(set(places)), "most": max(places)}
         raise NodeError(text.with_values(**values))

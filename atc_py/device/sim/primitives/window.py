@@ -67,8 +67,8 @@ class Axis(msgspec.Struct, frozen=True):
                 "window, stride and dilation must be at least 1 and padding at least 0, "
                 "found {sizes} and {pads}"
             )
-            sizes, pads = (self.size, self.stride, self.dilation), (self.before, self.after)
-            raise NodeError(text.with_values(sizes=sizes, pads=pads))
+            sizes = f"{self.size}, {self.stride}, {self.dilation}"
+            raise NodeError(text.with_values(sizes=sizes, pads=f"{self.before}, {self.after}"))
 
     @property
     def is_pointwise(self) -> bool:

@@ -212,6 +212,6 @@ def _positive(node: WorkNode, scale: NDArray[np.float64]) -> NDArray[np.float64]
     """`scale`, which must be a scale for QuantizeLinear, too."""
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size or not scale.size:
-        found = f"{wrong.flat[0]:g}" if wrong.size else "none"
+        found = f"{wrong.flat[0]:g}" if wrong.size else Text("none")
         raise no_form(node, Text("must have positive factors, found {actual}", actual=found))
     return scale
