@@ -32,11 +32,14 @@ class _Module:
         self.name = ".".join(("atc_py", *path.relative_to(SOURCES).with_suffix("").parts))
         self.calls: list[ast.Call] = []
         self.strings: list[str] = []
+        self.functions: list[ast.FunctionDef] = []
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 self.calls.append(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self.strings.append(node.value)
+            elif isinstance(node, ast.FunctionDef):
+                self.functions.append(node)
 
     def templates(self) -> Iterator[tuple[ast.Call, ast.expr]]:
         """Yield the arguments that are templates, each with its call."""
@@ -104,3 +107,35 @@ def _constants(node: ast.expr) -> Iterator[str]:
     elif isinstance(node, ast.IfExp):
         yield from _constants(node.body)
         yield from _constants(node.orelse)
+
+
+def english_values() -> set[str]:
+    """Return the words that are put into places of texts as plain strings, which none translates."""
+    found: set[str] = set()
+    for module in _modules():
+        for function in module.functions:
+            nodes = list(ast.walk(function))
+            assigned = {
+                node.targets[0].id: node.value
+                for node in nodes
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            }
+            for call in (node for node in nodes if isinstance(node, ast.Call)):
+                if {getattr(call.func, "id", ""), getattr(call.func, "attr", "")} & _FILLING:
+                    for keyword in (each for each in call.keywords if each.arg != "context"):
+                        value = assigned.get(getattr(keyword.value, "id", ""), keyword.value)
+                        found.update(filter(_WORD.search, _written(value)))
+    return found
+
+
+_FILLING = {"Text", "plural", "with_values"}
+_WORD = re.compile(r"(^| )[a-z]{3,}( |$)")
+
+
+def _written(node: ast.expr) -> Iterator[str]:
+    """Yield the strings that an expression may be, and the strings between values of f-strings."""
+    if isinstance(node, ast.BoolOp):
+        node = node.values[-1]
+    for part in (node.body, node.orelse) if isinstance(node, ast.IfExp) else (node,):
+        for inner in part.values if isinstance(part, ast.JoinedStr) else (part,):
+            yield from _constants(inner)

@@ -133,7 +133,7 @@ class Gears(Result, frozen=True):
             AtcError: NO_SUCH_GEAR where there is none.
         """
         if tuple(values) not in self.gears:
-            wanted = f"gear {format_gear(values)}"
+            wanted = Text("gear {gear}", gear=format_gear(values))
             raise self.refusal(
                 Text(
                     "{source} asks for {wanted}, which the offline model does not have",

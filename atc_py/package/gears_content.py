@@ -45,9 +45,9 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
     _check_values(gears, report)
     report.sink.raise_errors()
     if found.shape_data != shape_data_of(gears):
-        wanted = f"int32 {format_shape(shape_data_of(gears).shape)} called {SHAPE_DATA}"
-        text = Text("the input that chooses a gear must be {wanted}")
-        report.add("gears.shape_data", text.with_values(wanted=wanted))
+        text = Text("the input that chooses a gear must be int32 {shape} called {name}")
+        shape = format_shape(shape_data_of(gears).shape)
+        report.add("gears.shape_data", text.with_values(shape=shape, name=SHAPE_DATA))
     for position, gear in enumerate(found.gears):
         _check_members(f"gears.gears[{position}]", gear, index, report)
     used = {

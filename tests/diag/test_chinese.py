@@ -26,6 +26,7 @@ from tests.text_templates import (
     SOURCES,
     all_strings,
     composed_templates,
+    english_values,
     keys_of_texts,
 )
 
@@ -33,6 +34,9 @@ PLACE = re.compile(r"\{ ?([a-z]\w*)\}")
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
 BESIDE = {"cann", "count"}
 """Values that some texts have beside those of their English."""
+
+WRITTEN = {"bold", "false", "scalar", " scale_w and "}
+"""Values that are no words of ours: as files and shapes are written, and as `rich` is told."""
 
 ADD = "add `msgid` and `msgstr` to atc_py/text/<language>.po"
 
@@ -90,6 +94,10 @@ def test_no_text_that_is_put_together_lacks_its_translation() -> None:
         for pattern in composed_templates()
         if not any(pattern.fullmatch(key) for key in keys)
     ] == [], "write Text('... {place}', place=...) in place of an f-string"
+
+
+def test_no_words_stand_in_places_of_texts_as_plain_strings() -> None:
+    assert english_values() <= WRITTEN, "write Text(...)"
 
 
 def test_no_help_table_or_page_lacks_its_translation() -> None:

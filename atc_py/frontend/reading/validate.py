@@ -105,7 +105,9 @@ def _check_producers(nodes: Sequence[WorkNode], sources: set[str], sink: Sink) -
         for name in node.writes:
             if name in sources or name in producers:
                 first = producers.get(name)
-                label = f"node {first.index}" if first else Text("an input or initializer")
+                label = Text("an input or initializer")
+                if first:
+                    label = Text("node {n}", n=first.index)
                 message = Text(
                     "it produces {name}, which {label} provides already",
                     name=repr(name),

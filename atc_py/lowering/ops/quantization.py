@@ -14,7 +14,7 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import said, stated
 from atc_py.tensor.dtypes import DType
-from atc_py.text import Text
+from atc_py.text import Text, all_of
 
 _ROUND_MODES = ("Round", "Floor", "Ceil", "Trunc")
 _TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16, "INT4": DType.INT4}
@@ -169,7 +169,7 @@ def _check_channels(b: Builder, x: Value, value: Value, name: str) -> None:
     count = prod(value.type.shape)
     fits = channel_axis(x.type.shape, count) is not None and is_a_list(value.type.shape)
     if count != 1 and not fits:
-        found = f"{said(x.type)} and {said(value.type)}"
+        found = all_of([said(x.type), said(value.type)])
         raise b.bad(
             Text("needs 1 element or 1 for each channel, found {found}", found=found),
             Text("input {at}", at=name),
