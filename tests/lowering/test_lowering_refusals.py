@@ -45,6 +45,7 @@ def test_window_that_leaves_no_row_is_refused(op_type: str, mode: str, tmp_path:
     (found,) = refusals(model, tmp_path, precision_mode=mode)
     assert found.code.id == "ATC4013"
     assert found.message.endswith("a window that reaches over 3 elements, its axis H has 2")
+    assert found.message.in_language("zh").endswith("窗口跨越 3 个元素，而轴 H 有 2 个")
 
 
 @pytest.mark.parametrize(

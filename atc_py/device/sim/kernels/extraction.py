@@ -28,7 +28,7 @@ def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if rois.shape[1] != 5:  # noqa: PLR2004  (image, x1, y1, x2, y2)
         raise NodeError(Text("rois must have 5 columns, found {found}", found=rois))
     for facts in maps:
-        require_rank(facts, 4, "a map")
+        require_rank(facts, 4, Text("a map"))
     if len({facts.shape[:2] for facts in maps}) != 1:
         raise NodeError(Text("maps must have as many images and channels as each other"))
     if len(_scales(node)) != len(maps):

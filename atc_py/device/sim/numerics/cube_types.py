@@ -13,7 +13,7 @@ _BIAS, _OFFSET_W = 2, 3
 _NARROW = frozenset({DType.FLOAT16, DType.BFLOAT16})
 
 _INTEGERS: Mapping[int, tuple[str, DType]] = {
-    1: ("the second operand", DType.INT8),
+    1: (Text("the second operand"), DType.INT8),
     _BIAS: ("bias", DType.INT32),
     _OFFSET_W: ("offset_w", DType.INT8),
 }
