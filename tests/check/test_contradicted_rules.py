@@ -21,7 +21,7 @@ from atc_py.report.profile.text import profile_tables
 from atc_py.report.tables import plain_lines
 from atc_py.results.cann_nodes import read_newer
 from atc_py.text.language import speaking
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 KEEP: dict[str, Any] = {"precision_mode": "must_keep_origin_dtype", "soc": "Ascend910B3"}
 BASE: dict[str, Any] = {"operator_list": "base"}
