@@ -247,7 +247,8 @@ def operator_lists_page() -> Iterator[str]:
     yield (
         "`check`, `convert` and every command that compiles take a node that any list of operators takes: the "
         "lists are asked in the order of this table, and a node that none takes is reported as the list has it "
-        "that has least against it. A note says how many nodes a later list alone takes. `--list NAME`, or the "
+        "that has least against it. A note says how many nodes a later list alone takes; the offline model keeps "
+        "it, and `info`, `profile`, `compare`, `plan` and `report` say it too. `--list NAME`, or the "
         "variable `ATC_PY_LIST`, holds a model to one list; findings that another list would not make, and "
         "whose nodes compile by it, then name it (`taken by`). A list is a folder of `op_specs/`; a file of a "
         "newer list says only how it differs from the same operator's file in the list that it is `like`. An "

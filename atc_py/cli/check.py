@@ -144,7 +144,8 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
     }
     if len(files) > 1 and same_path(*files.values()):
         raise BAD_OPTION.error(
-            "--output and --check-report name the same file", help="give each its own file"
+            Text("--output and --check-report name the same file"),
+            help=Text("give each its own file"),
         )
     return files
 

@@ -134,7 +134,7 @@ def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
     tool = document.get("tool", {})
     found = tool.get(_TABLE) if isinstance(tool, dict) else None
     if found is not None and not isinstance(found, dict):
-        raise BAD_CONFIG.error("tool.atc-py is not a table", place=Place(str(path)))
+        raise BAD_CONFIG.error(Text("tool.atc-py is not a table"), place=Place(str(path)))
     return found
 
 
@@ -217,7 +217,7 @@ def _value(
         for text in texts:
             param.type.convert(text, param, click.Context(command))
     except click.BadParameter as error:
-        raise BAD_CONFIG.error(error.message, place=place) from None
+        raise BAD_CONFIG.error(Text(error.message), place=place) from None
     return texts if several else texts[0]
 
 
@@ -235,7 +235,7 @@ def _bad_value(value: object, wanted: str, place: Place) -> AtcError:
     )
 
 
-def _unknown(kind: str, message: str, name: str, known: Any, place: Place) -> AtcError:
+def _unknown(kind: str, message: Text, name: str, known: Any, place: Place) -> AtcError:
     near = nearest(name.replace("_", "-"), known, 1)
     listing = Text(f"{kind}s are {{known}}", known=", ".join(sorted(known)))
     guess = Text("did you mean {near}? ", near=near[0]) if near else ""

@@ -131,7 +131,9 @@ def _report_files(given: Sequence[str]) -> list[Path]:
                 help=Text("use {suffixes}", suffixes=Text(" or ").join(_SUFFIXES)),
             )
     if len({path.absolute() for path in paths}) < len(paths):
-        raise BAD_OPTION.error("--report names the same file twice", help="give each its own file")
+        raise BAD_OPTION.error(
+            Text("--report names the same file twice"), help=Text("give each its own file")
+        )
     return [path.absolute() for path in paths]
 
 

@@ -124,7 +124,7 @@ def report_format(given: str | None, *, as_json: bool) -> str:
     if as_json and given not in {None, "json"}:
         raise BAD_OPTION.error(
             Text("--json and --format {given} ask for different formats", given=given),
-            help="give one of them",
+            help=Text("give one of them"),
         )
     return "json" if as_json else given or "text"
 

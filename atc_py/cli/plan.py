@@ -167,8 +167,10 @@ def _missed(done: DtypePlan) -> list[Diagnostic]:
         return []
     return [
         BELOW_TARGET.diagnostic(
-            "no assignment of dtypes was found that reaches the target",
-            help="set a target that the model can reach, or allow more compilations with --trials",
+            Text("no assignment of dtypes was found that reaches the target"),
+            help=Text(
+                "set a target that the model can reach, or allow more compilations with --trials"
+            ),
         )
     ]
 

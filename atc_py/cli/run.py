@@ -184,6 +184,6 @@ def _archive(given: str, model: Path) -> Path:
     if path.suffix != ".npz":
         raise BAD_OPTION.error(
             Text("--save {given}: outputs are saved as .npz", given=given),
-            help="give a name such as outputs.npz",
+            help=Text("give a name such as outputs.npz"),
         )
     return path

@@ -188,7 +188,8 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
     """
     if not values:
         raise BAD_OPTION.error(
-            Text("{option} names no value", option=option), help="leave it out for the default"
+            Text("{option} names no value", option=option),
+            help=Text("leave it out for the default"),
         )
     return values
 
@@ -246,7 +247,7 @@ def _samples(text: str) -> int | Path:
             "--compare {text} is neither a number of samples nor a file or folder with samples",
             text=repr(text),
         ),
-        help="give a number, such as --compare 4, or a folder",
+        help=Text("give a number, such as --compare 4, or a folder"),
     )
 
 

@@ -41,7 +41,7 @@ from atc_py.pipeline.running.feeds import odd_feeds, read_feeds
 from atc_py.pipeline.running.model import ports_of
 from atc_py.pipeline.running.samples import Samples, evenly
 from atc_py.pipeline.running.stored_array import stored_array
-from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.cann_nodes import read_newer, read_semantics
 from atc_py.results.layer import OwnError
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.results.picture_inputs import AIPP
@@ -299,7 +299,8 @@ class ComparisonSession:
 
     def _paired_run(self) -> LayerComparison:
         """Run the model beside its original, in step unless that was recorded."""
-        semantics = read_semantics(self._package.report, str(self._package.path))
+        report, path = self._package.report, str(self._package.path)
+        semantics, newer = read_semantics(report, path), read_newer(report, path)
         pair = Pair(
             self._reference,
             self._package,
@@ -311,7 +312,7 @@ class ComparisonSession:
         pair.on_layer = self._counted_layers()
         if self._source.count > 1:
             pair.name_of = lambda at: self._names[at]
-        return replace(pair.compared(self._runs()), warnings=self.warnings)
+        return replace(pair.compared(self._runs()), warnings=self.warnings, newer=newer)
 
     def _counted_layers(self) -> Callable[[int], None] | None:
         """Return what announces each layer of all samples as it is done; None for nobody."""

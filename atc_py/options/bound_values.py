@@ -17,14 +17,15 @@ def bound_values(given: Iterable[str]) -> dict[str, float]:
         name, separator, value = text.rpartition("=")
         if not separator or not name or name in found:
             raise BAD_OPTION.error(
-                Text("--bind {text} is not NAME=VALUE", text=repr(text)), help="--bind sr=16000"
+                Text("--bind {text} is not NAME=VALUE", text=repr(text)),
+                help=Text("--bind sr=16000"),
             )
         try:
             found[name] = int(value) if value.lstrip("+-").isdigit() else float(value)
         except ValueError:
             raise BAD_OPTION.error(
                 Text("--bind {text} has no number after `=`", text=repr(text)),
-                help="--bind sr=16000",
+                help=Text("--bind sr=16000"),
             ) from None
     return found
 
@@ -48,11 +49,12 @@ def value_ranges(given: Iterable[str]) -> dict[str, tuple[int, int]]:
         if not separator or not name or not colon or not whole or name in found:
             raise BAD_OPTION.error(
                 Text("--range {text} is not NAME=LOW:HIGH", text=repr(text)),
-                help="--range ids=0:30521",
+                help=Text("--range ids=0:30521"),
             )
         if int(low) > int(high):
             raise BAD_OPTION.error(
-                Text("--range {text} has no value", text=repr(text)), help="--range ids=0:30521"
+                Text("--range {text} has no value", text=repr(text)),
+                help=Text("--range ids=0:30521"),
             )
         found[name] = int(low), int(high)
     return found

@@ -258,7 +258,7 @@ def _generation(number: object) -> int:
     known = ", ".join(map(str, CANN_GENERATIONS))
     raise BAD_OPTION.error(
         Text("cann must be one of {known}, found {number}", known=known, number=repr(number)),
-        help="leave it out for the newest",
+        help=Text("leave it out for the newest"),
     )
 
 
@@ -290,7 +290,7 @@ def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
                 first=first,
                 second=second,
             ),
-            help="give one of them",
+            help=Text("give one of them"),
         )
     if second is None:
         return _precision_mode(first or PrecisionMode.FORCE_FP16.value, tuple(PrecisionMode))

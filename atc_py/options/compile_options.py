@@ -119,7 +119,7 @@ class QuantBias(Enum):
                     known=", ".join(known),
                     name=repr(name),
                 ),
-                help="leave it out, and the file's metadata decide",
+                help=Text("leave it out, and the file's metadata decide"),
             )
         return known[name]
 

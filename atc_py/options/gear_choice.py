@@ -37,7 +37,7 @@ class GearChoice(Result, frozen=True):
                     "{option} names a gear, but the offline model is for one shape",
                     option=self.option,
                 ),
-                help="leave the option out",
+                help=Text("leave the option out"),
             )
         if self.kind is None:
             position = self.values[0]
@@ -83,7 +83,7 @@ def parse_gear_choice(position: int | None, given: Mapping[GearKind, str]) -> Ge
     options = ["--gear"] * (position is not None) + [kind.run_option for kind, _ in texts]
     if len(options) > 1:
         raise OPTIONS_EXCLUDE.error(
-            Text("{options} both name a gear", options=" and ".join(options)), help="give one"
+            Text("{options} both name a gear", options=" and ".join(options)), help=Text("give one")
         )
     if position is not None:
         return GearChoice("--gear", None, (position,))

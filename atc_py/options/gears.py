@@ -133,7 +133,7 @@ class Gears(Result, frozen=True):
             AtcError: NO_SUCH_GEAR where there is none.
         """
         if tuple(values) not in self.gears:
-            wanted = f"gear {format_gear(values)}"
+            wanted = Text("gear {gear}", gear=format_gear(values))
             raise self.refusal(
                 Text(
                     "{source} asks for {wanted}, which the offline model does not have",
@@ -143,7 +143,7 @@ class Gears(Result, frozen=True):
             )
         return self.gears.index(tuple(values))
 
-    def refusal(self, message: str) -> AtcError:
+    def refusal(self, message: Text) -> AtcError:
         """The refusal of numbers or shapes that are those of no gear, with a list of all."""
         known = (
             f"{format_gear(values)} ({format_input_shapes(self.fed_shapes_of(gear))})"
@@ -179,7 +179,7 @@ def one_kind(given: Mapping[GearKind, str]) -> tuple[GearKind, str] | None:
         named = " and ".join(kind.option for kind, _ in found)
         raise OPTIONS_EXCLUDE.error(
             Text("{named} both list gears", named=named),
-            help="give one of them; --dims can vary any dims together",
+            help=Text("give one of them; --dims can vary any dims together"),
             atc=AtcFault("E10009"),
         )
     return found[0] if found else None
@@ -269,7 +269,7 @@ def _no_images(kind: GearKind, layout: str, only: Text) -> AtcError:
                 layout=repr(layout),
             ),
             place=_place(kind),
-            help="give --input-format NCHW or NHWC, or use --dims",
+            help=Text("give --input-format NCHW or NHWC, or use --dims"),
             atc=AtcFault("E10003", (layout, "input_format", "only NCHW and NHWC have images")),
         ),
         _fault(kind, "E10019", (), only).diagnostics[0],
@@ -408,7 +408,7 @@ def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...]) -> None:
                 fewest_gears=FEWEST_GEARS,
                 count=count,
             ),
-            "a model for one shape needs no gears: give the numbers in --input-shape",
+            Text("a model for one shape needs no gears: give the numbers in --input-shape"),
         )
     if count > MOST_GEARS:
         raise _fault(
@@ -459,7 +459,7 @@ def _value_fault(kind: GearKind, text: str, reason: str) -> AtcError:
 
 
 def _fault(
-    kind: GearKind, code: str, arguments: tuple[str, ...], message: str, help_: str = ""
+    kind: GearKind, code: str, arguments: tuple[str, ...], message: Text, help_: Text | None = None
 ) -> AtcError:
     example = {
         GearKind.BATCH: '--input-shape "x:-1,3,224,224" --batch-sizes 1,2,4',

@@ -13,7 +13,9 @@ from atc_py.text import Text
 INPUT_SHAPE_PLACE = Place(field="--input-shape")
 """Place of diagnostics about the text."""
 
-_FORM = 'write --input-shape "name:1,3,224,224", several inputs joined by `;`, a scalar as "name:"'
+_FORM = Text(
+    'write --input-shape "name:1,3,224,224", several inputs joined by `;`, a scalar as "name:"'
+)
 _SAMPLE = '"input_name1:n1,c1,h1,w1"'
 _OPEN = "-1"
 _LARGEST = 2**31 - 1
@@ -109,6 +111,6 @@ def _dim_fault(dim: str, whole: str, reason: str) -> AtcFault:
     return AtcFault("E10011", (whole, dim))
 
 
-def _error(message: str, atc: AtcFault | None = None) -> AtcError:
+def _error(message: Text, atc: AtcFault | None = None) -> AtcError:
     """A finding about the text, with the right form as help."""
     return BAD_INPUT_SHAPE.error(message, place=INPUT_SHAPE_PLACE, help=_FORM, atc=atc)

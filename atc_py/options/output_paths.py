@@ -84,7 +84,7 @@ def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | N
     if not os.fspath(given):
         raise BAD_OPTION.error(
             Text("{option} is empty and names no folder", option=option),
-            help="write `.` for the current folder",
+            help=Text("write `.` for the current folder"),
         )
     if "\0" in os.fspath(given):
         raise BAD_OPTION.error(
@@ -93,7 +93,9 @@ def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | N
     if os.fspath(given) == _STANDARD_OUTPUT:
         raise BAD_OPTION.error(
             Text("{option} {fspath} names no folder", option=option, fspath=repr(_STANDARD_OUTPUT)),
-            help="several files are written, which standard output cannot take; name a folder",
+            help=Text(
+                "several files are written, which standard output cannot take; name a folder"
+            ),
         )
     path = Path(given)
     kind = _kind(path)
@@ -101,7 +103,7 @@ def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | N
         raise CANNOT_WRITE.error(
             Text("cannot write to {path}: it is {kind}, not a folder", path=path, kind=kind),
             place=Place(str(path)),
-            help="give the name of a folder, or a new name",
+            help=Text("give the name of a folder, or a new name"),
         )
     return path
 
@@ -158,7 +160,7 @@ def _with_suffix(path: Path) -> Path:
     return path if path.suffix == _SUFFIX else path.with_name(f"{path.name}{_SUFFIX}")
 
 
-def _refuse_no_file(path: Path, help_: str) -> None:
+def _refuse_no_file(path: Path, help_: Text) -> None:
     """Refuse `path` where it is something else than a file."""
     kind = _kind(path)
     # The name is resolved as a text, so that `a/..` needs no `a`; so it is when it is written.
@@ -166,7 +168,7 @@ def _refuse_no_file(path: Path, help_: str) -> None:
         raise CANNOT_WRITE.error(
             Text("cannot write {path}: there is no folder {parent}", path=path, parent=path.parent),
             place=Place(str(path)),
-            help="create the folder first, or choose another place",
+            help=Text("create the folder first, or choose another place"),
         )
     if kind not in {"", "a file"}:
         other = "" if kind == "a folder" else Text(", not a file")

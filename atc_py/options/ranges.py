@@ -103,7 +103,7 @@ def refuse_ranges(ranges: Mapping[str, tuple[DimRange, ...]], why: str) -> None:
                 why=why,
             ),
             place=INPUT_SHAPE_PLACE,
-            help="give numbers in place of ranges and -1",
+            help=Text("give numbers in place of ranges and -1"),
         )
 
 
@@ -145,6 +145,6 @@ def _fault(code: str, text: str, reason: str) -> AtcError:
     return BAD_INPUT_SHAPE.error(
         Text("--input-shape {text} cannot be read: {reason}", text=repr(text), reason=reason),
         place=INPUT_SHAPE_PLACE,
-        help='write ranges as "x:1~8,3,224,224", and -1 for any number',
+        help=Text('write ranges as "x:1~8,3,224,224", and -1 for any number'),
         atc=AtcFault(code, (text, reason, _SAMPLE)),
     )

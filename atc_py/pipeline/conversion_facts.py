@@ -41,6 +41,7 @@ def facts_of(
         bias_convention=lowered.check.bias_convention,
         fixed=lowered.fixed,
         semantics=lowered.semantics,
+        newer=lowered.check.newer,
     )
 
 

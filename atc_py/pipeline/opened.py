@@ -46,7 +46,7 @@ def opened_model(
                 option=gear.option,
                 path=path,
             ),
-            help="give the gear's dims with --input-shape",
+            help=Text("give the gear's dims with --input-shape"),
         )
     with work_folder() as folder:
         compiled = folder / "model.om"

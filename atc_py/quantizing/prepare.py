@@ -198,7 +198,7 @@ def _refuse_strengths(
                 name=repr(missing[0].name),
             ),
             place=missing[0].node.place,
-            help="remove dmq_balancer of that layer from the configuration",
+            help=Text("remove dmq_balancer of that layer from the configuration"),
         )
 
 

@@ -195,8 +195,8 @@ def _calibrated(
     if request.record is not None and not request.data and not request.random:
         if wanted.target:
             raise BAD_OPTION.error(
-                "a target needs samples on which the outputs are compared",
-                help="give --data beside --target",
+                Text("a target needs samples on which the outputs are compared"),
+                help=Text("give --data beside --target"),
             )
         with (
             calibrated_by_record(model, request.record, request.settings) as found,
@@ -236,7 +236,7 @@ def _unreached(model: Path, found: FallBack) -> AtcError:
             ratios=SEMICOLON.join(ratios),
         ),
         place=Place(str(model)),
-        help="set a lower target, or leave the model in floats",
+        help=Text("set a lower target, or leave the model in floats"),
     )
 
 
@@ -271,8 +271,8 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
     ports = ports_of_model(model, request.input_shapes)
     if bool(request.data) == bool(request.random):
         raise BAD_OPTION.error(
-            "a float model is calibrated with samples, or with a number of random ones",
-            help="give either --data or --random",
+            Text("a float model is calibrated with samples, or with a number of random ones"),
+            help=Text("give either --data or --random"),
         )
     if request.random:
         if request.random < 0:
@@ -282,14 +282,14 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
         sink.add(
             RANDOM_SAMPLES.diagnostic(
                 Text("the model is calibrated with {random} random samples", random=request.random),
-                help="give real samples with --data before the result is used",
+                help=Text("give real samples with --data before the result is used"),
             )
         )
         return RandomSamples(_closed(ports), request.random, request.seed)
     given = list(request.data)
     if request.aipp is not None:
         if len(given) != 1 or not isinstance(given[0], str | os.PathLike):
-            raise BAD_OPTION.error("with --aipp, --data is one folder of pictures")
+            raise BAD_OPTION.error(Text("with --aipp, --data is one folder of pictures"))
         return PictureSamples(Path(given[0]), request.aipp, ports, resize=request.resize)
     files = [each for each in given if isinstance(each, str) or hasattr(each, "__fspath__")]
     if len(files) == len(given):

@@ -170,5 +170,5 @@ def _refuse_factors(factors: Mapping[str, NDArray[np.float32]], done: set[str], 
                 name=repr(name),
             ),
             place=Place(str(path), field=name),
-            help="remove the factors, and calibrate the layer again",
+            help=Text("remove the factors, and calibrate the layer again"),
         )

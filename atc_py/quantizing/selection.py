@@ -144,9 +144,9 @@ def _no_layers(model: FloatModel) -> Exception:
     return NO_FLOAT_LAYERS.error(
         text,
         place=Place(str(model.file.path)),
-        help="leave out options such as --skip"
+        help=Text("leave out options such as --skip")
         if layers
-        else "layers are Conv, ConvTranspose, Gemm and MatMul with constant float32 weights",
+        else Text("layers are Conv, ConvTranspose, Gemm and MatMul with constant float32 weights"),
     )
 
 

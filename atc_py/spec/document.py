@@ -10,6 +10,7 @@ import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
+from atc_py.text import Text
 
 MAX_BYTES = 65536
 """Limit on a file's size; a specification has a few thousand bytes."""
@@ -31,8 +32,8 @@ class Problem(NamedTuple):
     """A fault in a document's meaning: where, what, what to do; `key` points at the key."""
 
     path: DataPath
-    message: str
-    help: str
+    message: Text
+    help: Text
     key: bool = False
 
 
@@ -56,8 +57,8 @@ class Document(msgspec.Struct):
 def spec_error(
     file: str,
     mark: Mark,
-    message: str,
-    help: str,  # noqa: A002  (the word that users read)
+    message: Text,
+    help: Text,  # noqa: A002  (the word that users read)
 ) -> AtcError:
     """The diagnostic for a fault at `mark` of a specification."""
     place = Place(mark.file or file, line=mark.line, column=mark.column)

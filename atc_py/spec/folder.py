@@ -67,7 +67,7 @@ def spec_files(path: Path) -> tuple[Path, ...]:
         raise FILE_NOT_FOUND.error(Text("{path} does not exist", path=path), place=place)
     found = tuple(_files_below(path)) if is_folder else (path,)
     if not found:
-        help_ = "name a folder with one .yaml file an operator, flat or in group folders"
+        help_ = Text("name a folder with one .yaml file an operator, flat or in group folders")
         raise BAD_SPEC.error(
             Text("{path} contains no YAML file", path=path), place=place, help=help_
         )
@@ -114,7 +114,7 @@ def _duplicate_fault(first: SpecFile, spec: OpSpec, document: Document) -> Diagn
             op_2=first.spec.op,
             path=first.path,
         )
-    return problem_at(document, Problem(("op",), message, "delete one of the two files"))
+    return problem_at(document, Problem(("op",), message, Text("delete one of the two files")))
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
@@ -131,7 +131,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
                 most_files=_MOST_FILES,
                 most_entries=_MOST_ENTRIES,
             )
-            help_ = "name a folder that holds specifications alone"
+            help_ = Text("name a folder that holds specifications alone")
             raise BAD_SPEC.error(message, place=Place(str(folder)), help=help_)
         yield from (Path(parent, name) for name in mine)
 

@@ -81,5 +81,5 @@ def find_generation(major: int) -> Generation:
     known = ", ".join(str(each.major) for each in generations())
     raise BAD_OPTION.error(
         Text("cann must be one of {known}, found {number}", known=known, number=major),
-        help="leave it out for the newest",
+        help=Text("leave it out for the newest"),
     )

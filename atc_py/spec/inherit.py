@@ -99,7 +99,7 @@ class _Merger:
             if not matching:
                 found.append(self._placed(rule, self._other, ("constraints", at), len(found)))
         for at in sorted(unused):
-            raise self._fault(("dropped_rules", at), "the other list has no such rule")
+            raise self._fault(("dropped_rules", at), Text("the other list has no such rule"))
         for at, rule in enumerate(self._own.data.get("constraints", [])):
             found.append(self._placed(rule, self._own, ("constraints", at), len(found)))
         return found
@@ -131,8 +131,8 @@ class _Merger:
             for path in _below(marks, at):
                 mine[to + path[len(at) :]] = replace(marks[path], file=file)
 
-    def _fault(self, at: DataPath, message: str) -> AtcError:
-        help_ = "compare the file with that of the list it is like"
+    def _fault(self, at: DataPath, message: Text) -> AtcError:
+        help_ = Text("compare the file with that of the list it is like")
         return spec_error(self._own.file, self._own.mark(at), message, help_)
 
 

@@ -9,7 +9,7 @@ from atc_py.spec.rewrites import REWRITES
 from atc_py.spec.rule import Level
 from atc_py.text import Text
 
-_KNOWN = f"rewrites: {', '.join(REWRITES)}"
+_KNOWN = Text("rewrites: {rewrites}", rewrites=", ".join(REWRITES))
 
 
 class _Row(NamedTuple):

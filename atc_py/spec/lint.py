@@ -104,7 +104,7 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
 
 def _unknown_operator(spec: OpSpec) -> Problem:
     """The problem of an operator that ONNX does not have."""
-    help_ = "correct the spelling, or write custom: true instead of opsets"
+    help_ = Text("correct the spelling, or write custom: true instead of opsets")
     return Problem(("op",), Text("ONNX has no operator {name}", name=spec.op), help_)
 
 
@@ -117,11 +117,11 @@ def _example(spec: OpSpec) -> Iterator[Problem]:
         ("values", spec.example.values, inputs),
         ("attributes", spec.example.attributes, attributes),
     ):
-        kind = "attribute" if key == "attributes" else "input"
+        kind = Text("attribute") if key == "attributes" else Text("input")
         for name in given:
             if name not in known:
                 message = Text("{op} has no {kind} {name}", op=spec.op, kind=kind, name=repr(name))
-                help_ = f"{kind}s: {', '.join(known) or 'none'}"
+                help_ = Text("{kind}s: {n}", kind=kind, n=", ".join(known) or Text("none"))
                 yield Problem(("example", key, name), message, help_, key=True)
 
 
@@ -144,7 +144,7 @@ def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
         if ends:
             template = "listed at {numbers}, ONNX ended {op} at {at}"
         message = Text(template, numbers=numbers, op=spec.op, at=at)
-        help_ = "no model can have it there; delete these opsets unless a list names them"
+        help_ = Text("no model can have it there; delete these opsets unless a list names them")
         yield Problem(("opsets", positions[0]), message, help_)
 
 
@@ -169,7 +169,9 @@ def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
                     name=repr(row.name),
                     numbers=numbers,
                 )
-                help_ = f"{section} there: {', '.join(known) or 'none'}"
+                help_ = Text(
+                    "{section} there: {n}", section=section, n=", ".join(known) or Text("none")
+                )
                 yield Problem((section, position, "name"), message, help_)
 
 

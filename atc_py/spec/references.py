@@ -92,7 +92,7 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
             bounds=bounds[0],
             bounds_2=bounds[1],
         )
-        yield Problem((*path, "range"), message, "write [lower, upper]")
+        yield Problem((*path, "range"), message, Text("write [lower, upper]"))
 
 
 def _laid_out(rule: Rule) -> tuple[str, ...]:
@@ -106,14 +106,14 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
             opsets=when.opsets[0],
             opsets_2=when.opsets[1],
         )
-        yield Problem((*path, "opsets"), message, "write [first, last]")
+        yield Problem((*path, "opsets"), message, Text("write [first, last]"))
     if when.written is not None and when.written[0] > when.written[1]:
         message = Text(
             "the first opset {opsets} is after the last {opsets_2}",
             opsets=when.written[0],
             opsets_2=when.written[1],
         )
-        yield Problem((*path, "written"), message, "write [first, last]")
+        yield Problem((*path, "written"), message, Text("write [first, last]"))
     for position, attribute in enumerate(when.attributes):
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
     for position, name in enumerate(when.present):
@@ -134,7 +134,7 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
     """Yield a problem unless an operand is called `name`."""
     if spec.operand(name) is None:
         names = [row.name for row in (*spec.inputs, *spec.outputs)]
-        help_ = Text("inputs and outputs: {names}", names=", ".join(names) or "none")
+        help_ = Text("inputs and outputs: {names}", names=", ".join(names) or Text("none"))
         yield Problem(
             path, Text("{op} has no input or output {name}", op=spec.op, name=repr(name)), help_
         )
@@ -143,7 +143,9 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
     """Yield a problem unless an attribute is called `name`."""
     if spec.attribute(name) is None:
-        help_ = f"attributes: {', '.join(row.name for row in spec.attributes) or 'none'}"
+        help_ = Text(
+            "attributes: {n}", n=", ".join(row.name for row in spec.attributes) or Text("none")
+        )
         yield Problem(
             path, Text("{name} has no attribute {unknown}", name=spec.op, unknown=repr(name)), help_
         )

@@ -17,6 +17,7 @@ from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.system.structs import replace
+from atc_py.text import Text
 from tests.quantizing.float_networks import conv_network, samples_of
 
 SAMPLES = samples_of(6, 1, 3, 16, 16)
@@ -72,7 +73,9 @@ def test_reports_say_the_same(tmp_path: Path) -> None:
 
 
 def test_page_names_warnings(tmp_path: Path) -> None:
-    warning = LAYER_LEFT_FLOAT.diagnostic("layer '<b>' stays in floats", help="use min-max")
+    warning = LAYER_LEFT_FLOAT.diagnostic(
+        Text("layer '<b>' stays in floats"), help=Text("use min-max")
+    )
     done = replace(quantized(tmp_path, measure=0), warnings=(warning,))
     page = render_quantization(done, tmp_path / "a.html")
     assert "layer &#39;&lt;b&gt;&#39; stays in floats" in page

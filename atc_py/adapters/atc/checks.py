@@ -37,7 +37,10 @@ def check_before_modes(flags: Flags) -> None:
     """
     if flags["auto_tune_mode"]:
         raise _invalid(
-            flags, "auto_tune_mode", "tuning has left atc", "leave it out; it changes no result"
+            flags,
+            "auto_tune_mode",
+            "tuning has left atc",
+            Text("leave it out; it changes no result"),
         )
     if "deterministic_level" in flags:
         zero = flags["deterministic"] == "0", flags["deterministic_level"] == "0"
@@ -47,7 +50,7 @@ def check_before_modes(flags: Flags) -> None:
                 "deterministic_level",
                 f"it must be 0 where --deterministic is 0, and only there; that is "
                 f"{flags['deterministic']}",
-                "leave both out: results never depend on the order of threads here",
+                Text("leave both out: results never depend on the order of threads here"),
             )
 
 
@@ -59,7 +62,9 @@ def check_framework(flags: Flags) -> None:
     """
     framework, mode = flags["framework"], flags["mode"]
     if mode == "1" and framework == _MINDSPORE:
-        raise _invalid(flags, "framework", "mode 1 takes 0, 3 and 5", "leave it out for an .om")
+        raise _invalid(
+            flags, "framework", "mode 1 takes 0, 3 and 5", Text("leave it out for an .om")
+        )
     if flags["weight"]:
         check_readable("weight", flags["weight"])
     if mode in {"0", "3", "30"}:
@@ -71,7 +76,7 @@ def check_framework(flags: Flags) -> None:
     if mode in {"0", "3", "7", "30"} and (mode == "30") is not is_035:
         reason = f"--mode={mode} with --soc_version={flags['soc_version']}"
         raise atc_error(
-            "E10055", reason, code=NOT_MODELED, help="mode 30 and Ascend035 belong together"
+            "E10055", reason, code=NOT_MODELED, help=Text("mode 30 and Ascend035 belong together")
         )
     if framework in _FRAMEWORKS and mode in {"0", "1", "3", "30"}:
         raise atc_error(
@@ -79,7 +84,7 @@ def check_framework(flags: Flags) -> None:
             f"--framework={framework}, {_FRAMEWORKS[framework]}; atc-py reads ONNX alone",
             code=NOT_MODELED,
             place=Place(field="--framework"),
-            help="convert the network to ONNX and give --framework=5",
+            help=Text("convert the network to ONNX and give --framework=5"),
         )
 
 
@@ -147,7 +152,7 @@ def check_precision(flags: Flags) -> None:
             flags,
             "optypelist_for_implmode",
             "it needs --op_select_implmode",
-            "give --op_select_implmode=high_precision or high_performance",
+            Text("give --op_select_implmode=high_precision or high_performance"),
         )
     if flags["op_precision_mode"]:
         check_readable("op_precision_mode", flags["op_precision_mode"])
@@ -160,7 +165,7 @@ def check_precision(flags: Flags) -> None:
             flags,
             "modify_mixlist",
             "it needs one of the mixed precision modes",
-            "give --precision_mode=allow_mix_precision",
+            Text("give --precision_mode=allow_mix_precision"),
         )
     if flags["modify_mixlist"]:
         check_readable("modify_mixlist", flags["modify_mixlist"])
@@ -170,7 +175,7 @@ def _check_inputs(flags: Flags) -> None:
     if len(flags.gears) > 1:
         raise atc_error(
             "E10009", code=OPTIONS_EXCLUDE, place=Place(field=f"--{flags.gears[1]}"),
-            help="give one of them; --dynamic_dims varies any dims together",
+            help=Text("give one of them; --dynamic_dims varies any dims together"),
         )  # fmt: skip
     shapes = input_shape_text(flags)
     chosen_gears(gear_choice(flags), shapes)
@@ -179,7 +184,7 @@ def _check_inputs(flags: Flags) -> None:
             flags,
             "insert_op_conf",
             "AIPP cannot stand beside --dynamic_dims",
-            "give --dynamic_batch_size or --dynamic_image_size",
+            Text("give --dynamic_batch_size or --dynamic_image_size"),
         )
 
 
@@ -195,7 +200,7 @@ def _check_rest(flags: Flags) -> None:
     limit = flags["static_model_ops_lower_limit"]
     if limit and (re.fullmatch(r"-1|\d+", limit) is None):
         raise _invalid(
-            flags, "static_model_ops_lower_limit", "it must be -1 or more", "leave it out"
+            flags, "static_model_ops_lower_limit", "it must be -1 or more", Text("leave it out")
         )
     for name in ("is_input_adjust_hw_layout", "is_output_adjust_hw_layout"):
         for each in filter(None, (part.strip() for part in flags[name].split(","))):
@@ -214,11 +219,11 @@ def _check_late(flags: Flags, name: str, *, empty: bool = True) -> None:
 def _both(code: str, first: str, second: str) -> AtcError:
     return atc_error(
         code, f"--{first}", f"--{second}", code=OPTIONS_EXCLUDE, place=Place(field=f"--{second}"),
-        help="give one of them",
+        help=Text("give one of them"),
     )  # fmt: skip
 
 
-def _invalid(flags: Flags, name: str, reason: str, hint: str) -> AtcError:
+def _invalid(flags: Flags, name: str, reason: str, hint: Text) -> AtcError:
     """That an option's value is not valid, for a reason."""
     place = Place(field=f"--{name}")
     return atc_error("E10001", flags[name], f"--{name}", reason, place=place, help=hint)

@@ -18,6 +18,7 @@ from atc_py.passes.precision.implementations import ATC_MODES, PRECISE
 from atc_py.pipeline.convert import compile_options, convert
 from atc_py.results.conversion import Conversion
 from atc_py.system.path_facts import legible
+from atc_py.text import Text
 
 PROGRAM = "atc-py atc"
 """Name under which a command line is recorded."""
@@ -120,7 +121,7 @@ def refuse_not_modeled(flags: Flags) -> None:
                 f"--{name}={value}; {option.words}",
                 code=NOT_MODELED,
                 place=Place(field=f"--{name}"),
-                help=option.hint or "choose another value",
+                help=Text(option.hint or "choose another value"),
             )
 
 
@@ -162,7 +163,7 @@ def _switched_off(flags: Flags) -> tuple[str, ...]:
                 "--optimization_switch",
                 "it must be `Name:on` or `Name:off`",
                 place=Place(field="--optimization_switch"),
-                help='write --optimization_switch="ConvBatchnormFusionPass:off"',
+                help=Text('write --optimization_switch="ConvBatchnormFusionPass:off"'),
             )
         row = by_name.get(name)
         if row is not None and row.optional:

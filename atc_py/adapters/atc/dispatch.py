@@ -51,7 +51,7 @@ def check_raw_options(path: Path, *, ignored: bool) -> None:
         cause = error.diagnostics[0]
         raise atc_error(
             "E13001", str(path), cause.message, code=cause.code, place=place,
-            help="check the path that --raw_ge_options gives",
+            help=Text("check the path that --raw_ge_options gives"),
         ) from None  # fmt: skip
     try:
         document = json.loads(text)
@@ -65,8 +65,8 @@ def check_raw_options(path: Path, *, ignored: bool) -> None:
         raise atc_error(
             "E10055", f"options of the graph engine, {', '.join(sorted(options))[:200]}",
             code=NOT_MODELED, place=place,
-            help="give the options of atc that mean the same, or "
-            "--raw_ge_options_ignore_unsupported to have the file ignored",
+            help=Text("give the options of atc that mean the same, or "
+            "--raw_ge_options_ignore_unsupported to have the file ignored"),
         )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def _invalid(path: Path, reason: str) -> AtcError:
     """That the file is not valid."""
     return atc_error(
         "E10001", str(path), "--raw_ge_options", reason, place=Place(str(path)),
-        help='write {"compile options": {"global": {}, "session": {}, "graph": {}}}',
+        help=Text('write {"compile options": {"global": {}, "session": {}, "graph": {}}}'),
     )  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def dispatch(flags: Flags, words: Sequence[str], console: Console) -> None:
             f"--mode={mode}; its models are for other devices",
             code=NOT_MODELED,
             place=Place(field="--mode"),
-            help="give --mode=0 for an .om",
+            help=Text("give --mode=0 for an .om"),
         )
     {
         "0": _compile,
@@ -230,7 +230,7 @@ def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:
     if flags["framework"] != "-1":
         raise atc_error(
             "E10057", "--om", "--mode=6", code=OPTIONS_EXCLUDE, place=Place(field="--framework"),
-            help="leave out --framework",
+            help=Text("leave out --framework"),
         )  # fmt: skip
     check_path_text("om", om)
     _print_info(Path(om), console)
@@ -255,7 +255,7 @@ def _single_operators(flags: Flags) -> None:
         if flags[name] != allowed:
             raise atc_error(
                 "E10001", flags[name], f"--{name}", reason, place=Place(field=f"--{name}"),
-                help="leave it out",
+                help=Text("leave it out"),
             )  # fmt: skip
     check_path_text("output", output)
     check_precision(flags)

@@ -139,9 +139,11 @@ def _require_own_inputs(options: CompileOptions) -> None:
     """
     if options.aipp is not None:
         raise SESSION_UNSUPPORTED.error(
-            "a session of an ONNX model has the model's own inputs, which AIPP replaces by pictures",
+            Text(
+                "a session of an ONNX model has the model's own inputs, which AIPP replaces by pictures"
+            ),
             place=Place(field="aipp"),
-            help="convert the model with `aipp`, and open the offline model",
+            help=Text("convert the model with `aipp`, and open the offline model"),
         )
 
 
@@ -346,5 +348,5 @@ def _refuse_terminated(run_options: Any) -> None:
         AtcError: BAD_OPTION, as onnxruntime's Fail.
     """
     if getattr(run_options, "terminate", False):
-        found = BAD_OPTION.diagnostic("the run was terminated by its own options")
+        found = BAD_OPTION.diagnostic(Text("the run was terminated by its own options"))
         raise session_error("Fail", found)

@@ -76,7 +76,7 @@ def combinations_of(
                     axis=axis,
                     values=", ".join(values),
                 ),
-                help="name each value once",
+                help=Text("name each value once"),
             )
     return [Combination(*each) for each in product(models, socs, modes, lists)]
 
@@ -86,7 +86,7 @@ def _refuse_second(name: str, path: Path, first: Path) -> None:
         raise DUPLICATE_MODEL.error(
             Text("the model {path} is given twice", path=path),
             place=Place(str(path)),
-            help="name each file once",
+            help=Text("name each file once"),
         )
     raise DUPLICATE_MODEL.error(
         Text(
@@ -96,6 +96,8 @@ def _refuse_second(name: str, path: Path, first: Path) -> None:
             path=path,
         ),
         place=Place(str(path)),
-        help="name each file once, or name the folder that has both: models in it are called by "
-        "their paths there",
+        help=Text(
+            "name each file once, or name the folder that has both: models in it are called by "
+            "their paths there"
+        ),
     )

@@ -134,7 +134,7 @@ def _order_is_open(node: BoundNode) -> bool:
 
 
 def _named(node: SourceNode, attribute: str) -> Text:
-    name = f'"{node.name}"' if node.name else f"node {node.index}"
+    name = f'"{node.name}"' if node.name else Text("node {n}", n=node.index)
     return Text("{name} sets {attribute}", name=name, attribute=attribute)
 
 

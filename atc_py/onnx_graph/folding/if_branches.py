@@ -29,8 +29,10 @@ _NOTHING = ValueType(0, None)
 _FOLDINGS = 24
 """Limit on foldings of a graph whose If nodes depend on one another."""
 
-_NO_INPUTS = "let the branch use values of the graph around it by their names"
-_SAME_COUNT = "give the node and both branches one number of outputs, or export the model again"
+_NO_INPUTS = Text("let the branch use values of the graph around it by their names")
+_SAME_COUNT = Text(
+    "give the node and both branches one number of outputs, or export the model again"
+)
 
 
 class Branch(msgspec.Struct, frozen=True, eq=False):
@@ -285,7 +287,7 @@ def _contradictions(
     elements = {at: element_name(each.element) for at, each in types.items() if each.element}
     if len(set(elements.values())) > 1:
         found = " and ".join(f"{each} in {at}" for at, each in elements.items())
-        help_ = "cast the output of one of the branches, so that both have one element type"
+        help_ = Text("cast the output of one of the branches, so that both have one element type")
         yield BAD_MODEL.diagnostic(
             Text("its output {name} is {actual}", name=repr(name), actual=found),
             place=place,
@@ -294,7 +296,7 @@ def _contradictions(
     ranks = {at: len(each.dims) for at, each in types.items() if each.dims is not None}
     if len(set(ranks.values())) > 1:
         found = " and ".join(f"rank {rank} in {at}" for at, rank in ranks.items())
-        help_ = "make both branches return tensors of the same rank"
+        help_ = Text("make both branches return tensors of the same rank")
         yield UNKNOWN_SHAPE.diagnostic(
             Text("its output {name} has {actual}", name=repr(name), actual=found),
             place=place,

@@ -104,7 +104,7 @@ def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: P
         raise UNSUPPORTED_FORM.error(
             Text("the subgraph {name} would be repeated at run time", name=repr(name)),
             place=place,
-            help="export the model with its loops unrolled",
+            help=Text("export the model with its loops unrolled"),
         )
     found = attribute_type_name(attribute.type)
     message = Text(

@@ -109,7 +109,7 @@ def _output(node: WorkNode, index: int, text: str) -> str:
 def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode | None) -> AtcError:
     """That the model has no result of a name, with the nearest ones that it has."""
     known = tensors if wanted.index is None else {each.name for each in file.nodes if each.name}
-    kind = "tensor" if wanted.index is None else "node"
+    kind = Text("tensor") if wanted.index is None else Text("node")
     near = ", ".join(map(repr, nearest_of_many(wanted.name, sorted(known), _NEAREST)))
     help_ = (
         Text("the nearest names are {near}", near=near)

@@ -99,9 +99,9 @@ class _Locator:
         place = Place(file=str(self._path), field=Text("initializer {name}", name=repr(name)))
         self.sink.add(
             BAD_MODEL.diagnostic(
-                "sparse initializers are not supported",
+                Text("sparse initializers are not supported"),
                 place=place,
-                help="save the model with this tensor stored densely",
+                help=Text("save the model with this tensor stored densely"),
             )
         )
 

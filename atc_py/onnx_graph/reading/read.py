@@ -29,10 +29,10 @@ from atc_py.onnx_graph.reading.validate import (
 from atc_py.onnx_graph.reading.wire import Slimmed, WireError, WireSizeError, cut_large_data
 from atc_py.text import Text, error_text
 
-_SMALLER = "save weights as raw data or as external data; check that it is the intended file"
+_SMALLER = Text("save weights as raw data or as external data; check that it is the intended file")
 _ZIP = b"PK\x03\x04"
 _HUAWEI = b"IMOD"
-_UNZIPPED = "give the ONNX model that it was made from; unpack any other archive first"
+_UNZIPPED = Text("give the ONNX model that it was made from; unpack any other archive first")
 
 _MAX_OPSET = 2**31 - 1
 _FIRST_IR_WITH_OPSETS = 3
@@ -84,7 +84,7 @@ def _located_model(
     names = GraphNames(path, [each.name for each in inputs], contents.names, outputs)
     check_names(names, nodes, sink)
     if not outputs:
-        sink.add(BAD_MODEL.diagnostic("the graph has no outputs", place=place))
+        sink.add(BAD_MODEL.diagnostic(Text("the graph has no outputs"), place=place))
     broken = {node: found for node in nodes if (found := signature_faults(node))}
     for found in broken.values():
         sink.extend(found)
@@ -135,12 +135,12 @@ def _stated_values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
 def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
     """The file without its large tensors."""
     if not file.size:
-        raise NOT_ONNX.error("the file is empty", place=Place(file=str(path)))
+        raise NOT_ONNX.error(Text("the file is empty"), place=Place(file=str(path)))
     if file.data[: len(_HUAWEI)] == _HUAWEI:
         raise NOT_ONNX.error(
-            "it is an offline model of Huawei's own atc, not an ONNX model",
+            Text("it is an offline model of Huawei's own atc, not an ONNX model"),
             place=Place(file=str(path)),
-            help="give the ONNX model that it was made from",
+            help=Text("give the ONNX model that it was made from"),
         )
     try:
         return cut_large_data(file.data, f"{os.urandom(16).hex()}:")
@@ -151,7 +151,7 @@ def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
     except WireError as error:
         place = Place(file=str(path))
         if file.data[: len(_ZIP)] == _ZIP:
-            message = "it is a zip archive, as offline models are, not a protobuf"
+            message = Text("it is a zip archive, as offline models are, not a protobuf")
             raise NOT_ONNX.error(message, place=place, help=_UNZIPPED) from error
         raise NOT_ONNX.error(
             Text("it is not a protobuf: {error}", error=error), place=place
@@ -164,13 +164,13 @@ def _parse(data: bytes, path: Path) -> onnx.ModelProto:
     try:
         model: onnx.ModelProto = onnx.ModelProto.FromString(data)
     except DecodeError as error:
-        raise NOT_ONNX.error("protobuf cannot make a model of it", place=place) from error
+        raise NOT_ONNX.error(Text("protobuf cannot make a model of it"), place=place) from error
     if not model.HasField("graph"):
-        raise NOT_ONNX.error("it holds no graph", place=place)
+        raise NOT_ONNX.error(Text("it holds no graph"), place=place)
     if not model.graph.node and not model.graph.output:
-        raise NOT_ONNX.error("its graph has neither nodes nor outputs", place=place)
+        raise NOT_ONNX.error(Text("its graph has neither nodes nor outputs"), place=place)
     if model.ir_version < 1:
-        raise NOT_ONNX.error("it does not state its IR version", place=place)
+        raise NOT_ONNX.error(Text("it does not state its IR version"), place=place)
     return model
 
 
@@ -179,7 +179,7 @@ def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
     if model.ir_version < _FIRST_IR_WITH_OPSETS and not model.opset_import:
         return {"": 1}
     if not model.opset_import:
-        raise NOT_ONNX.error("it imports no operator set; was it cut short?", place=place)
+        raise NOT_ONNX.error(Text("it imports no operator set; was it cut short?"), place=place)
     opsets: dict[str, int] = {}
     for entry in model.opset_import:
         domain = normal_domain(text_of(entry.domain, place))

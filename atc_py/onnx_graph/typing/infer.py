@@ -217,7 +217,7 @@ def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
     return any(graph.types.get(name) != known for name, known in types.items())
 
 
-def _contradiction(asked: Question) -> str | None:
+def _contradiction(asked: Question) -> Text | None:
     """Return what contradicts itself in a node although onnx infers it, or None."""
     found = verdicts(asked, before=False)
     return next((each.reason for each in found if isinstance(each, Contradiction)), None)
@@ -337,7 +337,7 @@ def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     return types
 
 
-def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
+def inference_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
     """Return what contradicts itself in one node, in a sentence, or None."""
     try:
         _infer_node(graph, node)
@@ -346,7 +346,7 @@ def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
     return _contradiction(Question(graph, node, alone=True))
 
 
-def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
+def own_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
     """Return what contradicts itself in one node; None where its inputs may be to blame."""
     inputs = (known_type(graph, name) for name in node.reads)
     if any(known is None or not known.element for known in inputs):
@@ -392,7 +392,7 @@ def _own_imports(graph: WorkGraph, node: WorkNode) -> list[onnx.OperatorSetIdPro
     return imports({domain: graph.opsets[domain] for domain in own if domain in graph.opsets})
 
 
-def _sentence(error: BaseException) -> str:
+def _sentence(error: BaseException) -> Text:
     text = " ".join(str(error).split()) or type(error).__name__
     text = text.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")
     return Text("shapes or types contradict each other: {text}", text=text[:400])

@@ -16,7 +16,7 @@ from atc_py.target.hf32 import FLOAT32_PRODUCTS, HF32_PRODUCTS, PRODUCTS
 from atc_py.target.rows.parts import IMPL_MODE
 from atc_py.target.soc import SocFamily
 from atc_py.tensor.dtypes import DType
-from atc_py.text import Text
+from atc_py.text import SEMICOLON, Text
 
 # Sources: the lists that ATC reads for `--allow_hf32`, and by default, in CANN 8.1: convolutions in
 # HF32, matrix products in float32; the order of controls is that of the ATC guide. What the other
@@ -257,14 +257,15 @@ def _why_one(op: str, mode: str, *, several: bool) -> _Idle:
     return NO_SUCH_IMPLEMENTATION, Text("it has one implementation")
 
 
-def _other_dtype(node: Node) -> str:
+def _other_dtype(node: Node) -> Text:
     dtype = node.present_inputs[0].type.dtype
-    engine = node.engine.value if node.engine else "no engine"
-    return f"there are two for float16 on the AI Core, and it computes {dtype.value} on {engine}"
+    engine = node.engine.value if node.engine else Text("no engine")
+    text = Text("there are two for float16 on the AI Core, and it computes {dtype} on {engine}")
+    return text.with_values(dtype=dtype.value, engine=engine)
 
 
-def _report(context: PassContext, nodes: list[Node], code: Code, message: str) -> None:
+def _report(context: PassContext, nodes: list[Node], code: Code, message: Text) -> None:
     """Report once for all nodes of one operator."""
-    count = f"; {len(nodes)} nodes" if len(nodes) > 1 else ""
+    count = SEMICOLON + Text("{n} nodes", n=len(nodes)) if len(nodes) > 1 else ""
     place = context.place(nodes[0])
     context.sink.add(code.diagnostic(message + count, place=place))

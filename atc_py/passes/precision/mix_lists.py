@@ -224,7 +224,7 @@ def _move(op: str, entries: set[tuple[str, MixList]], place: Place) -> Move:
         raise BAD_CONTROL_FILE.error(
             Text("the moves of {op} contradict each other: {said}", op=op, said=", ".join(said)),
             place=place,
-            help="add an operator to one list, and remove it from another one or from none",
+            help=Text("add an operator to one list, and remove it from another one or from none"),
         )
     move = Move(next(iter(added), None), next(iter(removed), None))
     return replace(move, added=None) if move.added is MixList.GRAY else move
@@ -233,7 +233,7 @@ def _move(op: str, entries: set[tuple[str, MixList]], place: Place) -> Move:
 def _entries(document: Any, place: Place) -> Iterator[tuple[str, MixList, str]]:
     """Yield (`to-add` or `to-remove`, list, operator) of every entry."""
     if not isinstance(document, dict):
-        raise BAD_CONTROL_FILE.error("the file must hold one object", place=place)
+        raise BAD_CONTROL_FILE.error(Text("the file must hold one object"), place=place)
     for name, moves in document.items():
         if name not in _LISTS or not isinstance(moves, dict):
             message = Text("{name} is none of {types}", name=repr(name), types=", ".join(_LISTS))

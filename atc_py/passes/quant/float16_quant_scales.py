@@ -70,7 +70,7 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
             soc=context.soc.name,
             worst=f"{worst:g}",
         )
-        hint = "quantize the layer with other factors, or choose another --soc"
+        hint = Text("quantize the layer with other factors, or choose another --soc")
         sink.add(NO_KERNEL.diagnostic(message, place=context.place(dequant), help=hint))
         return False
     dequant.set_input(1, constant_like(graph, old, "float16", factors))

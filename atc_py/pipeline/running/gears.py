@@ -51,7 +51,7 @@ def gear_of_feeds(
                     names_2=names[1],
                 ),
                 place=Place(field=Text("input {at}", at=SHAPE_DATA)),
-                help="give one of the two",
+                help=Text("give one of the two"),
             )
         return chosen, left
     if fed is not None:

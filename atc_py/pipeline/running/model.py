@@ -190,7 +190,7 @@ class Model:
                         ranges=format_ranges({name: dims}),
                     ),
                     place=Place(field=Text("input {at}", at=name)),
-                    help="convert the model again with the range that is needed",
+                    help=Text("convert the model again with the range that is needed"),
                 )
 
     def at_gear(self, gear: int) -> Model:

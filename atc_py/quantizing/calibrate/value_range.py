@@ -127,4 +127,4 @@ def require_values(count: int) -> None:
         AtcError: NO_VALUES.
     """
     if not count:
-        raise NO_VALUES.error("the tensor has no values, so that no range can be chosen")
+        raise NO_VALUES.error(Text("the tensor has no values, so that no range can be chosen"))

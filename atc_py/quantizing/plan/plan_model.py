@@ -98,6 +98,7 @@ def plan_record(
         limit=counts[1],
         exhaustive=searching.exhaustive,
         excluded=tuple(choices.excluded),
+        newer=first.done.newer,
     )
 
 
@@ -324,12 +325,14 @@ def _check(
         AtcError: BAD_OPTION.
     """
     if not target:
-        raise BAD_OPTION.error("a plan needs a target", help="write --target cosine=0.999")
+        raise BAD_OPTION.error(
+            Text("a plan needs a target"), help=Text("write --target cosine=0.999")
+        )
     check_targets(target)
     if choice.get("precision_mode_v2") is not None:
         raise BAD_OPTION.error(
-            "a plan chooses the dtypes that a precision mode would",
-            help="leave --precision-mode-v2 out",
+            Text("a plan chooses the dtypes that a precision mode would"),
+            help=Text("leave --precision-mode-v2 out"),
         )
     if trials < _LEAST:
         raise BAD_OPTION.error(

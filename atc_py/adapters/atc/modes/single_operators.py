@@ -76,5 +76,5 @@ def _check_names(singles: Sequence[SingleOp], definitions: Path) -> None:
                     file_name=each.file_name,
                 ),
                 place=Place(str(definitions)),
-                help="give each operator a name of its own",
+                help=Text("give each operator a name of its own"),
             )

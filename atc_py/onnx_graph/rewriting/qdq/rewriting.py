@@ -166,9 +166,11 @@ def _nothing_to_rewrite(file: OnnxFile, form: str, other: str | None) -> Diagnos
     place = Place(str(file.path))
     if other is None:
         return NOT_QUANTIZED.diagnostic(
-            "the model is not quantized: it has no QuantizeLinear, QLinear... or Ascend operator",
+            Text(
+                "the model is not quantized: it has no QuantizeLinear, QLinear... or Ascend operator"
+            ),
             place=place,
-            help="quantize it first; `atc-py convert` takes it as it is",
+            help=Text("quantize it first; `atc-py convert` takes it as it is"),
         )
     return NOT_QUANTIZED.diagnostic(
         Text(

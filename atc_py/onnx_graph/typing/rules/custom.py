@@ -16,6 +16,7 @@ from atc_py.onnx_graph.source.custom_results import (
 )
 from atc_py.onnx_graph.typing.type_rules import Contradiction, Question, Refinement, type_rule
 from atc_py.tensor.shapes import Dims
+from atc_py.text import Text
 
 
 @type_rule(*CUSTOM_RESULTS, custom=True, when=lambda asked: asked.node.schema is None)
@@ -27,7 +28,13 @@ def _custom(asked: Question) -> Refinement | Contradiction | None:
     try:
         results = custom_results(asked.node.op_type, inputs, simple_attributes(asked.node))
     except ContradictionError as error:
-        return Contradiction(f"{asked.node.op_type} {error.reason}") if asked.alone else None
+        return (
+            Contradiction(
+                Text("{op_type} {reason}", op_type=asked.node.op_type, reason=error.reason)
+            )
+            if asked.alone
+            else None
+        )
     found = asked.outputs(*(ValueType(element_of_dtype(each), dims) for each, dims in results))
     return Refinement(
         {name: _joined(asked.graph.types.get(name), known) for name, known in found.items()}
