@@ -164,7 +164,11 @@ def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
     refuse_not_modeled(flags)
     given = compile_settings(flags)
     options = CheckOptions(
-        given.soc, given.precision_mode, given.input_shapes, given.op_specs, given.precision
+        soc=given.soc,
+        precision_mode=given.precision_mode,
+        precision=given.precision,
+        input_shapes=given.input_shapes,
+        op_specs=given.op_specs,
     )
     pre_check(Path(flags["model"]), _report_path(flags), options)
 

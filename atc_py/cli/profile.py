@@ -11,7 +11,7 @@ from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
 from atc_py.cli.gear_options import gear_choice
 from atc_py.cost.calibration import Calibration
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gear_choice import GearChoice
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import Profile
@@ -30,13 +30,10 @@ _FORMATS = ("text", "json", "csv", "html")
     help="SoC to estimate for; repeat it to compare several. By default `sim`, or the SoC that an "
     "offline model is compiled for.",
 )  # fmt: skip
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.semantics
-@options.fix_rules
-@options.INPUT_SHAPE
-@options.AIPP
-@options.OP_SPECS
+@options.options_of(
+    CompileOptions, "precision_mode", "precision", "semantics", "cann", "fix", "input_shape", "aipp",
+    "op_specs",
+)  # fmt: skip
 @options.MAX_MEMORY
 @options.CALIBRATE
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")

@@ -35,7 +35,6 @@ from atc_py.compare.targets import reaches
 from atc_py.compare.trials import Trial, Trials
 from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
-from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import OfflineModel
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.layer import OwnError
@@ -166,16 +165,16 @@ class ComparisonSession:
         self._reference = open_original(
             compilation.model,
             folder,
-            compilation.precision.get("quant_bias", AUTO),
+            compilation.options.precision.quant_bias,
             compilation.reference,
         )
-        self._reference.bound = (compilation.precision.get("fix") or {}).get("bind", {})
+        self._reference.bound = compilation.bound
         self._ports = ports_of(package.description, package.description.inputs)
         self._pictures = None
         if any(node.op == AIPP for node in package.description.nodes):
             from atc_py.compare.pictures import ComparedPictures
 
-            layout = compilation.precision.get("input_format", "NCHW")
+            layout = compilation.options.input_format.value
             self._pictures = ComparedPictures(package.description, layout)
         sink = Sink()
         if isinstance(inputs, Mapping):

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +14,10 @@ from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
 from atc_py.compare.targets import check_targets
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import (
-    ConvertChoice,
-    optional_path,
-    reject_unknown,
-    shapes_and_ranges,
-)
-from atc_py.options.compare_choices import COMPILING, CompareChoice
+from atc_py.options.compare_options import SearchOptions
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.keywords import CompareKeywords
+from atc_py.options.option import optional_path, parse_options, reject_unknown
 from atc_py.options.ranges import refuse_ranges
 from atc_py.package.reader import OfflineModel, open_model
 from atc_py.results.compiled_model import CompiledModel, compiled_model
@@ -33,7 +29,6 @@ from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]
 PathText = str | os.PathLike[str]
-ShapesText = str | Mapping[str, Sequence[int]]
 
 
 _RUNTIME = 1 << 30
@@ -63,7 +58,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     reference: str | os.PathLike[str] | None = None,
     compiled: list[CompiledModel] | None = None,
     on_stage: Callable[[str], None] | None = None,
-    **precision: Unpack[CompareChoice],
+    **keywords: Unpack[CompareKeywords],
 ) -> LayerComparison:
     """Compile an ONNX model and compare every layer with the original, run as its file says.
 
@@ -85,37 +80,38 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         reference: ONNX file, such as the float model of one on int8, that runs in its place.
         compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
-        **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
+        **keywords: ATC's finer controls, and rules that fix the model; see `CompareKeywords`.
 
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    parts = Path(model), soc, input_shape, op_specs, _choice(precision_mode, precision, input_shape)
-    data, shown = (inputs, aipp_settings, reference), (histograms, device, targets, compiled)
-    searched = suggest, suggest_trials, _judging(precision)
-    return _compared(parts, data, (samples, seed), shown, searched, on_stage)
-
-
-def _judging(choice: CompareChoice) -> tuple[int | None, int]:
-    """The most samples that judge a trial, and the processes that make trials."""
-    return choice.get("suggest_samples"), choice.get("jobs", 1)
+    reject_unknown("compare_model", keywords, CompareKeywords)
+    named = {"soc": soc, "precision_mode": precision_mode, "op_specs": op_specs}
+    given = {**keywords, **named, "input_shape": input_shape}
+    options = parse_options("compare_model", CompileOptions, given)
+    refuse_ranges(options.ranges, Text("a comparison runs one shape"))
+    search = parse_options("compare_model", SearchOptions, keywords)
+    compilation = Compilation(Path(model), options, optional_path(reference))
+    data, shown = (inputs, aipp_settings), (histograms, device, targets, compiled)
+    searched = suggest, suggest_trials, search
+    return _compared(compilation, data, (samples, seed), shown, searched, on_stage)
 
 
 def _compared(
-    parts: tuple[Path, str, ShapesText, PathText | None, ConvertChoice],
-    data: tuple[Mapping[str, Array] | Iterable[str], PathText | None, PathText | None],
+    compilation: Compilation,
+    data: tuple[Mapping[str, Array] | Iterable[str], PathText | None],
     draws: tuple[GivenChoice, int],
     shown: tuple[bool, str, Mapping[str, float] | None, list[CompiledModel] | None],
-    search: tuple[Mapping[str, float] | None, int, tuple[int | None, int]],
+    search: tuple[Mapping[str, float] | None, int, SearchOptions],
     on_stage: Callable[[str], None] | None,
 ) -> LayerComparison:
-    """Compile and compare; the arguments are parts of a compilation and a session, and a search.
+    """Compile and compare; the arguments are those of a session, and a search.
 
     Returns every layer, up to the kernel that invalid data stopped, and what has no counterpart.
     """
-    _check_search(*search)
-    inputs, settings, reference = data
-    compilation = Compilation(*parts, optional_path(reference))
+    least, trials, judging = search
+    _check_search(least, trials)
+    inputs, settings = data
     with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:
         given = inputs, optional_path(settings)
         histograms, device, targets, kept = shown
@@ -125,27 +121,11 @@ def _compared(
         session.histograms, session.device = histograms, device
         session.targets = targets or {}
         session.on_stage = on_stage
-        return session.suggested(*search, on_stage)
+        judges = judging.suggest_samples, judging.jobs
+        return session.suggested(least, trials, judges, on_stage)
 
 
-def _choice(
-    mode: str | None, precision: Mapping[str, object], shapes: str | Mapping[str, Sequence[int]]
-) -> ConvertChoice:
-    """The mode and the finer controls; reject unknown keywords, and ranges of dims."""
-    refuse_ranges(shapes_and_ranges(shapes)[1], Text("a comparison runs one shape"))
-    reject_unknown("compare_model", precision, CompareChoice)
-    given = {name: value for name, value in precision.items() if name in COMPILING}
-    return cast("ConvertChoice", {"precision_mode": mode, **given})
-
-
-def _check_search(
-    targets: Mapping[str, float] | None, trials: int, judging: tuple[int | None, int]
-) -> None:
-    for name, count in zip(("suggest_samples", "jobs"), judging, strict=True):
-        if count is not None and count < 1:
-            raise BAD_OPTION.error(
-                Text("{name} must be 1 or more, found {count}", name=name, count=count)
-            )
+def _check_search(targets: Mapping[str, float] | None, trials: int) -> None:
     if targets is not None and trials < LEAST_TRIALS:
         raise BAD_OPTION.error(
             Text(

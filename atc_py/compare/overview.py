@@ -15,12 +15,12 @@ from atc_py.cost.calibration import Calibration
 from atc_py.cost.estimate import Fit
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import chosen_mode, optional_path, precision_options, shapes_and_ranges
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.gear_choice import GearChoice
 from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import format_input_shapes
-from atc_py.options.ranges import refuse_ranges
+from atc_py.options.option import parse_options
+from atc_py.options.ranges import refuse_ranges, shapes_and_ranges
 from atc_py.pipeline.check import check_files
 from atc_py.pipeline.opened import is_offline
 from atc_py.pipeline.profile import profile_model
@@ -150,12 +150,12 @@ def overview_of(
 def _checked(done: Overview, options: OverviewOptions) -> Overview:
     compiling = options.compiling
     outlines: dict[str, ModelOutline] = {}
-    chosen = CheckOptions(
+    chosen = parse_options(
+        "report",
+        CheckOptions,
+        compiling,
         soc=options.socs[0] if options.socs else _DEFAULT_SOC,
-        precision_mode=chosen_mode(compiling),  # type: ignore[arg-type]
         input_shapes=shapes_and_ranges(compiling.get("input_shape", ""))[0],
-        op_specs=optional_path(compiling.get("op_specs")),
-        precision=precision_options(compiling),  # type: ignore[arg-type]
     )
     check = check_files([done.model], chosen, outlines=outlines)
     _refuse_unread(check.models[0].faults, is_read=bool(check.models[0].opsets))

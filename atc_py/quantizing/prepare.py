@@ -30,8 +30,8 @@ from atc_py.quantizing.balancing import (
 from atc_py.quantizing.judged_balances import judged_balances
 from atc_py.quantizing.judging import JUDGED, StepSamples, judged_outputs
 from atc_py.quantizing.observe import run_samples
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.sample_choice import first_feeds
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.step_gain import StepGain
 from atc_py.running.samples import Feeds, Samples
 from atc_py.system.structs import replace
@@ -77,7 +77,7 @@ def prepare(
     original: FloatModel,
     folder: Path,
     samples: Samples,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     skipped: Collection[str],
     on_stage: Callable[[str], None] | None = None,
 ) -> Prepared:
@@ -168,7 +168,7 @@ def _candidates(
 
 
 def _strengths(
-    model: FloatModel, settings: QuantizeSettings, skipped: Collection[str]
+    model: FloatModel, settings: CalibrationOptions, skipped: Collection[str]
 ) -> dict[str, float]:
     if settings.config is None:
         return {}
@@ -205,7 +205,7 @@ def _refuse_strengths(
 def prepare_with_factors(
     original: FloatModel,
     folder: Path,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     factors: Mapping[str, NDArray[np.float32]],
 ) -> Prepared:
     """A model that computes the same as `original`, its channels scaled as asked.
@@ -226,7 +226,7 @@ def prepare_with_factors(
 
 
 def _with_folded_norms(
-    original: FloatModel, folder: Path, settings: QuantizeSettings
+    original: FloatModel, folder: Path, settings: CalibrationOptions
 ) -> tuple[FloatModel, int]:
     folded = 0
 
@@ -270,7 +270,7 @@ def _statistics(
     model: FloatModel,
     sites: Sequence[BalanceSite],
     samples: Samples,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     on_stage: Callable[[str], None] | None,
     seen: StepSamples,
 ) -> dict[str, ChannelStatistics]:

@@ -9,12 +9,12 @@ from onnxruntime.quantization.quant_utils import compute_scale_zp
 from atc_py.calibration.histogram import Histogram
 from atc_py.calibration.ranges import CALIBRATORS, Range
 from atc_py.calibration.scales import activation_scale
-from atc_py.calibration.value_range import RangeSettings
+from atc_py.calibration.value_range import RangeOptions
 from tests.calibration.distributions import f32
 from tests.calibration.onnxruntime_ranges import min_max_range
 
 MIN_MAX = CALIBRATORS["min-max"]
-DEFAULT = RangeSettings()
+DEFAULT = RangeOptions()
 
 
 def test_range_is_from_the_lowest_to_the_highest() -> None:

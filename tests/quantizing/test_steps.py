@@ -13,7 +13,7 @@ from atc_py.quantizing.balancing import Balance, chosen_balance
 from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.channel_errors import ChannelErrors
 from atc_py.quantizing.judging import chosen_parts
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.results.step_gain import StepGain
 from atc_py.running.samples import ArraySamples
 from atc_py.system.structs import replace
@@ -43,7 +43,7 @@ def uneven_network(path: Path, opset: int = 13) -> Path:
 
 
 def steps_of(model: Path, samples: list[dict[str, Array]], **choice: object) -> list[StepGain]:
-    with calibrate(model, ArraySamples(samples), QuantizeSettings(**choice)) as found:  # type: ignore[arg-type]
+    with calibrate(model, ArraySamples(samples), CalibrationOptions(**choice)) as found:  # type: ignore[arg-type]
         return list(found.steps)
 
 

@@ -6,7 +6,7 @@ import onnxruntime
 import pytest
 
 from atc_py import AtcError, InferenceSession
-from atc_py.options.choices import ConvertChoice
+from atc_py.options.keywords import ConvertKeywords
 from atc_py.session.binding import SessionBinding
 from atc_py.session.members import ARGUMENTS, BINDING, IGNORED, MEMBERS, OPTIONS, REFUSED
 from tests.derived_docs import DOCS, render
@@ -67,7 +67,7 @@ def test_arguments_are_those_of_the_constructor() -> None:
     rows = {row.name for row in ARGUMENTS}
     assert known <= rows
     assert rows - known == {"enable_fallback", "precision_mode, fix, ..."}
-    assert {"precision_mode", "fix"} <= ConvertChoice.__annotations__.keys()
+    assert {"precision_mode", "fix"} <= ConvertKeywords.__annotations__.keys()
 
 
 def test_page_is_current() -> None:
