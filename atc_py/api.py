@@ -51,8 +51,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
             `if __name__ == "__main__"`.
         on_stage: called with the number of models that are done, where there are several.
         outlines: takes the graph of each file that can be read, by its path; reports draw it.
-        **keywords: as in `convert`. Of several models, one at least must have each name that the
-            finer controls use.
+        **keywords: as in `convert`. Of several models, one must have each name that they use.
 
     Returns:
         Every finding of every model. A file that cannot be read is a model with faults.
@@ -73,11 +72,11 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     from atc_py.pipeline.check import check_files
 
     reject_unknown("check_models", keywords, CheckKeywords)
-    files = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs}
-    options = parse_options("check_models", CheckOptions, {**keywords, **files})
-    given = [models] if isinstance(models, str | os.PathLike) else models
-    paths = [Path(path) for path in given]
-    return check_files(paths, options, processes, on_stage, outlines=outlines)
+    options = parse_options(
+        "check_models", CheckOptions, keywords, soc=soc, input_shape=input_shape, op_specs=op_specs
+    )
+    paths = map(Path, [models] if isinstance(models, str | os.PathLike) else models)
+    return check_files(list(paths), options, processes, on_stage, outlines=outlines)
 
 
 @guarded_run()
@@ -123,15 +122,10 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     from atc_py.options.quantize_options import RewriteOptions
     from atc_py.pipeline.quantize import rewrite_quantized
 
-    keywords = {
-        "format": format,
-        "external_data": external_data,
-        "quant_bias": quant_bias,
-        "operator_list": operator_list,
-        "strict_list": strict_list,
-        "fix": fix,
-    }
-    options = parse_options("quantize_model", RewriteOptions, keywords)
+    options = parse_options(
+        "quantize_model", RewriteOptions, {}, format=format, external_data=external_data, fix=fix,
+        quant_bias=quant_bias, operator_list=operator_list, strict_list=strict_list,
+    )  # fmt: skip
     return rewrite_quantized(Path(model), output, options, on_stage)
 
 
@@ -181,8 +175,7 @@ def quantize(
 
     reject_unknown("quantize", keywords, QuantizeKeywords)
     samples = (data,) if isinstance(data, str | os.PathLike) else tuple(data)
-    given = {**keywords, "data": samples, "format": format}
-    options = parse_options("quantize", QuantizeOptions, given)
+    options = parse_options("quantize", QuantizeOptions, keywords, data=samples, format=format)
     return quantize_float(Path(model), output, options, on_stage)
 
 
@@ -226,8 +219,9 @@ def fix_model(
     from atc_py.options.fix_options import FixOptions
 
     reject_unknown("fix_model", keywords, FixKeywords)
-    files = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs}
-    options = parse_options("fix_model", FixOptions, {**keywords, **files})
+    options = parse_options(
+        "fix_model", FixOptions, keywords, soc=soc, input_shape=input_shape, op_specs=op_specs
+    )
     return fix_file(Path(model), output, options)
 
 

@@ -11,7 +11,7 @@ from atc_py.options.compare_options import NOT_COMPARED, PlanOptions, SearchOpti
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.options.fix_options import FixOptions
 from atc_py.options.fix_rules import FixRules
-from atc_py.options.option import Field, Option, keywords_of, options_in
+from atc_py.options.option import Option, OptionField, keywords_of, options_in
 from atc_py.quantizing.options import QuantizeOptions
 
 KEYWORDS = Path(__file__).resolve().parents[1] / "atc_py" / "options" / "keywords.py"
@@ -34,7 +34,7 @@ _IGNORED = """    enable_fallback: object
     disabled_optimizers: object
 """
 
-Pairs = list[tuple[Field, Option]]
+Pairs = list[tuple[OptionField, Option]]
 
 
 def keywords_module() -> str:
@@ -59,7 +59,7 @@ def keywords_module() -> str:
         ("SessionKeywords", "ConvertKeywords",
          "Options of `InferenceSession`, with keywords of onnxruntime that mean nothing here.", []),
         ("CompareKeywords", "CompiledKeywords", "Options of `compare_model`.",
-         _of(SearchOptions, keywords_of(SearchOptions))),
+         _of(CheckOptions, {"precision_mode"}) + _of(SearchOptions, keywords_of(SearchOptions))),
         ("PlanKeywords", "CompiledKeywords", "Options of `plan_model`.",
          _of(PlanOptions, keywords_of(PlanOptions))),
         ("QuantizeKeywords", "", "Options of `quantize`.",
@@ -94,7 +94,7 @@ def _lines(name: str, bases: str, words: str, pairs: Pairs) -> Iterator[str]:
         yield f"    {option.keyword}: {_type(field, option)}"
 
 
-def _type(field: Field, option: Option) -> str:
+def _type(field: OptionField, option: Option) -> str:
     """Return the type of a keyword, as source."""
     if option.takes:
         return option.takes

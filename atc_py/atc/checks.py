@@ -11,16 +11,16 @@ from atc_py.atc.shapes import check_hint, input_shape_text
 from atc_py.atc.tokens import Flags, refused_value
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
-from atc_py.options.compile_options import select_gears
+from atc_py.options.compile_options import PrecisionMode, select_gears
 from atc_py.text import Text
 
 _CAFFE, _MINDSPORE, _TENSORFLOW = "0", "1", "3"
 _UNSET = "-1"
 _FRAMEWORKS = {_CAFFE: "Caffe", _MINDSPORE: "MindSpore", _TENSORFLOW: "TensorFlow"}
 _ONLY_MODE_30 = "Ascend035"
-_MIXED = {
-    "allow_mix_precision", "allow_mix_precision_fp16", "allow_mix_precision_bf16",
-    "mixed_float16", "mixed_bfloat16", "mixed_hif8",
+_SECOND = PrecisionMode.second_names()
+_MIXED = {mode.value for mode in PrecisionMode if mode.is_mixed} | {
+    "mixed_hif8", *(name for name, mode in _SECOND.items() if mode.is_mixed)
 }  # fmt: skip
 _AFTER_GEARS = ("weight", "cal_conf", "insert_op_conf", "op_name_map")
 

@@ -27,7 +27,7 @@ from atc_py.atc.tokens import Flags
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
-from atc_py.options.output_paths import report_output
+from atc_py.options.output_paths import output_file
 from atc_py.system.input_files import read_text
 from atc_py.text import Text, error_text
 
@@ -183,7 +183,7 @@ def _report_path(flags: Flags) -> Path:
     path = flags["check_report"]
     if folder and "check_report" not in flags:
         path = f"{folder}/{path}"
-    return report_output("--check_report", path, [Path(flags["model"])])
+    return output_file(path, [Path(flags["model"])], "--check_report")
 
 
 def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
@@ -225,7 +225,7 @@ def _json_files(flags: Flags) -> tuple[Path, Path]:
     check_path_text("om", flags["om"])
     check_path_text("json", flags["json"])
     om = Path(flags["om"])
-    return om, report_output("--json", flags["json"], [om])
+    return om, output_file(flags["json"], [om], "--json")
 
 
 def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:

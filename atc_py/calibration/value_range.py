@@ -43,14 +43,10 @@ class RangeOptions(msgspec.Struct, frozen=True, kw_only=True):
         hfmg_bins: bins of `hfmg`.
     """
 
-    percentile: Annotated[
-        float,
-        Option(
-            "--percentile",
-            "Share of the values, in percent, that the calibrator `percentile` keeps.",
-            shown=True,
-        ),
-    ] = 99.999
+    percentile: Annotated[float, Option(
+        "--percentile", "Share of the values, in percent, that the calibrator `percentile` keeps.",
+        shown=True,
+    )] = 99.999  # fmt: skip
     symmetric: Annotated[
         bool, Option("--symmetric", "Give data the offset 0.", doc="data have offset 0.")
     ] = False

@@ -127,11 +127,11 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be an output file.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
     given = {"--output": output, "--check-report": check_report}
     files = {
-        option: report_output(option, name, models)
+        option: output_file(name, models, option)
         for option, name in given.items()
         if name is not None
     }

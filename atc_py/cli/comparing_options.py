@@ -71,10 +71,10 @@ def report_and_suggestion(
         AtcError: BAD_OPTION where both are one file, and for what no file can be called.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
-    path = None if output is None else report_output("--output", output, [model])
-    keep = None if suggest is None else report_output("--suggest", suggest, [model])
+    path = None if output is None else output_file(output, [model], "--output")
+    keep = None if suggest is None else output_file(suggest, [model], "--suggest")
     if keep is not None and path is not None and keep.absolute() == path.absolute():
         raise BAD_OPTION.error(
             Text("--output and --suggest both name {keep}: they cannot be the same file", keep=keep)

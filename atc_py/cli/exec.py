@@ -111,9 +111,9 @@ def _report_files(given: Sequence[str]) -> list[Path]:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
-    paths = [report_output("--report", each, []) for each in given]
+    paths = [output_file(each, [], "--report") for each in given]
     for path in paths:
         if path.suffix.lower() not in _SUFFIXES:
             raise BAD_OPTION.error(

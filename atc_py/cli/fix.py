@@ -87,11 +87,11 @@ def _report_file(
             that contradict each other.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
     if report is None:
         return None, options.report_format(form, as_json=as_json)
-    path = report_output("--report", report, [model])
+    path = output_file(report, [model], "--report")
     if output is not None and Path(output).absolute() == path.absolute():
         raise BAD_OPTION.error(
             Text("--output and --report both name {path}: they cannot be the same file", path=path)

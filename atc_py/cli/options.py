@@ -1,6 +1,7 @@
 """Options of commands: those of options structs, and those that several commands share."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from functools import partial, wraps
 from pathlib import Path
 from types import EllipsisType
@@ -13,7 +14,7 @@ from click.decorators import FC
 from atc_py.cli.language_options import LANG as LANG
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import CheckOptions
-from atc_py.options.option import Field, Option, fields_of, keywords_of, options_in
+from atc_py.options.option import Option, OptionField, fields_of, keywords_of, options_in
 from atc_py.text import Text, plural
 
 
@@ -72,7 +73,7 @@ def _groups(kind: type[msgspec.Struct]) -> dict[str, list[str]]:
     return groups
 
 
-def _added(field: Field, option: Option) -> Callable[[Any], Any]:
+def _added(field: OptionField, option: Option) -> Callable[[Any], Any]:
     """The option; one whose value is a struct brings the options of that, and takes them together."""
     own, parts = click_option(field, option), field.parts
     if parts is None:
@@ -101,10 +102,11 @@ def _added(field: Field, option: Option) -> Callable[[Any], Any]:
     return add
 
 
-def click_option(field: Field, option: Option) -> Callable[[FC], FC]:
+def click_option(field: OptionField, option: Option) -> Callable[[FC], FC]:
     """The option as click has it."""
     settings: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
     default = field.default if option.default is msgspec.UNSET else option.default
+    default = default.value if isinstance(default, Enum) else default
     kind = get_origin(field.type) or field.type
     if option.values is not None:
         settings |= _choice(option.values, default)

@@ -83,12 +83,12 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import read_targets
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
     form = options.report_format(form, as_json=as_json)
     least = read_targets(targets, "--target")
-    path = None if output is None else report_output("--output", output, [model])
-    mixed = None if int8 is None else report_output("--int8", int8, [model])
+    path = None if output is None else output_file(output, [model], "--output")
+    mixed = None if int8 is None else output_file(int8, [model], "--int8")
     with progress(quiet=form == "json", lines=True) as on_stage:
         done = atc_py.plan_model(
             model, target=least, int8=mixed,

@@ -109,7 +109,7 @@ def _outputs(
     calibrate: Path | None,
 ) -> tuple[Path | None, Path | None, Path | None]:
     """The files to write; no two are the same, and none is a file that is read."""
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
     if model is None and calibrate is None:
         raise click.UsageError("Missing argument 'MODEL'.")
@@ -121,7 +121,7 @@ def _outputs(
         raise click.UsageError("--trace and --output need a MODEL")
     read = [each for each in (model, calibrate) if each is not None]
     found = [
-        None if given is None else report_output(name, given, read)
+        None if given is None else output_file(given, read, name)
         for name, given in (
             ("--output", output), ("--save-factors", save_factors), ("--trace", trace)
         )

@@ -124,12 +124,12 @@ def _report_path(report: str | None, model: Path) -> Path | None:
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE.
     """
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
     from atc_py.report.quantizing.formats import check_ending
 
     if report is None:
         return None
-    path = report_output("--report", report, [model])
+    path = output_file(report, [model], "--report")
     check_ending(path)
     return path
 

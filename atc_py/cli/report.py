@@ -12,6 +12,7 @@ from atc_py.cli.gear_options import NAMED_GEAR, reported_gears
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.estimate import Fit
 from atc_py.diag import Diagnostic
+from atc_py.options.compare_options import NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
 from atc_py.results.overview import Overview
@@ -50,7 +51,7 @@ _NO = {"0", "false"}
 @reported_gears
 @options.options_of(
     CompileOptions, "precision_mode", "precision", "semantics", "cann", ..., "templates", "op_specs",
-    without=("soc", "kernels", "dump_ir"), after={"dims": NAMED_GEAR},
+    without={"soc", *NOT_REPORTED}, after={"dims": NAMED_GEAR},
 )  # fmt: skip
 @options.MAX_MEMORY
 @comparing_options.what_runs

@@ -178,9 +178,9 @@ def _archive(given: str, model: Path) -> Path:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be one.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
-    path = report_output("--save", given, [model])
+    path = output_file(given, [model], "--save")
     if path.suffix != ".npz":
         raise BAD_OPTION.error(
             Text("--save {given}: outputs are saved as .npz", given=given),

@@ -46,7 +46,6 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     samples: GivenChoice = 1,
     seed: int = 0,
     soc: str = "sim",
-    precision_mode: str | None = None,
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
     targets: Mapping[str, float] | None = None,
@@ -67,8 +66,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
         samples: number of runs on random data, or samples as `data` of `quantize`, without `inputs`.
         seed: seed of the first sample's random data; the next ones count on from it.
-        soc: as in `convert`, and so are the next three.
-        precision_mode: any of ATC's modes.
+        soc: as in `convert`, and so are the next two.
         input_shape: dims of inputs.
         op_specs: folder of specifications.
         targets: least `cosine` and `snr` of every output; the result says whether they are met.
@@ -86,15 +84,19 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
     reject_unknown("compare_model", keywords, CompareKeywords)
-    named = {"soc": soc, "precision_mode": precision_mode, "op_specs": op_specs}
-    given = {**keywords, **named, "input_shape": input_shape}
-    options = parse_options("compare_model", CompileOptions, given)
-    refuse_ranges(options.ranges, Text("a comparison runs one shape"))
-    search = parse_options("compare_model", SearchOptions, keywords)
-    compilation = Compilation(Path(model), options, optional_path(reference))
+    named = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs}
+    compilation = _compilation(Path(model), {**keywords, **named}, optional_path(reference))
     data, shown = (inputs, aipp_settings), (histograms, device, targets, compiled)
-    searched = suggest, suggest_trials, search
-    return _compared(compilation, data, (samples, seed), shown, searched, on_stage)
+    search = suggest, suggest_trials, parse_options("compare_model", SearchOptions, keywords)
+    return _compared(compilation, data, (samples, seed), shown, search, on_stage)
+
+
+def _compilation(
+    model: Path, keywords: Mapping[str, object], reference: Path | None
+) -> Compilation:
+    options = parse_options("compare_model", CompileOptions, keywords)
+    refuse_ranges(options.ranges, Text("a comparison runs one shape"))
+    return Compilation(model, options, reference)
 
 
 def _compared(

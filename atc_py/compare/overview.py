@@ -150,13 +150,9 @@ def overview_of(
 def _checked(done: Overview, options: OverviewOptions) -> Overview:
     compiling = options.compiling
     outlines: dict[str, ModelOutline] = {}
-    chosen = parse_options(
-        "report",
-        CheckOptions,
-        compiling,
-        soc=options.socs[0] if options.socs else _DEFAULT_SOC,
-        input_shapes=shapes_and_ranges(compiling.get("input_shape", ""))[0],
-    )
+    shapes = shapes_and_ranges(compiling.get("input_shape", ""))[0]
+    soc = options.socs[0] if options.socs else _DEFAULT_SOC
+    chosen = parse_options("report", CheckOptions, compiling, soc=soc, input_shape=shapes)
     check = check_files([done.model], chosen, outlines=outlines)
     _refuse_unread(check.models[0].faults, is_read=bool(check.models[0].opsets))
     return replace(done, check=check, outline=outlines.get(str(done.model)))

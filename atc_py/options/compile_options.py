@@ -1,11 +1,14 @@
-"""Options of a compilation, as values that no later stage changes, and what users see of them."""
+"""Options of a compilation, as values that no later stage changes, and as options of users.
+
+More than 400 lines: a field says all of its option.
+"""
 
 import os
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -21,6 +24,8 @@ from atc_py.options.ranges import DimRange, Ranges, shapes_and_ranges
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
+
+_V = TypeVar("_V")
 
 AUTO = "auto"
 """The user's choice to leave the convention to the file."""
@@ -109,6 +114,25 @@ class QuantBias(Enum):
     """The file has the whole sum, as earlier versions wrote it; the compiler does not change it."""
 
 
+def _look_up(option: str, known: Mapping[Any, _V], value: object, hint: str | None = None) -> _V:
+    """Meaning of a keyword's value; True is no number.
+
+    Raises:
+        AtcError: BAD_OPTION for any other value.
+    """
+    if isinstance(value, str | int) and value is not True and value in known:
+        return known[value]
+    raise BAD_OPTION.error(
+        Text(
+            "{name} must be one of {known}, found {found}",
+            name=option,
+            known=", ".join(map(str, known)),
+            found=repr(value),
+        ),
+        help=hint,
+    )
+
+
 def parse_quant_bias(name: str) -> QuantBias | None:
     """The convention called `name`; None for `auto`.
 
@@ -116,44 +140,16 @@ def parse_quant_bias(name: str) -> QuantBias | None:
         AtcError: BAD_OPTION for any other name.
     """
     known = {AUTO: None, **{row.value: row for row in QuantBias}}
-    if name not in known:
-        raise BAD_OPTION.error(
-            Text(
-                "quant_bias must be one of {known}, found {name}",
-                known=", ".join(known),
-                name=repr(name),
-            ),
-            help="leave it out, and the file's metadata decide",
-        )
-    return known[name]
+    return _look_up("quant_bias", known, name, "leave it out, and the file's metadata decide")
 
 
 def _parse_generation(number: object) -> int:
-    """A generation of CANN.
-
-    Raises:
-        AtcError: BAD_OPTION for any other value; True is no number.
-    """
-    if isinstance(number, int) and number is not True and number in CANN_GENERATIONS:
-        return number
-    known = ", ".join(map(str, CANN_GENERATIONS))
-    raise BAD_OPTION.error(
-        Text("cann must be one of {known}, found {number}", known=known, number=repr(number)),
-        help="leave it out for the newest",
-    )
+    known = {row: row for row in CANN_GENERATIONS}
+    return _look_up("cann", known, number, "leave it out for the newest")
 
 
 def _parse_semantics(name: str) -> Semantics:
-    known = {row.value: row for row in Semantics}
-    if name not in known:
-        raise BAD_OPTION.error(
-            Text(
-                "semantics must be one of {known}, found {name}",
-                known=", ".join(known),
-                name=repr(name),
-            )
-        )
-    return known[name]
+    return _look_up("semantics", {row.value: row for row in Semantics}, name)
 
 
 def _parse_mode(keywords: Mapping[str, Any]) -> PrecisionMode:
@@ -200,160 +196,88 @@ _SWITCH = {"0": False, "1": True}
 class PrecisionOptions(Result, frozen=True):
     """ATC's finer controls of precision, the convention of biases and a choice of passes, as given."""
 
-    keep_dtype: Annotated[
-        Path | None,
-        Option(
-            "--keep-dtype",
-            "Nodes, or OpType::T, that keep the model's dtypes, one per line.",
-            atc="keep_dtype",
-            metavar="FILE",
-            doc="file of nodes that keep the model's dtypes, in ATC's format like the next two.",
-        ),
-    ] = None
-    customize_dtypes: Annotated[
-        Path | None,
-        Option(
-            "--customize-dtypes",
-            "Lines `node::InputDtype:float16,OutputDtype:float16` that set dtypes.",
-            atc="customize_dtypes",
-            metavar="FILE",
-            doc="file of dtypes by node or operator.",
-        ),
-    ] = None
-    modify_mixlist: Annotated[
-        Path | None,
-        Option(
-            "--modify-mixlist",
-            "JSON that moves operators between the lists of the mixed precision modes.",
-            atc="modify_mixlist",
-            metavar="FILE",
-            doc="file that moves operators between the lists of the mixed modes.",
-        ),
-    ] = None
-    input_fp16_nodes: Annotated[
-        str,
-        Option(
-            "--input-fp16-nodes",
-            "Inputs that are fed as float16.",
-            atc="input_fp16_nodes",
-            metavar='"x;y"',
-            doc="inputs that are fed as float16, joined by `;`.",
-        ),
-    ] = ""
-    output_type: Annotated[
-        str,
-        Option(
-            "--output-type",
-            "Dtype of all outputs, such as FP32 or FP16, or of single ones.",
-            atc="output_type",
-            metavar='TYPE|"node:0:TYPE;..."',
-            doc="`FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.",
-        ),
-    ] = ""
-    op_precision_mode: Annotated[
-        Path | None,
-        Option(
-            "--op-precision-mode",
-            "Lines such as `Softmax=high_performance`, by operator or by node.",
-            atc="op_precision_mode",
-            metavar="FILE",
-            doc="file of implementation modes by operator and node.",
-        ),
-    ] = None
-    implementations: Annotated[
-        str,
-        Option(
-            doc="the same for operators alone, as text, `Operator=mode` joined by `;`; the file "
-            "counts more.",
-        ),
-    ] = ""
-    allow_hf32: Annotated[
-        bool | None,
-        Option(
-            "--allow-hf32",
-            "Round what the cube multiplies in float32 to HF32, where the SoC has it: everywhere "
-            "or nowhere; by default in convolutions only.",
-            atc="allow_hf32",
-            values={"true": True, "false": False},
-            doc="True or False for all float32 products of the cube; None, the default, for HF32 in "
-            "convolutions alone. It matters on SoCs whose cube has HF32.",
-        ),
-    ] = None
-    is_weight_clip: Annotated[
-        bool,
-        Option(
-            "--is-weight-clip",
-            "Clamp weights that are narrowed to finite values.",
-            atc="is_weight_clip",
-            values=_SWITCH,
-            doc="clamp weights that become narrower to finite values.",
-        ),
-    ] = True
-    only_atc_passes: Annotated[
-        bool,
-        Option(
-            "--only-atc-passes",
-            "Leave out rewrites that no known pass of ATC does, such as the fusion of a softmax.",
-            doc="leave out rewrites that no known pass of ATC does.",
-        ),
-    ] = False
-    quant_bias: Annotated[
-        QuantBias | None,
-        Option(
-            "--quant-bias",
-            "Biases of layers that are int8 in MODEL: unfolded, as AMCT writes them; folded, with "
-            "the offset of the data in them, as `quantize` once wrote them; auto: as the file's "
-            "metadata state.",
-            values=_texts([AUTO, *(row.value for row in QuantBias)]),
-            default=AUTO,
-            parse=parse_quant_bias,
-            doc="`unfolded` or `folded`, the convention of the biases of a model in the deploy form; "
-            "`auto`, the default, goes by the file's metadata.",
-            takes="str",
-        ),
-    ] = None
-    operator_list: Annotated[
-        str,
-        Option(
-            "--list",
-            "Operator list that the model must keep to, or any; `atc-py ops lists` names them.",
-            metavar="NAME",
-            variable=LIST_VARIABLE,
-            doc="the list of operators that a model must keep to, such as `cann-9.0`; by default that "
-            "of the environment's ATC_PY_LIST, else `any`: any list may take a node.",
-            takes="str | None",
-        ),
-    ] = DEFAULT_LIST
-    strict_list: Annotated[
-        bool,
-        Option(
-            "--strict-list",
-            "Hold to the letter of the list, also where boards take what it forbids.",
-            doc="let rules that boards contradict refuse nodes like any other.",
-        ),
-    ] = False
-    cann: Annotated[
-        int,
-        Option(
-            "--cann",
-            "Generation of CANN whose deviations from ONNX count.",
-            values={str(number): number for number in CANN_GENERATIONS},
-            parse=_parse_generation,
-            doc="generation of CANN, 5 to 9, whose deviations from ONNX count.",
-        ),
-    ] = NEWEST_CANN
-    semantics: Annotated[
-        Semantics,
-        Option(
-            "--semantics",
-            "Nodes compute what ONNX defines, or what CANN's parser makes of them.",
-            values=_texts(row.value for row in Semantics),
-            default=Semantics.ONNX.value,
-            parse=_parse_semantics,
-            doc="`onnx`, the default, or `cann`: nodes compute what CANN's parser makes of them.",
-            takes="str",
-        ),
-    ] = Semantics.ONNX
+    keep_dtype: Annotated[Path | None, Option(
+        "--keep-dtype", "Nodes, or OpType::T, that keep the model's dtypes, one per line.",
+        atc="keep_dtype", metavar="FILE",
+        doc="file of nodes that keep the model's dtypes, in ATC's format like the next two.",
+    )] = None  # fmt: skip
+    customize_dtypes: Annotated[Path | None, Option(
+        "--customize-dtypes",
+        "Lines `node::InputDtype:float16,OutputDtype:float16` that set dtypes.",
+        atc="customize_dtypes", metavar="FILE", doc="file of dtypes by node or operator.",
+    )] = None  # fmt: skip
+    modify_mixlist: Annotated[Path | None, Option(
+        "--modify-mixlist",
+        "JSON that moves operators between the lists of the mixed precision modes.",
+        atc="modify_mixlist", metavar="FILE",
+        doc="file that moves operators between the lists of the mixed modes.",
+    )] = None  # fmt: skip
+    input_fp16_nodes: Annotated[str, Option(
+        "--input-fp16-nodes", "Inputs that are fed as float16.", atc="input_fp16_nodes",
+        metavar='"x;y"', doc="inputs that are fed as float16, joined by `;`.",
+    )] = ""  # fmt: skip
+    output_type: Annotated[str, Option(
+        "--output-type", "Dtype of all outputs, such as FP32 or FP16, or of single ones.",
+        atc="output_type", metavar='TYPE|"node:0:TYPE;..."',
+        doc="`FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.",
+    )] = ""  # fmt: skip
+    op_precision_mode: Annotated[Path | None, Option(
+        "--op-precision-mode", "Lines such as `Softmax=high_performance`, by operator or by node.",
+        atc="op_precision_mode", metavar="FILE",
+        doc="file of implementation modes by operator and node.",
+    )] = None  # fmt: skip
+    implementations: Annotated[str, Option(
+        doc="the same for operators alone, as text, `Operator=mode` joined by `;`; the file "
+        "counts more.",
+    )] = ""  # fmt: skip
+    allow_hf32: Annotated[bool | None, Option(
+        "--allow-hf32",
+        "Round what the cube multiplies in float32 to HF32, where the SoC has it: everywhere or "
+        "nowhere; by default in convolutions only.", atc="allow_hf32",
+        values={"true": True, "false": False},
+        doc="True or False for all float32 products of the cube; None, the default, for HF32 in "
+        "convolutions alone. It matters on SoCs whose cube has HF32.",
+    )] = None  # fmt: skip
+    is_weight_clip: Annotated[bool, Option(
+        "--is-weight-clip", "Clamp weights that are narrowed to finite values.",
+        atc="is_weight_clip", values=_SWITCH,
+    )] = True  # fmt: skip
+    only_atc_passes: Annotated[bool, Option(
+        "--only-atc-passes",
+        "Leave out rewrites that no known pass of ATC does, such as the fusion of a softmax.",
+    )] = False  # fmt: skip
+    quant_bias: Annotated[QuantBias | None, Option(
+        "--quant-bias",
+        "Biases of layers that are int8 in MODEL: unfolded, as AMCT writes them; folded, with the "
+        "offset of the data in them, as `quantize` once wrote them; auto: as the file's metadata "
+        "state.", values=_texts([AUTO, *(row.value for row in QuantBias)]), default=AUTO,
+        parse=parse_quant_bias,
+        doc="`unfolded` or `folded`, the convention of the biases of a model in the deploy form; "
+        "`auto`, the default, goes by the file's metadata.", takes="str",
+    )] = None  # fmt: skip
+    operator_list: Annotated[str, Option(
+        "--list",
+        "Operator list that the model must keep to, or any; `atc-py ops lists` names them.",
+        metavar="NAME", variable=LIST_VARIABLE,
+        doc="the list of operators that a model must keep to, such as `cann-9.0`; by default that "
+        "of the environment's ATC_PY_LIST, else `any`: any list may take a node.",
+        takes="str | None",
+    )] = DEFAULT_LIST  # fmt: skip
+    strict_list: Annotated[bool, Option(
+        "--strict-list", "Hold to the letter of the list, also where boards take what it forbids.",
+        doc="let rules that boards contradict refuse nodes like any other.",
+    )] = False  # fmt: skip
+    cann: Annotated[int, Option(
+        "--cann", "Generation of CANN whose deviations from ONNX count.",
+        values={str(number): number for number in CANN_GENERATIONS}, parse=_parse_generation,
+        doc="generation of CANN, 5 to 9, whose deviations from ONNX count.",
+    )] = NEWEST_CANN  # fmt: skip
+    semantics: Annotated[Semantics, Option(
+        "--semantics", "Nodes compute what ONNX defines, or what CANN's parser makes of them.",
+        values=_texts(row.value for row in Semantics), parse=_parse_semantics,
+        doc="`onnx`, the default, or `cann`: nodes compute what CANN's parser makes of them.",
+        takes="str",
+    )] = Semantics.ONNX  # fmt: skip
 
     def given(self) -> dict[str, str]:
         """The controls that differ from their defaults, as texts by name."""
@@ -375,59 +299,37 @@ def _option_text(value: object) -> str:
     return str(int(value) if isinstance(value, bool) else value)
 
 
-_Soc = Annotated[
-    str,
+_Soc = Annotated[str, Option(
+    "--soc --soc-version", "SoC to compile for.", atc="soc_version",
+    doc="name of the SoC; `sim` is the generic device.",
+)]  # fmt: skip
+_Mode = Annotated[PrecisionMode,
     Option(
-        "--soc --soc-version",
-        "SoC to compile for.",
-        atc="soc_version",
-        doc="name of the SoC; `sim` is the generic device.",
-    ),
-]
-_Mode = Annotated[
-    PrecisionMode,
-    Option(
-        "--precision-mode",
-        "How dtypes may change.",
-        keyword="precision_mode",
-        atc="precision_mode",
-        values=_texts(_MODES),
-        default=None,
-        shown=PrecisionMode.FORCE_FP16.value,
-        doc="any of ATC's modes; `force_fp16` by default.",
+        "--precision-mode", "How dtypes may change.", keyword="precision_mode",
+        atc="precision_mode", values=_texts(_MODES), default=None,
+        shown=PrecisionMode.FORCE_FP16.value, doc="any of ATC's modes; `force_fp16` by default.",
         takes="str | None",
     ),
     Option(
         "--precision-mode-v2",
         "The precision mode by its name in ATC's second scheme, instead of --precision-mode.",
-        keyword="precision_mode_v2",
-        atc="precision_mode_v2",
-        values=_texts(PrecisionMode.second_names()),
-        default=None,
-        doc="the mode by ATC's second names, in place of `precision_mode`.",
-        takes="str | None",
+        keyword="precision_mode_v2", atc="precision_mode_v2",
+        values=_texts(PrecisionMode.second_names()), default=None,
+        doc="the mode by ATC's second names, in place of `precision_mode`.", takes="str | None",
     ),
     Joint(_parse_mode),
-]
+]  # fmt: skip
 _SHAPES = Option(
     "--input-shape --input_shape",
     "Dims of inputs that the model leaves open; 1~8 or -1 for one that each run decides.",
-    keyword="input_shape",
-    metavar='"x:1,3,224,224;y:..."',
-    default="",
-    parse=parse_shapes,
-    doc="dims for inputs, by name, or the text form.",
-    takes="str | Mapping[str, Sequence[int]]",
-)
-_Specs = Annotated[
-    Path | None,
-    Option(
-        "--op-specs --op_specs",
-        "Folder of operator specifications that replace or extend atc-py's own.",
-        metavar="DIR",
-        doc="folder of specifications that override the built-in ones.",
-    ),
-]
+    keyword="input_shape", metavar='"x:1,3,224,224;y:..."', default="", parse=parse_shapes,
+    doc="dims for inputs, by name, or the text form.", takes="str | Mapping[str, Sequence[int]]",
+)  # fmt: skip
+_Specs = Annotated[Path | None, Option(
+    "--op-specs --op_specs",
+    "Folder of operator specifications that replace or extend atc-py's own.", metavar="DIR",
+    doc="folder of specifications that override the built-in ones.",
+)]  # fmt: skip
 
 
 class CheckOptions(Result, frozen=True):
@@ -469,179 +371,106 @@ class CompileOptions(Result, frozen=True):
     soc: _Soc = "sim"
     precision_mode: _Mode = PrecisionMode.FORCE_FP16
     precision: PrecisionOptions = msgspec.field(default_factory=PrecisionOptions)
-    fix: Annotated[
-        FixRules | None,
-        Option(
-            "--fix",
-            "Replace what the list refuses first, as `atc-py fix` does.",
-            doc="compile the model in the form that `fix_model` would write; None, the default, as it "
-            "is. The mapping has the rules, see `RuleKeywords`; an empty one stands for their "
-            "defaults.",
-            takes="RuleKeywords | None",
-        ),
-    ] = None
+    fix: Annotated[FixRules | None, Option(
+        "--fix", "Replace what the list refuses first, as `atc-py fix` does.",
+        doc="compile the model in the form that `fix_model` would write; None, the default, as it "
+        "is. The mapping has the rules, see `RuleKeywords`; an empty one stands for their "
+        "defaults.", takes="RuleKeywords | None",
+    )] = None  # fmt: skip
     input_shapes: Annotated[
         Mapping[str, Shape], _SHAPES, Joint(lambda keywords: _shapes(keywords)[0])
     ] = msgspec.field(default_factory=dict)
     ranges: Annotated[
         Mapping[str, tuple[DimRange, ...]], Joint(lambda keywords: _shapes(keywords)[1])
     ] = msgspec.field(default_factory=dict)
-    gears: Annotated[
-        Gears | None,
+    gears: Annotated[Gears | None,
         Option(
             "--batch-sizes",
             "Gears: batch sizes, one graph each, for -1 on axis 0 in --input-shape.",
-            keyword="batch_sizes",
-            atc="dynamic_batch_size",
-            metavar="1,2,4",
-            default="",
-            doc='gears of batch sizes, such as `"1,2,4"` or `[1, 2, 4]`: numbers that take the place '
-            "of -1 on axis 0 of inputs.",
-            takes="str | Iterable[int]",
+            keyword="batch_sizes", atc="dynamic_batch_size", metavar="1,2,4", default="",
+            doc='gears of batch sizes, such as `"1,2,4"` or `[1, 2, 4]`: numbers that take the '
+            "place of -1 on axis 0 of inputs.", takes="str | Iterable[int]",
         ),
         Option(
-            "--image-sizes",
-            "Gears: heights and widths, one graph each, for -1 in --input-shape.",
-            keyword="image_sizes",
-            atc="dynamic_image_size",
-            metavar='"320,320;640,640"',
+            "--image-sizes", "Gears: heights and widths, one graph each, for -1 in --input-shape.",
+            keyword="image_sizes", atc="dynamic_image_size", metavar='"320,320;640,640"',
             default="",
             doc='gears of image sizes, such as `"320,320;640,640"` or `[(320, 320), (640, 640)]`: '
-            "heights and widths that take the places of -1.",
-            takes="str | Iterable[Iterable[int]]",
+            "heights and widths that take the places of -1.", takes="str | Iterable[Iterable[int]]",
         ),
         Option(
-            "--dims",
-            "Gears: numbers for every -1 in --input-shape, in its order.",
-            keyword="dims",
-            atc="dynamic_dims",
-            metavar='"1,16;2,32"',
-            default="",
-            doc='gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in the '
-            "order of `input_shape`. Of the three one may be given.",
+            "--dims", "Gears: numbers for every -1 in --input-shape, in its order.", keyword="dims",
+            atc="dynamic_dims", metavar='"1,16;2,32"', default="",
+            doc='gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in '
+            "the order of `input_shape`. Of the three one may be given.",
             takes="str | Iterable[Iterable[int]]",
         ),
         Joint(select_gears),
-    ] = None
-    input_format: Annotated[
-        InputFormat,
-        Option(
-            "--input-format",
-            "What the axes of inputs are, for AIPP and gears of image sizes; data are not moved.",
-            atc="input_format",
-            values=_texts(row.value for row in InputFormat),
-            default=InputFormat.NCHW.value,
-            parse=parse_input_format,
-            doc="`NCHW`, the default, `NHWC`, `NCDHW` or `ND`: what the axes of inputs are. It labels "
-            "them for AIPP and for gears of image sizes; data are never moved.",
-            takes="str",
-        ),
-    ] = InputFormat.NCHW
-    aipp: Annotated[
-        Path | None,
-        Option(
-            "--aipp",
-            "AIPP configurations in ATC's format; the inputs that they are for take pictures.",
-            atc="insert_op_conf",
-            doc="file of AIPP configurations in ATC's format: inputs that they are for take pictures, "
-            "which the device turns into what the network takes.",
-        ),
-    ] = None
-    out_nodes: Annotated[
-        tuple[OutNode, ...],
-        Option(
-            "--out-nodes",
-            "Results that become the outputs, in this order; what they do not need is left out.",
-            atc="out_nodes",
-            metavar='"tensor;..."|"node:0;..."',
-            default="",
-            parse=parse_out_nodes,
-            doc="the results that become the outputs, in order: names of tensors, or `node:index`, "
-            "joined by `;`. Empty, the default, for the model's own outputs.",
-            takes="str",
-        ),
-    ] = ()
-    kernels: Annotated[
-        Path | None,
-        Option(
-            "--kernels",
-            "Folder for a copy of the kernel stubs.",
-            metavar="DIRECTORY",
-            parse=partial(output_folder, "kernels"),
-        ),
-    ] = None
-    templates: Annotated[
-        Path | None,
-        Option(
-            "--templates",
-            "Folder of kernel templates that replace or extend atc-py's own.",
-            metavar="DIR",
-        ),
-    ] = None
-    dump_ir: Annotated[
-        Path | None,
-        Option(
-            "--dump-ir",
-            "Folder for the text of the graph after each stage.",
-            metavar="DIRECTORY",
-            parse=partial(output_folder, "dump_ir"),
-            doc="folder for the text form of the graph after each stage.",
-        ),
-    ] = None
-    disable_pass: Annotated[
-        frozenset[str],
-        Option(
-            "--disable-pass",
-            "Leave out an optional pass.",
-            metavar="NAME",
-            doc="names of optional passes that do not run.",
-        ),
-    ] = frozenset()
-    fusion_switch_file: Annotated[
-        Path | None,
-        Option(
-            "--fusion-switch-file",
-            "ATC's file that switches passes on and off: lines `PassName:off`, or JSON.",
-            atc="fusion_switch_file",
-            doc="ATC's file that switches passes on and off, as lines or as JSON.",
-        ),
-    ] = None
-    disable_reuse_memory: Annotated[
-        bool,
-        Option(
-            "--disable-reuse-memory",
-            "1: give every value its own address; needs more memory but makes debugging easier.",
-            atc="disable_reuse_memory",
-            values=_SWITCH,
-            doc="give every value an address of its own.",
-        ),
-    ] = False
-    enable_small_channel: Annotated[
-        bool,
-        Option(
-            "--enable-small-channel",
-            "1: store filters of at most 4 channels in FRACTAL_Z_C04, with 4 for each tap.",
-            atc="enable_small_channel",
-            values=_SWITCH,
-            doc="store filters of at most four channels with four for each tap.",
-        ),
-    ] = False
+    ] = None  # fmt: skip
+    input_format: Annotated[InputFormat, Option(
+        "--input-format",
+        "What the axes of inputs are, for AIPP and gears of image sizes; data are not moved.",
+        atc="input_format", values=_texts(row.value for row in InputFormat),
+        default=InputFormat.NCHW.value, parse=parse_input_format,
+        doc="`NCHW`, the default, `NHWC`, `NCDHW` or `ND`: what the axes of inputs are. It labels "
+        "them for AIPP and for gears of image sizes; data are never moved.", takes="str",
+    )] = InputFormat.NCHW  # fmt: skip
+    aipp: Annotated[Path | None, Option(
+        "--aipp",
+        "AIPP configurations in ATC's format; the inputs that they are for take pictures.",
+        atc="insert_op_conf",
+        doc="file of AIPP configurations in ATC's format: inputs that they are for take pictures, "
+        "which the device turns into what the network takes.",
+    )] = None  # fmt: skip
+    out_nodes: Annotated[tuple[OutNode, ...], Option(
+        "--out-nodes",
+        "Results that become the outputs, in this order; what they do not need is left out.",
+        atc="out_nodes", metavar='"tensor;..."|"node:0;..."', default="", parse=parse_out_nodes,
+        doc="the results that become the outputs, in order: names of tensors, or `node:index`, "
+        "joined by `;`. Empty, the default, for the model's own outputs.", takes="str",
+    )] = ()  # fmt: skip
+    kernels: Annotated[Path | None, Option(
+        "--kernels", "Folder for a copy of the kernel stubs.", metavar="DIRECTORY",
+        parse=partial(output_folder, "kernels"),
+    )] = None  # fmt: skip
+    templates: Annotated[Path | None, Option(
+        "--templates", "Folder of kernel templates that replace or extend atc-py's own.",
+        metavar="DIR",
+    )] = None  # fmt: skip
+    dump_ir: Annotated[Path | None, Option(
+        "--dump-ir", "Folder for the text of the graph after each stage.", metavar="DIRECTORY",
+        parse=partial(output_folder, "dump_ir"),
+    )] = None  # fmt: skip
+    disable_pass: Annotated[frozenset[str], Option(
+        "--disable-pass", "Leave out an optional pass.", metavar="NAME",
+        doc="names of optional passes that do not run.",
+    )] = frozenset()  # fmt: skip
+    fusion_switch_file: Annotated[Path | None, Option(
+        "--fusion-switch-file",
+        "ATC's file that switches passes on and off: lines `PassName:off`, or JSON.",
+        atc="fusion_switch_file",
+        doc="ATC's file that switches passes on and off, as lines or as JSON.",
+    )] = None  # fmt: skip
+    disable_reuse_memory: Annotated[bool, Option(
+        "--disable-reuse-memory",
+        "1: give every value its own address; needs more memory but makes debugging easier.",
+        atc="disable_reuse_memory", values=_SWITCH, doc="give every value an address of its own.",
+    )] = False  # fmt: skip
+    enable_small_channel: Annotated[bool, Option(
+        "--enable-small-channel",
+        "1: store filters of at most 4 channels in FRACTAL_Z_C04, with 4 for each tap.",
+        atc="enable_small_channel", values=_SWITCH,
+        doc="store filters of at most four channels with four for each tap.",
+    )] = False  # fmt: skip
     op_specs: _Specs = None
     verify: Annotated[bool, Option("--verify", "Check the graph after every pass.")] = False
-    replace_shapes: Annotated[
-        bool,
-        Option(
-            doc="the dims of `input_shape` count also where the model fixes others, as they do with "
-            "ATC; by default they are refused.",
-        ),
-    ] = False
-    atc_cmdline: Annotated[
-        str,
-        Option(doc="command line of `atc` that the offline model records, as mode 6 shows it."),
-    ] = ""
-    graph_name: Annotated[
-        str,
-        Option(
-            doc="name of the graph in the offline model; by default the one in the ONNX file.",
-        ),
-    ] = ""
+    replace_shapes: Annotated[bool, Option(
+        doc="the dims of `input_shape` count also where the model fixes others, as they do with "
+        "ATC; by default they are refused.",
+    )] = False  # fmt: skip
+    atc_cmdline: Annotated[str, Option(
+        doc="command line of `atc` that the offline model records, as mode 6 shows it.",
+    )] = ""  # fmt: skip
+    graph_name: Annotated[str, Option(
+        doc="name of the graph in the offline model; by default the one in the ONNX file.",
+    )] = ""  # fmt: skip

@@ -23,8 +23,9 @@ class PrecisionKeywords(TypedDict, total=False):
             file counts more.
         allow_hf32: True or False for all float32 products of the cube; None, the default, for HF32
             in convolutions alone. It matters on SoCs whose cube has HF32.
-        is_weight_clip: clamp weights that become narrower to finite values.
-        only_atc_passes: leave out rewrites that no known pass of ATC does.
+        is_weight_clip: clamp weights that are narrowed to finite values.
+        only_atc_passes: leave out rewrites that no known pass of ATC does, such as the fusion of a
+            softmax.
         quant_bias: `unfolded` or `folded`, the convention of the biases of a model in the deploy
             form; `auto`, the default, goes by the file's metadata.
         operator_list: the list of operators that a model must keep to, such as `cann-9.0`; by
@@ -149,7 +150,7 @@ class ConvertKeywords(CompiledKeywords, total=False):
             640)]`: heights and widths that take the places of -1.
         dims: gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in the
             order of `input_shape`. Of the three one may be given.
-        dump_ir: folder for the text form of the graph after each stage.
+        dump_ir: folder for the text of the graph after each stage.
         replace_shapes: the dims of `input_shape` count also where the model fixes others, as they
             do with ATC; by default they are refused.
         atc_cmdline: command line of `atc` that the offline model records, as mode 6 shows it.
@@ -178,12 +179,14 @@ class CompareKeywords(CompiledKeywords, total=False):
     """Options of `compare_model`.
 
     Attributes:
+        precision_mode: any of ATC's modes; `force_fp16` by default.
         suggest_samples: most samples that judge a trial of the search for nodes to keep, at even
             distances; None, the default, for all.
         jobs: processes that make its trials; 1, the default, makes them here. The result is the
             same.
     """
 
+    precision_mode: str | None
     suggest_samples: int | None
     jobs: int
 
@@ -214,22 +217,25 @@ class QuantizeKeywords(TypedDict, total=False):
             without samples it is read in place of calibrating.
         seed: of random samples.
         input_shape: dims of inputs that the model leaves open, for random samples and raw files.
-        calibrator: name of the calibrator of the layers' data.
+        calibrator: how ranges of the layers' data are chosen; auto: of those that others choose,
+            the one that errs least at the layers' results.
         percentile: share of the values, in percent, that the calibrator `percentile` keeps.
         symmetric: data have offset 0.
         weights: how scales of weights are chosen: `min-max`, `arq` or `mse`.
         skip: layers that stay in floats: names, or `OpType::T` for all of one operator.
-        skip_first: layers with fewer than so many layers in a row before them stay in floats.
-        skip_last: layers with fewer than so many layers in a row after them stay in floats.
-        fold_norms: fold BatchNormalization into the convolution before it; True by default, as are
+        skip_first: leave layers in floats before which there are fewer than N layers in a row.
+        skip_last: leave layers in floats after which there are fewer than N layers in a row.
+        fold_norms: fold BatchNormalization into the convolution before it; on by default, as are
             the next three.
-        equalize: balance channels between layers that follow one another.
-        smooth: move range from the data of products after a normalization into their weights.
+        equalize: balance channels between layers that follow one another, where that gains.
+        smooth: move range from data of products after a normalization into their weights, where
+            that gains.
         correct_bias: take the mean error of each output channel off the bias.
         config: configuration of Ascend's quantizer, JSON or its simplified text: which layers are
             quantized, and how; it precedes `calibrator`, `percentile` and `symmetric`.
-        executor: the engine that runs the samples: `ort`, `sim` or `auto`.
-        resume: file that keeps histograms between runs.
+        executor: engine that runs the samples: onnxruntime or the simulator; auto: onnxruntime
+            where it is installed.
+        resume: keep the histograms of the samples in FILE, and go on with those that are there.
         target: least `cosine`, `snr` (dB) or `top1` of every output, by name: layers that cost the
             most stay in floats until they are reached.
         measure: most samples on which errors are measured; 0 to measure nothing. By default 16, or

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hint
 import msgspec
 
 from atc_py.diag.suggestions import nearest
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 MOST_RANDOM = 1_000_000
@@ -29,7 +30,7 @@ _K = TypeVar("_K", bound=msgspec.Struct)
 
 
 class Option(msgspec.Struct, frozen=True):
-    """What users see of a field.
+    """An option of users that decides a field.
 
     Attributes:
         flags: spellings on the command line, joined by blanks; empty for none there.
@@ -78,7 +79,7 @@ class Joint(NamedTuple):
     parse: Callable[[Mapping[str, Any]], Any]
 
 
-class Field(NamedTuple):
+class OptionField(NamedTuple):
     """A field of an options struct.
 
     Attributes:
@@ -104,29 +105,29 @@ class Field(NamedTuple):
 
 
 @cache
-def fields_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
+def fields_of(kind: type[msgspec.Struct]) -> tuple[OptionField, ...]:
     """The fields of an options struct, in order."""
     hints = get_type_hints(kind, include_extras=True)
-    return tuple(_field(each.name, hints[each.name], each) for each in msgspec.structs.fields(kind))
+    return tuple(_field(info, hints[info.name]) for info in msgspec.structs.fields(kind))
 
 
-def _field(name: str, hint: Any, info: Any) -> Field:
+def _field(info: Any, hint: Any) -> OptionField:
     marks = getattr(hint, "__metadata__", ())
     kind = get_args(hint)[0] if marks else hint
     if get_origin(kind) is UnionType:
-        kind = next(each for each in get_args(kind) if each is not type(None))
+        kind = next(part for part in get_args(kind) if part is not type(None))
     has_factory = info.default_factory is not msgspec.NODEFAULT
     default = info.default_factory() if has_factory else info.default
     options = {
-        each.keyword or name: each if each.keyword else msgspec.structs.replace(each, keyword=name)
-        for each in marks
-        if isinstance(each, Option)
+        mark.keyword or info.name: mark if mark.keyword else replace(mark, keyword=info.name)
+        for mark in marks
+        if isinstance(mark, Option)
     }
-    joint = next((each for each in marks if isinstance(each, Joint)), None)
-    return Field(name, kind, default, options, joint)
+    joint = next((mark for mark in marks if isinstance(mark, Joint)), None)
+    return OptionField(info.name, kind, default, options, joint)
 
 
-def options_in(kind: type[msgspec.Struct]) -> Iterator[tuple[Field, Option]]:
+def options_in(kind: type[msgspec.Struct]) -> Iterator[tuple[OptionField, Option]]:
     """Yield the options of a struct and of structs that are parts of it, by their fields."""
     for field in fields_of(kind):
         for option in field.options.values():
@@ -141,36 +142,34 @@ def keywords_of(kind: type[msgspec.Struct]) -> frozenset[str]:
     return frozenset(option.keyword for _, option in options_in(kind))
 
 
-def parse_options(function: str, kind: type[_K], keywords: Mapping[str, Any], **known: Any) -> _K:
+def parse_options(function: str, kind: type[_K], keywords: Mapping[str, Any], **named: Any) -> _K:
     """The options struct that keywords say.
 
     Args:
         function: whose keywords they are, for messages.
         kind: the struct.
         keywords: may have others, too.
-        **known: values of fields that they do not decide.
+        **named: more of them.
 
     Raises:
         TypeError: a mapping of rules has an unknown key.
         AtcError: a value has no meaning.
     """
-    values = dict(known)
+    given, values = {**keywords, **named}, {}
     for field in fields_of(kind):
-        if field.name in known:
-            continue
         if field.joint is not None:
-            values[field.name] = field.joint.parse(keywords)
+            values[field.name] = field.joint.parse(given)
         elif not field.options:
             if field.parts is not None:
-                values[field.name] = parse_options(function, field.parts, keywords)
+                values[field.name] = parse_options(function, field.parts, given)
         else:
             ((name, option),) = field.options.items()
-            if name in keywords or option.variable:
-                values[field.name] = _value(function, field, option, keywords.get(name))
+            if name in given or option.variable:
+                values[field.name] = _value(function, field, option, given.get(name))
     return kind(**values)
 
 
-def _value(function: str, field: Field, option: Option, given: Any) -> Any:
+def _value(function: str, field: OptionField, option: Option, given: Any) -> Any:
     if option.variable:
         return given or os.environ.get(option.variable) or field.default
     if option.parse is not None:
@@ -205,7 +204,7 @@ def reject_unknown(function: str, given: Mapping[str, object], known: Any) -> No
     names = list(getattr(known, "__annotations__", known))
     for name in sorted(given.keys() - set(names)):
         hint = "".join(
-            Text(". Did you mean {item}?", item=repr(each)) for each in nearest(name, names, 1)
+            Text(". Did you mean {item}?", item=repr(near)) for near in nearest(name, names, 1)
         )
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 

@@ -19,33 +19,21 @@ FORMS = ("ascend", "qdq")
 BOTH = "both"
 """The form that stands for all of FORMS."""
 
-WrittenForm = Annotated[
-    str,
-    Option(
-        "--format",
-        "ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit accepts them; qdq: "
-        "QuantizeLinear and DequantizeLinear, as ONNX runtimes use them; both, of a float model.",
-        keyword="format",
-        values={form: form for form in (*FORMS, BOTH)},
-    ),
-]
-ExternalData = Annotated[
-    bool,
-    Option(
-        "--external-data",
-        "Write weights to a separate file.",
-        doc="put weights into a separate file, which is always done for 1.8 GB or more.",
-    ),
-]
-ListToCompare = Annotated[
-    str,
-    Option(
-        variable=LIST_VARIABLE,
-        doc="the list whose rules what is written is compared with, which fails nothing; by default as "
-        "in `convert`.",
-        takes="str | None",
-    ),
-]
+WrittenForm = Annotated[str, Option(
+    "--format",
+    "ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit accepts them; qdq: "
+    "QuantizeLinear and DequantizeLinear, as ONNX runtimes use them; both, of a float model.",
+    keyword="format", values={form: form for form in (*FORMS, BOTH)},
+)]  # fmt: skip
+ExternalData = Annotated[bool, Option(
+    "--external-data", "Write weights to a separate file.",
+    doc="put weights into a separate file, which is always done for 1.8 GB or more.",
+)]  # fmt: skip
+ListToCompare = Annotated[str, Option(
+    variable=LIST_VARIABLE,
+    doc="the list whose rules what is written is compared with, which fails nothing; by default "
+    "as in `convert`.", takes="str | None",
+)]  # fmt: skip
 StrictList = Annotated[bool, Option(doc="let rules that boards contradict count like any other.")]
 
 

@@ -60,17 +60,9 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     """
     reject_unknown("convert", keywords, ConvertKeywords)
     options = parse_options(
-        "convert",
-        CompileOptions,
-        {
-            **keywords,
-            "soc": soc,
-            "input_shape": input_shape,
-            "kernels": kernels,
-            "templates": templates,
-            "op_specs": op_specs,
-        },
-    )
+        "convert", CompileOptions, keywords, soc=soc, input_shape=input_shape, kernels=kernels,
+        templates=templates, op_specs=op_specs,
+    )  # fmt: skip
     return compile_file(Path(model), default_output(Path(model), output), options, on_stage)
 
 

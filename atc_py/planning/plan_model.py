@@ -233,12 +233,12 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     """
     reject_unknown("plan_model", keywords, PlanKeywords)
     _check(target, keywords, trials)
-    named = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs}
-    given = {**keywords, **named, "precision_mode": _MODE}
-    options = parse_options("plan_model", CompileOptions, given)
+    options = parse_options(
+        "plan_model", CompileOptions, keywords, soc=soc, input_shape=input_shape, op_specs=op_specs,
+        precision_mode=_MODE,
+    )  # fmt: skip
     refuse_ranges(options.ranges, Text("a plan is for one shape"))
-    searching = parse_options("plan_model", PlanOptions, keywords)
-    limits = searching, trials, optional_path(int8)
+    limits = parse_options("plan_model", PlanOptions, keywords), trials, optional_path(int8)
     return _planned(Compilation(Path(model), options), (samples, seed), target, limits, on_stage)
 
 

@@ -60,124 +60,72 @@ def _weights(keywords: Mapping[str, Any]) -> str:
 
 
 class CalibrationOptions(Result, frozen=True, kw_only=True):
-    """How a float model is quantized."""
+    """Choices of how a float model is quantized."""
 
-    calibrator: Annotated[
-        str,
-        Option(
-            "--calibrator",
-            "How ranges of the layers' data are chosen; auto: of those that others choose, the one "
-            "that errs least at the layers' results.",
-            values={name: name for name in CALIBRATORS},
-            doc="name of the calibrator of the layers' data.",
-        ),
-    ] = _MIN_MAX
+    calibrator: Annotated[str, Option(
+        "--calibrator",
+        "How ranges of the layers' data are chosen; auto: of those that others choose, the one "
+        "that errs least at the layers' results.", values={name: name for name in CALIBRATORS},
+    )] = _MIN_MAX  # fmt: skip
     ranges: RangeOptions = msgspec.field(default_factory=RangeOptions)
-    weights: Annotated[
-        str,
+    weights: Annotated[str,
         Option(
             "--weights",
-            "How scales of weights are chosen, one for each output channel; min-max by default, with "
-            "--config arq.",
-            values={name: name for name in (_MIN_MAX, _ARQ, "mse")},
-            default=None,
-            doc="how scales of weights are chosen: `min-max`, `arq` or `mse`.",
+            "How scales of weights are chosen, one for each output channel; min-max by default, "
+            "with --config arq.", values={name: name for name in (_MIN_MAX, _ARQ, "mse")},
+            default=None, doc="how scales of weights are chosen: `min-max`, `arq` or `mse`.",
         ),
         Joint(_weights),
-    ] = _MIN_MAX
-    skip: Annotated[
-        tuple[str, ...],
-        Option(doc="layers that stay in floats: names, or `OpType::T` for all of one operator."),
-    ] = ()
-    skip_first: Annotated[
-        int,
-        Option(
-            "--skip-first",
-            "Leave layers in floats before which there are fewer than N layers in a row.",
-            metavar="N",
-            numbers=(0, None),
-            parse=partial(_parse_count, "skip_first"),
-            doc="layers with fewer than so many layers in a row before them stay in floats.",
-        ),
-    ] = 0
-    skip_last: Annotated[
-        int,
-        Option(
-            "--skip-last",
-            "Leave layers in floats after which there are fewer than N layers in a row.",
-            metavar="N",
-            numbers=(0, None),
-            parse=partial(_parse_count, "skip_last"),
-            doc="layers with fewer than so many layers in a row after them stay in floats.",
-        ),
-    ] = 0
-    fold_norms: Annotated[
-        bool,
-        Option(
-            "--fold-norms/--no-fold-norms",
-            "Fold BatchNormalization into the convolution before it; on by default, as are the next "
-            "three.",
-            doc="fold BatchNormalization into the convolution before it; True by default, as are the "
-            "next three.",
-        ),
-    ] = True
-    equalize: Annotated[
-        bool,
-        Option(
-            "--equalize/--no-equalize",
-            "Balance channels between layers that follow one another, where that gains.",
-            doc="balance channels between layers that follow one another.",
-        ),
-    ] = True
-    smooth: Annotated[
-        bool,
-        Option(
-            "--smooth/--no-smooth",
-            "Move range from data of products after a normalization into their weights, where that "
-            "gains.",
-            doc="move range from the data of products after a normalization into their weights.",
-        ),
-    ] = True
-    correct_bias: Annotated[
-        bool,
-        Option(
-            "--correct-bias/--no-correct-bias",
-            "Take the mean error of each output channel off the bias.",
-        ),
-    ] = True
-    config: Annotated[
-        AmctConfig | None,
-        Option(
-            "--config",
-            "Configuration of Ascend's quantizer, JSON or its simplified text: which layers are "
-            "quantized and how. It precedes --calibrator, --percentile and --symmetric.",
-            metavar="FILE",
-            parse=_read_config,
-            reads=True,
-            doc="configuration of Ascend's quantizer, JSON or its simplified text: which layers are "
-            "quantized, and how; it precedes `calibrator`, `percentile` and `symmetric`.",
-            takes="str | os.PathLike[str] | None",
-        ),
-    ] = None
-    executor: Annotated[
-        str,
-        Option(
-            "--executor",
-            "Engine that runs the samples: onnxruntime or the simulator; auto: onnxruntime where it is "
-            "installed.",
-            values={name: name for name in ("auto", "ort", "sim")},
-            doc="the engine that runs the samples: `ort`, `sim` or `auto`.",
-        ),
-    ] = "auto"
-    resume: Annotated[
-        Path | None,
-        Option(
-            "--resume",
-            "Keep the histograms of the samples in FILE, and go on with those that are there.",
-            metavar="FILE",
-            doc="file that keeps histograms between runs.",
-        ),
-    ] = None
+    ] = _MIN_MAX  # fmt: skip
+    skip: Annotated[tuple[str, ...], Option(
+        doc="layers that stay in floats: names, or `OpType::T` for all of one operator.",
+    )] = ()  # fmt: skip
+    skip_first: Annotated[int, Option(
+        "--skip-first",
+        "Leave layers in floats before which there are fewer than N layers in a row.", metavar="N",
+        numbers=(0, None), parse=partial(_parse_count, "skip_first"),
+    )] = 0  # fmt: skip
+    skip_last: Annotated[int, Option(
+        "--skip-last", "Leave layers in floats after which there are fewer than N layers in a row.",
+        metavar="N", numbers=(0, None), parse=partial(_parse_count, "skip_last"),
+    )] = 0  # fmt: skip
+    fold_norms: Annotated[bool, Option(
+        "--fold-norms/--no-fold-norms",
+        "Fold BatchNormalization into the convolution before it; on by default, as are the next "
+        "three.",
+    )] = True  # fmt: skip
+    equalize: Annotated[bool, Option(
+        "--equalize/--no-equalize",
+        "Balance channels between layers that follow one another, where that gains.",
+    )] = True  # fmt: skip
+    smooth: Annotated[bool, Option(
+        "--smooth/--no-smooth",
+        "Move range from data of products after a normalization into their weights, where that "
+        "gains.",
+    )] = True  # fmt: skip
+    correct_bias: Annotated[bool, Option(
+        "--correct-bias/--no-correct-bias",
+        "Take the mean error of each output channel off the bias.",
+    )] = True  # fmt: skip
+    config: Annotated[AmctConfig | None, Option(
+        "--config",
+        "Configuration of Ascend's quantizer, JSON or its simplified text: which layers are "
+        "quantized and how. It precedes --calibrator, --percentile and --symmetric.",
+        metavar="FILE", parse=_read_config, reads=True,
+        doc="configuration of Ascend's quantizer, JSON or its simplified text: which layers are "
+        "quantized, and how; it precedes `calibrator`, `percentile` and `symmetric`.",
+        takes="str | os.PathLike[str] | None",
+    )] = None  # fmt: skip
+    executor: Annotated[str, Option(
+        "--executor",
+        "Engine that runs the samples: onnxruntime or the simulator; auto: onnxruntime where it "
+        "is installed.", values={name: name for name in ("auto", "ort", "sim")},
+    )] = "auto"  # fmt: skip
+    resume: Annotated[Path | None, Option(
+        "--resume",
+        "Keep the histograms of the samples in FILE, and go on with those that are there.",
+        metavar="FILE",
+    )] = None  # fmt: skip
 
     def choice_of(self, name: str, kind: str) -> LayerChoice | None:
         """Return how a layer is quantized; None where the configuration leaves it in floats."""
@@ -219,135 +167,82 @@ def _parse_soc(name: str) -> str:
 
 
 class ProofOptions(Result, frozen=True, kw_only=True):
-    """What is measured of a quantized model, and what its outputs have to reach."""
+    """Choices of what is measured of a quantized model, and what its outputs have to reach."""
 
-    target: Annotated[
-        Mapping[str, float],
-        Option(
-            "--target",
-            "Least figure of every output: cosine=0.99, snr=20 (dB) or top1=0.99. Layers that cost the "
-            "most stay in floats until it is reached.",
-            metavar="FIGURE=NUMBER",
-            read=read_target,
-            parse=checked_target,
-            doc="least `cosine`, `snr` (dB) or `top1` of every output, by name: layers that cost the "
-            "most stay in floats until they are reached.",
-        ),
-    ] = msgspec.field(default_factory=dict)
-    samples: Annotated[
-        int | None,
+    target: Annotated[Mapping[str, float], Option(
+        "--target",
+        "Least figure of every output: cosine=0.99, snr=20 (dB) or top1=0.99. Layers that cost "
+        "the most stay in floats until it is reached.", metavar="FIGURE=NUMBER", read=read_target,
+        parse=checked_target,
+        doc="least `cosine`, `snr` (dB) or `top1` of every output, by name: layers that cost the "
+        "most stay in floats until they are reached.",
+    )] = msgspec.field(default_factory=dict)  # fmt: skip
+    samples: Annotated[int | None,
         Option(
             "--measure",
-            "Measure errors on at most N of the samples, at even distances; 0 measures nothing. By "
-            "default 16, or all with --target, which they judge.",
-            keyword="measure",
-            metavar="N",
-            numbers=(0, None),
-            default=None,
-            doc="most samples on which errors are measured; 0 to measure nothing. By default 16, or "
-            "with `target` all: they judge it.",
-            takes="int | None",
+            "Measure errors on at most N of the samples, at even distances; 0 measures nothing. "
+            "By default 16, or all with --target, which they judge.", keyword="measure",
+            metavar="N", numbers=(0, None), default=None,
+            doc="most samples on which errors are measured; 0 to measure nothing. By default 16, "
+            "or with `target` all: they judge it.", takes="int | None",
         ),
         Joint(_measured),
-    ] = _MEASURED
-    jobs: Annotated[
-        int | None,
-        Option(
-            "--jobs",
-            "Processes that try layers for --target at the same time; by default as many as cores, where "
-            "that is quicker. The result is the same.",
-            metavar="N",
-            numbers=(1, MOST_JOBS),
-            parse=_parse_jobs,
-            doc="processes that try layers for a target at the same time; by default as many as cores, "
-            "where that is quicker. The result is the same.",
-        ),
-    ] = None
-    soc: Annotated[
-        str,
-        Option(
-            "--time-soc",
-            "Estimate times in float16 and on int8 on this SoC, also along the way to a target.",
-            keyword="time_soc",
-            metavar="SOC",
-            parse=_parse_soc,
-            doc="the SoC whose times are estimated, without which none are.",
-        ),
-    ] = ""
+    ] = _MEASURED  # fmt: skip
+    jobs: Annotated[int | None, Option(
+        "--jobs",
+        "Processes that try layers for --target at the same time; by default as many as cores, "
+        "where that is quicker. The result is the same.", metavar="N", numbers=(1, MOST_JOBS),
+        parse=_parse_jobs,
+        doc="processes that try layers for a target at the same time; by default as many as "
+        "cores, where that is quicker. The result is the same.",
+    )] = None  # fmt: skip
+    soc: Annotated[str, Option(
+        "--time-soc",
+        "Estimate times in float16 and on int8 on this SoC, also along the way to a target.",
+        keyword="time_soc", metavar="SOC", parse=_parse_soc,
+        doc="the SoC whose times are estimated, without which none are.",
+    )] = ""  # fmt: skip
 
 
 class QuantizeOptions(Result, frozen=True, kw_only=True):
     """The user's options for quantizing a float model; `data` are files, or arrays by input."""
 
-    data: Annotated[
-        Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, NDArray[Any]]],
-        Option(
-            "--data",
-            "Samples for MODEL, a float model: a folder with a .npy, .npz, .pb or raw file for each, or "
-            "an .npz or .npy file with the samples along the first axis. May be repeated, for each "
-            "input.",
-            metavar="[NAME=]PATH",
-            read=tuple,
-        ),
-    ] = ()
-    aipp: Annotated[
-        Path | None,
-        Option(
-            "--aipp",
-            "Configuration of AIPP, with which --data is a folder of pictures: layers see what AIPP "
-            "makes of them.",
-            metavar="FILE",
-            doc="configuration of AIPP, with which `data` is a folder of pictures.",
-        ),
-    ] = None
-    resize: Annotated[
-        bool,
-        Option(
-            "--resize",
-            "Resize pictures of another size than --aipp says.",
-            doc="resize pictures of another size than the configuration has; refuse them by default.",
-        ),
-    ] = False
-    random: Annotated[
-        int,
-        Option(
-            "--random",
-            "Calibrate MODEL, a float model, with N random samples, to try things out.",
-            metavar="N",
-            numbers=(0, MOST_RANDOM),
-            doc="number of random samples, in place of `data`.",
-        ),
-    ] = 0
-    record: Annotated[
-        Path | None,
-        Option(
-            "--record",
-            "Write scales and offsets to FILE, in the format of Ascend's quantizer; without --data and "
-            "--random, read them from FILE in place of calibrating.",
-            metavar="FILE",
-            doc="file for scales and offsets in the format of Ascend's quantizer. It is written; without "
-            "samples it is read in place of calibrating.",
-        ),
-    ] = None
-    seed: Annotated[
-        int,
-        Option(
-            "--seed",
-            "Seed of the random samples.",
-            numbers=(0, None),
-            shown=True,
-            doc="of random samples.",
-        ),
-    ] = 0
-    input_shapes: Annotated[
-        Mapping[str, Shape],
-        Option(
-            keyword="input_shape",
-            parse=parse_shapes,
-            doc="dims of inputs that the model leaves open, for random samples and raw files.",
-            takes="str | Mapping[str, Sequence[int]]",
-        ),
-    ] = msgspec.field(default_factory=dict)
+    data: Annotated[Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, NDArray[Any]]], Option(
+        "--data",
+        "Samples for MODEL, a float model: a folder with a .npy, .npz, .pb or raw file for each, "
+        "or an .npz or .npy file with the samples along the first axis. May be repeated, for each "
+        "input.", metavar="[NAME=]PATH", read=tuple,
+    )] = ()  # fmt: skip
+    aipp: Annotated[Path | None, Option(
+        "--aipp",
+        "Configuration of AIPP, with which --data is a folder of pictures: layers see what AIPP "
+        "makes of them.", metavar="FILE",
+        doc="configuration of AIPP, with which `data` is a folder of pictures.",
+    )] = None  # fmt: skip
+    resize: Annotated[bool, Option(
+        "--resize", "Resize pictures of another size than --aipp says.",
+        doc="resize pictures of another size than the configuration has; refuse them by default.",
+    )] = False  # fmt: skip
+    random: Annotated[int, Option(
+        "--random", "Calibrate MODEL, a float model, with N random samples, to try things out.",
+        metavar="N", numbers=(0, MOST_RANDOM), doc="number of random samples, in place of `data`.",
+    )] = 0  # fmt: skip
+    record: Annotated[Path | None, Option(
+        "--record",
+        "Write scales and offsets to FILE, in the format of Ascend's quantizer; without --data "
+        "and --random, read them from FILE in place of calibrating.", metavar="FILE",
+        doc="file for scales and offsets in the format of Ascend's quantizer. It is written; "
+        "without samples it is read in place of calibrating.",
+    )] = None  # fmt: skip
+    seed: Annotated[int, Option(
+        "--seed", "Seed of the random samples.", numbers=(0, None), shown=True,
+        doc="of random samples.",
+    )] = 0  # fmt: skip
+    input_shapes: Annotated[Mapping[str, Shape], Option(
+        keyword="input_shape", parse=parse_shapes,
+        doc="dims of inputs that the model leaves open, for random samples and raw files.",
+        takes="str | Mapping[str, Sequence[int]]",
+    )] = msgspec.field(default_factory=dict)  # fmt: skip
     calibration: CalibrationOptions = msgspec.field(default_factory=CalibrationOptions)
     proof: ProofOptions = msgspec.field(default_factory=ProofOptions)
     form: WrittenForm = FORMS[0]

@@ -106,9 +106,10 @@ class OpenOptions:
             AtcError: UNKNOWN_DEVICE, options that have no meaning, what reading the model finds.
         """
         try:
-            named = {"soc": self.soc, "input_shape": self.input_shape, "op_specs": self.op_specs}
-            keywords = {**self.convert, **named}
-            options = parse_options("InferenceSession", CompileOptions, keywords)
+            options = parse_options(
+                "InferenceSession", CompileOptions, self.convert, soc=self.soc,
+                input_shape=self.input_shape, op_specs=self.op_specs,
+            )  # fmt: skip
             refuse_ranges(options.ranges, Text("a session compiles for the shapes that are fed"))
             _require_own_inputs(options)
             find_guarded(self.device)

@@ -63,7 +63,7 @@ def test_unknown_member_is_an_attribute_error() -> None:
 def test_arguments_are_those_of_the_constructor() -> None:
     import inspect
 
-    known = set(inspect.signature(InferenceSession.__init__).parameters) - {"self", "choice"}
+    known = set(inspect.signature(InferenceSession.__init__).parameters) - {"self", "keywords"}
     rows = {row.name for row in ARGUMENTS}
     assert known <= rows
     assert rows - known == {"enable_fallback", "precision_mode, fix, ..."}
