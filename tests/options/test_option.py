@@ -38,7 +38,7 @@ def test_keywords_are_those_of_the_fields() -> None:
     assert ConvertKeywords.__annotations__.keys() == keywords_of(CompileOptions) - FILES
     compared = keywords_of(CompileOptions) - NOT_COMPARED | keywords_of(SearchOptions)
     assert CompareKeywords.__annotations__.keys() == compared - FILES
-    assert COMPARED > {"precision_mode", "only", "dims", "aipp"}
+    assert {"precision_mode", "only", "dims", "aipp"} < COMPARED
 
 
 def test_values_of_keywords_become_those_of_fields(monkeypatch: pytest.MonkeyPatch) -> None:
