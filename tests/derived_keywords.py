@@ -83,7 +83,9 @@ def _lines(name: str, bases: str, words: str, pairs: Pairs) -> Iterator[str]:
     yield f'    """{words}'
     yield ""
     yield "    Attributes:"
-    for _, option in pairs:
+    for field, option in pairs:
+        if field.default is True and "/" not in option.flags and option.values is None:
+            assert option.doc, f"{option.keyword}: its flag says the opposite; give it a `doc`"
         text = f"{option.keyword}: {option.doc or option.help[:1].lower() + option.help[1:]}"
         yield from textwrap.wrap(
             text, 100, initial_indent=" " * 8, subsequent_indent=" " * 12, break_long_words=False
