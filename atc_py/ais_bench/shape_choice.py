@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from atc_py.ais_bench.gear_choice import check_names, named_dims
 from atc_py.ais_bench.loaded import GearedModel
+from atc_py.ais_bench.named_gear import check_names, named_dims
 from atc_py.ais_bench.refusal import refused
 from atc_py.ais_bench.tensors import TensorDesc
 from atc_py.options.ranges import format_ranges, outside
@@ -11,7 +11,7 @@ from atc_py.package.schema import OmModel
 from atc_py.tensor.shapes import Dims, Shape
 
 
-def chosen_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
+def select_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
     """The shapes of all inputs that a text such as `data:1,600;info:1,3` gives.
 
     Raises:

@@ -46,7 +46,7 @@ def compiled(
         return convert(flags["model"], path, on_stage=on_stage, **keywords)
 
 
-def compile_settings(flags: Flags) -> CompileOptions:
+def compile_options(flags: Flags) -> CompileOptions:
     """The options of a compilation that the options say, for modes that write no offline model.
 
     Raises:
@@ -55,7 +55,7 @@ def compile_settings(flags: Flags) -> CompileOptions:
     return parse_options("atc", CompileOptions, convert_keywords(flags))
 
 
-def singleop_settings(flags: Flags) -> CompileOptions:
+def single_op_options(flags: Flags) -> CompileOptions:
     """The options of the compilation of single operators, which have shapes of their own.
 
     Dtypes are kept where no precision mode is given: the file states those of each operator

@@ -15,10 +15,10 @@ from atc_py.atc.checks import (
 )
 from atc_py.atc.console import Console
 from atc_py.atc.conversion import (
-    compile_settings,
+    compile_options,
     compiled,
     refuse_not_modeled,
-    singleop_settings,
+    single_op_options,
 )
 from atc_py.atc.faults import atc_error
 from atc_py.atc.paths import check_path_text
@@ -150,7 +150,7 @@ def _save_report(flags: Flags, error: RulesBrokenError) -> None:
     from atc_py.atc.modes.pre_check import save_failed_check
 
     try:
-        save_failed_check(error.check, _report_path(flags), compile_settings(flags))
+        save_failed_check(error.check, _report_path(flags), compile_options(flags))
     except AtcError as unsaved:
         raise AtcError(*error.diagnostics, *unsaved.diagnostics) from error
 
@@ -162,7 +162,7 @@ def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
 
     check_compilation(flags)
     refuse_not_modeled(flags)
-    given = compile_settings(flags)
+    given = compile_options(flags)
     options = CheckOptions(
         soc=given.soc,
         precision_mode=given.precision_mode,
@@ -195,7 +195,7 @@ def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
     if flags["framework"] == "-1":
         text = om_to_json(om)
     else:
-        options = compile_settings(flags) if flags["dump_mode"] == "1" else None
+        options = compile_options(flags) if flags["dump_mode"] == "1" else None
         text = onnx_to_json(om, options)
     save_json(text, document)
 
@@ -264,4 +264,4 @@ def _single_operators(flags: Flags) -> None:
     check_path_text("output", output)
     check_precision(flags)
     refuse_not_modeled(flags)
-    compile_single_operators(Path(flags["singleop"]), Path(output), singleop_settings(flags))
+    compile_single_operators(Path(flags["singleop"]), Path(output), single_op_options(flags))

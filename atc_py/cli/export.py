@@ -7,9 +7,9 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_json, print_tables, progress
-from atc_py.cli.gear_options import gear_choice
+from atc_py.cli.gear_options import named_gear
 from atc_py.options.compile_options import CompileOptions
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.named_gear import NamedGear
 
 
 @click.command()
@@ -27,7 +27,7 @@ from atc_py.options.gear_choice import GearChoice
     CompileOptions, "soc", "precision_mode", "precision", "semantics", "cann", "fix", "input_shape",
     "aipp", "op_specs",
 )  # fmt: skip
-@gear_choice
+@named_gear
 @options.MAX_MEMORY
 @options.AS_JSON
 @click.pass_context
@@ -39,7 +39,7 @@ def export(  # noqa: PLR0913  (one parameter an option)
     output: str | None,
     flat: bool,
     external_data: bool,
-    gear: GearChoice | None,
+    gear: NamedGear | None,
     as_json: bool,
     **compiling: Any,
 ) -> None:

@@ -10,7 +10,7 @@ import click
 from atc_py.cli.options import option_set, options_of
 from atc_py.options.compile_options import CompileOptions, select_gears
 
-NAMED_GEAR = option_set(
+GEAR_NAMES = option_set(
     click.option(
         "--gear", "gear", type=click.IntRange(min=0), metavar="NUMBER",
         help="Position of a gear, from 0, in an offline model with gears.",
@@ -29,20 +29,20 @@ _DIMS = click.option(
 )
 
 
-def gear_choice(command: Callable[..., Any]) -> Callable[..., Any]:
+def named_gear(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name one gear, which the command takes as one `gear`."""
 
     @wraps(command)
     def with_gear(
         *args: Any, gear: int | None, batch: str, image: str, dims: str, **kwargs: Any
     ) -> Any:
-        from atc_py.options.gear_choice import parse_gear_choice
         from atc_py.options.gears import GearKind
+        from atc_py.options.named_gear import parse_named_gear
 
         texts = {GearKind.BATCH: batch, GearKind.IMAGE: image, GearKind.DIMS: dims}
-        return command(*args, gear=parse_gear_choice(gear, texts), **kwargs)
+        return command(*args, gear=parse_named_gear(gear, texts), **kwargs)
 
-    return option_set(NAMED_GEAR, _DIMS)(with_gear)
+    return option_set(GEAR_NAMES, _DIMS)(with_gear)
 
 
 def compared_gears(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,8 +65,8 @@ def reported_gears(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_gears(*args: Any, model: Path, **kwargs: Any) -> Any:
-        from atc_py.options.gear_choice import parse_gear_choice
         from atc_py.options.gears import GearKind
+        from atc_py.options.named_gear import parse_named_gear
         from atc_py.pipeline.opened import is_offline
 
         named = {GearKind.BATCH: kwargs.pop("batch"), GearKind.IMAGE: kwargs.pop("image")}
@@ -75,7 +75,7 @@ def reported_gears(command: Callable[..., Any]) -> Callable[..., Any]:
             named[GearKind.DIMS] = kwargs["dims"]
         else:
             gears = select_gears(kwargs)
-        gear = parse_gear_choice(kwargs.pop("gear"), named)
+        gear = parse_named_gear(kwargs.pop("gear"), named)
         others = {name: value for name, value in kwargs.items() if name not in _LISTS}
         return command(*args, model=model, gears=gears, gear=gear, **others)
 

@@ -7,9 +7,9 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, print_tables, progress
-from atc_py.cli.gear_options import gear_choice
+from atc_py.cli.gear_options import named_gear
 from atc_py.options.compile_options import CompileOptions
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.named_gear import NamedGear
 from atc_py.package.reader import OfflineModel
 from atc_py.text import Text
 
@@ -41,7 +41,7 @@ from atc_py.text import Text
     CompileOptions, "soc", "precision_mode", "precision", "input_shape", "aipp", "op_specs",
     without=("semantics", "cann"),
 )  # fmt: skip
-@gear_choice
+@named_gear
 @options.MAX_MEMORY
 @options.options_of(CompileOptions, "templates")
 @options.report_option(("text", "json"))
@@ -57,7 +57,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     sanitize: bool,
     trust: bool,
     seed: int,
-    gear: GearChoice | None,
+    gear: NamedGear | None,
     form: str | None,
     as_json: bool,
     **compiling: Any,

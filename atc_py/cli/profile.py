@@ -9,10 +9,10 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
-from atc_py.cli.gear_options import gear_choice
+from atc_py.cli.gear_options import named_gear
 from atc_py.cost.calibration import Calibration
 from atc_py.options.compile_options import CompileOptions
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.named_gear import NamedGear
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import Profile
 from atc_py.text import Text
@@ -38,7 +38,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.CALIBRATE
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
 @options.FACTORS
-@gear_choice
+@named_gear
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
@@ -62,7 +62,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     form: str | None,
     output: str | None,
     trace: str | None,
-    gear: GearChoice | None,
+    gear: NamedGear | None,
     as_json: bool,
     verbose: bool,
     **compiling: Any,

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from atc_py.cli import comparing_options, options
+from atc_py.cli.config_file import is_inverse
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
-from atc_py.cli.gear_options import NAMED_GEAR, reported_gears
+from atc_py.cli.gear_options import GEAR_NAMES, reported_gears
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.estimate import Fit
 from atc_py.diag import Diagnostic
@@ -51,7 +52,7 @@ _NO = {"0", "false"}
 @reported_gears
 @options.options_of(
     CompileOptions, "precision_mode", "precision", "semantics", "cann", ..., "templates", "op_specs",
-    without={"soc", *NOT_REPORTED}, after={"dims": NAMED_GEAR},
+    without={"soc", *NOT_REPORTED}, after={"dims": GEAR_NAMES},
 )  # fmt: skip
 @options.MAX_MEMORY
 @comparing_options.what_runs
@@ -170,7 +171,7 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
         spelled = next(each for each in parameter.opts if each.startswith("--"))
         value = context.params.get(name)
         if isinstance(parameter, click.Option) and parameter.is_flag:
-            found[spelled if value else parameter.secondary_opts[0]] = ()
+            found[spelled if value or is_inverse(parameter) else parameter.secondary_opts[0]] = ()
         elif isinstance(value, bool) and isinstance(parameter.type, click.Choice):
             chosen = [each for each in parameter.type.choices if (each not in _NO) is value]
             found[spelled] = tuple(chosen[:1])

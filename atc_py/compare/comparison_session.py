@@ -115,7 +115,7 @@ class Recording:
 
 Array = npt.NDArray[np.generic]
 PathText = str | os.PathLike[str]
-GivenChoice = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
+GivenSamples = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
 
 
 _ROUNDS = 3
@@ -147,7 +147,7 @@ class ComparisonSession:
         package: OfflineModel,
         folder: Path,
         data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
-        draws: tuple[GivenChoice, int],
+        draws: tuple[GivenSamples, int],
     ) -> None:
         """Prepare a comparison.
 
@@ -347,7 +347,7 @@ class ComparisonSession:
             else:
                 yield pictures.drawn(feeds, self._given, self._seed + at)
 
-    def _opened(self, samples: GivenChoice) -> Samples:
+    def _opened(self, samples: GivenSamples) -> Samples:
         """The samples.
 
         Raises:

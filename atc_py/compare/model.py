@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Unpack
 
-from atc_py.compare.comparison_session import ComparisonSession, GivenChoice
+from atc_py.compare.comparison_session import ComparisonSession, GivenSamples
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
@@ -43,7 +43,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     model: str | os.PathLike[str],
     *,
     inputs: Mapping[str, Array] | Iterable[str] = (),
-    samples: GivenChoice = 1,
+    samples: GivenSamples = 1,
     seed: int = 0,
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
@@ -102,7 +102,7 @@ def _compilation(
 def _compared(
     compilation: Compilation,
     data: tuple[Mapping[str, Array] | Iterable[str], PathText | None],
-    draws: tuple[GivenChoice, int],
+    draws: tuple[GivenSamples, int],
     shown: tuple[bool, str, Mapping[str, float] | None, list[CompiledModel] | None],
     search: tuple[Mapping[str, float] | None, int, SearchOptions],
     on_stage: Callable[[str], None] | None,

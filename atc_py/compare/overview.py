@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from atc_py.check.findings import Standing
-from atc_py.compare.comparison_session import GivenChoice
+from atc_py.compare.comparison_session import GivenSamples
 from atc_py.compare.fitting_samples import FittingSamples, NoFittingSampleError
 from atc_py.compare.gears import fitting_samples, refuse_if_none_fits
 from atc_py.compare.model import compare_model
@@ -16,9 +16,9 @@ from atc_py.cost.estimate import Fit
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import CheckOptions
-from atc_py.options.gear_choice import GearChoice
 from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import format_input_shapes
+from atc_py.options.named_gear import NamedGear
 from atc_py.options.option import parse_options
 from atc_py.options.ranges import refuse_ranges, shapes_and_ranges
 from atc_py.pipeline.check import check_files
@@ -60,7 +60,7 @@ class OverviewOptions:
     fit: Fit | None = None
     calibration: Calibration | None = None
     gears: Gears | None = None
-    gear: GearChoice | None = None
+    gear: NamedGear | None = None
     compares: bool = True
     given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -93,7 +93,7 @@ def overviews_of(
     return _with_samples_left_out(found, samples)
 
 
-def _with_samples_left_out(found: list[Overview], samples: GivenChoice) -> list[Overview]:
+def _with_samples_left_out(found: list[Overview], samples: GivenSamples) -> list[Overview]:
     """Overviews of which the first one has the samples that fit no gear.
 
     Raises:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typing_extensions import Unpack
 
-from atc_py.compare.comparison_session import ComparisonSession, GivenChoice
+from atc_py.compare.comparison_session import ComparisonSession, GivenSamples
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.model import open_compiled
 from atc_py.compare.paired_run import Feeds
@@ -194,7 +194,7 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     model: str | os.PathLike[str],
     *,
     target: Mapping[str, float],
-    samples: GivenChoice = 1,
+    samples: GivenSamples = 1,
     seed: int = 0,
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
@@ -244,7 +244,7 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
 
 def _planned(
     compilation: Compilation,
-    draws: tuple[GivenChoice, int],
+    draws: tuple[GivenSamples, int],
     target: Mapping[str, float],
     limits: tuple[PlanOptions, int, Path | None],
     on_stage: Callable[[str], None] | None,

@@ -25,7 +25,7 @@ from atc_py.quantizing.balancing import (
     Balance,
     ChannelStatistics,
     balance_of_strength,
-    chosen_balance,
+    select_balance,
 )
 from atc_py.quantizing.judged_balances import judged_balances
 from atc_py.quantizing.judging import JUDGED, StepSamples, judged_outputs
@@ -159,7 +159,7 @@ def _candidates(
         balance = (
             balance_of_strength(constants, site, own, strengths[0])
             if strengths
-            else chosen_balance(constants, site, own)
+            else select_balance(constants, site, own)
         )
         if balance is not None:
             apply_factors(constants, site, balance.factors)

@@ -21,7 +21,7 @@ from atc_py.options.ranges import refuse_ranges
 from atc_py.session.compiled import CompiledModels, ShapeCompilation
 from atc_py.session.errors import INVALID_ARGUMENT, load_error, session_error
 from atc_py.session.feeds import Feeder, dtype_of
-from atc_py.session.options import chosen_dims, use_options, weights_folder
+from atc_py.session.options import select_dims, use_options, weights_folder
 from atc_py.session.providers import check_providers
 from atc_py.session.source import (
     KnownType,
@@ -198,7 +198,7 @@ class InferenceSession(SessionSurface):
         shown = soc, device, input_shape, op_specs, keep, keep_memory
         self._open(
             OpenOptions(path_or_bytes, *shown, folder, options),
-            partial(chosen_dims, sess_options),
+            partial(select_dims, sess_options),
         )
 
     @guarded_run()

@@ -2,7 +2,7 @@
 
 from atc_py.ir import Node
 from atc_py.target import Soc
-from atc_py.target.storage_choices import chosen_storages
+from atc_py.target.storage_choices import select_storages
 from atc_py.target.stored_nodes import in_blocks, is_stored_as
 
 
@@ -13,7 +13,7 @@ def storage_fault(node: Node, soc: Soc) -> str | None:
     """
     if node.op == "TransData" or not in_blocks(node):
         return None
-    choice = chosen_storages(node, soc)
+    choice = select_storages(node, soc)
     if choice is None:
         return f"{node.op} gives none of its results as {node.output.type}"
     for position, value in enumerate(node.inputs):
