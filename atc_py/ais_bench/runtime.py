@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.ais_bench.descriptions import describe_inputs, describe_outputs, dynamic_pictures
+from atc_py.ais_bench.gear_choice import gear_of_batch, gear_of_dims, gear_of_image, named_dims
 from atc_py.ais_bench.loaded import GearedModel
 from atc_py.ais_bench.log_lines import info_line, plain_line
 from atc_py.ais_bench.memory_times import device_to_host, host_to_device
-from atc_py.ais_bench.named_gear import gear_of_batch, gear_of_dims, gear_of_image, named_dims
 from atc_py.ais_bench.refusal import as_runtime_errors, refused
 from atc_py.ais_bench.shape_choice import has_open_dims, select_shapes
 from atc_py.ais_bench.tensors import AclTensor, TensorDesc

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from atc_py.ais_bench.gear_choice import check_names, named_dims
 from atc_py.ais_bench.loaded import GearedModel
-from atc_py.ais_bench.named_gear import check_names, named_dims
 from atc_py.ais_bench.refusal import refused
 from atc_py.ais_bench.tensors import TensorDesc
 from atc_py.options.ranges import format_ranges, outside

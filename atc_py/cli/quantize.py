@@ -49,9 +49,10 @@ def _rules_or_layers(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @options_of(
-    QuantizeOptions, ..., "input_shape", "calibration", "proof",
-    without=("format", "external_data"), after={"seed": options_of(CompileOptions, "input_shape")},
-)  # fmt: skip
+    QuantizeOptions,
+    without=("format", "external_data"),
+    after={"seed": options_of(CompileOptions, "input_shape")},
+)
 @click.option(
     "--report", type=click.Path(), metavar="FILE",
     help="Write the whole report, with the histograms, to a file that ends in .html, .json or .txt.",
