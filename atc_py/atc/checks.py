@@ -125,11 +125,15 @@ def check_compilation(flags: Flags) -> None:
 
 
 def spelled_keywords(flags: Flags) -> dict[str, Any]:
-    """The keywords of `convert` for the options that are ones of `convert` in another spelling."""
+    """The keywords of `convert` for the options that are ones of `convert` in another spelling.
+
+    Modes that do not check a value leave one out that the option does not have.
+    """
     return {
         option.keyword: text if option.values is None else option.values.get(text, text)
         for name, option in FIELDS.items()
         if (text := flags[name] or option.default)
+        and (option.values is None or text in {*option.values, *OPTIONS[name].values})
     }
 
 
