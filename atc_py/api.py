@@ -15,15 +15,15 @@ from atc_py.options.compile_options import AUTO, CheckOptions
 from atc_py.options.keywords import CheckKeywords, FixKeywords, QuantizeKeywords, RuleKeywords
 from atc_py.options.option import parse_options, reject_unknown
 from atc_py.pipeline.convert import convert as convert
-from atc_py.running.model import Model as Model
+from atc_py.pipeline.running.model import Model as Model
 from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
     from atc_py.check.findings import CheckReport
+    from atc_py.onnx_graph.source.outline import ModelOutline
     from atc_py.results.fixing import Fixing
     from atc_py.results.float_quantization import FloatQuantization
     from atc_py.results.quantization import Quantization
-    from atc_py.source.outline import ModelOutline
 
 
 @guarded_run()
@@ -215,7 +215,7 @@ def fix_model(
         >>> atc_py.check_models("fixed.onnx").standing.value
         'rewrite'
     """
-    from atc_py.compare.fix_file import fix_file
+    from atc_py.compare.proof.fix_file import fix_file
     from atc_py.options.fix_options import FixOptions
 
     reject_unknown("fix_model", keywords, FixKeywords)

@@ -11,9 +11,9 @@ import click
 from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables, progress
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.options.compile_options import CheckOptions
 from atc_py.report.check.document import CheckDocument
-from atc_py.source.outline import ModelOutline
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import same_path
 from atc_py.text import Text

@@ -67,7 +67,7 @@ def reported_gears(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_gears(*args: Any, model: Path, **kwargs: Any) -> Any:
         from atc_py.options.gears import GearKind
         from atc_py.options.named_gear import parse_named_gear
-        from atc_py.pipeline.opened import is_offline
+        from atc_py.package.foreign import is_offline
 
         named = {GearKind.BATCH: kwargs.pop("batch"), GearKind.IMAGE: kwargs.pop("image")}
         gears = None

@@ -236,7 +236,7 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
     """
     from click.core import ParameterSource
 
-    from atc_py.pipeline.opened import is_offline
+    from atc_py.package.foreign import is_offline
 
     compiling = {*keywords_of(CheckOptions) - {"soc"}, "aipp", *also}
     given = [

@@ -9,8 +9,6 @@ from typing import Annotated, Any
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.calibration.amct_choices import AmctConfig, LayerChoice
-from atc_py.calibration.value_range import RangeOptions
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.options.input_shapes import parse_shapes
@@ -22,6 +20,8 @@ from atc_py.options.quantize_options import (
     StrictList,
     WrittenForm,
 )
+from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 from atc_py.quantizing.targets import checked_target, read_target
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Shape
@@ -38,7 +38,7 @@ def _read_config(path: str | os.PathLike[str] | None) -> AmctConfig | None:
     Raises:
         AtcError: BAD_QUANT_CONFIG or QUANT_FIELD_NOT_MODELED; FILE_NOT_FOUND and its like.
     """
-    from atc_py.calibration.amct_config import read_amct_config
+    from atc_py.quantizing.calibrate.amct_config import read_amct_config
     from atc_py.system.input_files import read_text
 
     if path is None:

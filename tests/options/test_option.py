@@ -6,7 +6,7 @@ from typing import Any
 import click
 import pytest
 
-from atc_py.atc.options import FIELDS, OPTIONS
+from atc_py.adapters.atc.options import FIELDS, OPTIONS
 from atc_py.cli.convert import convert
 from atc_py.options.compare_options import COMPARED, NOT_COMPARED, SearchOptions
 from atc_py.options.compile_options import CompileOptions, PrecisionMode, QuantBias
