@@ -27,6 +27,7 @@ from tests.derived_ais_bench import ais_bench_page
 from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
 from tests.derived_from_atc import from_atc_page
+from tests.derived_keywords import KEYWORDS, keywords_module
 from tests.derived_modules import TABLES, module_table
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
@@ -358,6 +359,7 @@ def main() -> None:
     texts = {DOCS / name: render(name) for name in PAGES}
     texts |= {path: module_table(path) for path in TABLES}
     texts[AIPP_PAGE] = aipp_page()
+    texts[KEYWORDS] = keywords_module()
     stale = [path for path, text in texts.items() if _old(path) != text]
     if "--write" in sys.argv[1:]:
         for path in stale:

@@ -111,6 +111,11 @@ def option_key(param: click.Parameter) -> str:
     return "" if not longs or longs[0] in _COMMAND_LINE_ALONE else longs[0]
 
 
+def is_inverse(param: click.Parameter) -> bool:
+    """Tell whether a flag, such as --no-simulator, makes its parameter False."""
+    return isinstance(param, click.Option) and param.is_flag and param.flag_value is False
+
+
 def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
     """The tables of a file; None where it is not there or not about atc-py."""
     from atc_py.system.input_files import read_text
@@ -201,7 +206,7 @@ def _value(
     if isinstance(param, click.Option) and param.is_flag:
         if not isinstance(value, bool):
             raise _bad_value(value, Text("true or false"), place)
-        return value
+        return value is not is_inverse(param)
     if isinstance(value, bool):
         value = "true" if value else "false"
     several = param.multiple if isinstance(param, click.Option) else False

@@ -35,7 +35,6 @@ from atc_py.compare.targets import reaches
 from atc_py.compare.trials import Trial, Trials
 from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
-from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.running.feeds import odd_feeds, read_feeds
 from atc_py.pipeline.running.model import ports_of
@@ -116,7 +115,7 @@ class Recording:
 
 Array = npt.NDArray[np.generic]
 PathText = str | os.PathLike[str]
-GivenChoice = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
+GivenSamples = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
 
 
 _ROUNDS = 3
@@ -148,7 +147,7 @@ class ComparisonSession:
         package: OfflineModel,
         folder: Path,
         data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
-        draws: tuple[GivenChoice, int],
+        draws: tuple[GivenSamples, int],
     ) -> None:
         """Prepare a comparison.
 
@@ -166,16 +165,16 @@ class ComparisonSession:
         self._reference = open_original(
             compilation.model,
             folder,
-            compilation.precision.get("quant_bias", AUTO),
+            compilation.options.precision.quant_bias,
             compilation.reference,
         )
-        self._reference.bound = (compilation.precision.get("fix") or {}).get("bind", {})
+        self._reference.bound = compilation.bound
         self._ports = ports_of(package.description, package.description.inputs)
         self._pictures = None
         if any(node.op == AIPP for node in package.description.nodes):
             from atc_py.compare.pictures import ComparedPictures
 
-            layout = compilation.precision.get("input_format", "NCHW")
+            layout = compilation.options.input_format.value
             self._pictures = ComparedPictures(package.description, layout)
         sink = Sink()
         if isinstance(inputs, Mapping):
@@ -349,7 +348,7 @@ class ComparisonSession:
             else:
                 yield pictures.drawn(feeds, self._given, self._seed + at)
 
-    def _opened(self, samples: GivenChoice) -> Samples:
+    def _opened(self, samples: GivenSamples) -> Samples:
         """The samples.
 
         Raises:

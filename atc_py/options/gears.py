@@ -7,13 +7,19 @@ ATC's documents refuse and its newest code does not count [D].
 Over 400 lines: the three kinds of gears share their checks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from math import prod
+from typing import Any
 
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
-from atc_py.options.input_shapes import format_input_shapes
+from atc_py.options.input_shapes import (
+    format_input_shapes,
+    numbers_text,
+    parse_gear_shapes,
+    shapes_text,
+)
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Dims, Shape, format_shape
 from atc_py.text import Text
@@ -44,6 +50,11 @@ class GearKind(Enum):
     def option(self) -> str:
         """Spelling of the option that lists gears of this kind."""
         return {"batch": "--batch-sizes", "image": "--image-sizes", "dims": "--dims"}[self.value]
+
+    @property
+    def keyword(self) -> str:
+        """Python's name of that option."""
+        return self.option.removeprefix("--").replace("-", "_")
 
     @property
     def parameter(self) -> str:
@@ -183,6 +194,33 @@ def one_kind(given: Mapping[GearKind, str]) -> tuple[GearKind, str] | None:
             atc=AtcFault("E10009"),
         )
     return found[0] if found else None
+
+
+def parse_gear_lists(
+    lists: Mapping[GearKind, str | Iterable[Any]],
+    shapes: str | Mapping[str, Sequence[int]],
+    input_format: str = "",
+) -> Gears | None:
+    """The gears that one of three options lists, for inputs of the shapes given; None without.
+
+    Args:
+        lists: values of the options, as texts or as numbers.
+        shapes: value of --input-shape.
+        input_format: layout of the inputs, for gears of image sizes.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION and BAD_INPUT_SHAPE for values without
+            meaning.
+    """
+    texts = {
+        kind: numbers_text(given, "," if kind is GearKind.BATCH else ";")
+        for kind, given in lists.items()
+    }
+    listed = one_kind(texts)
+    if listed is None:
+        return None
+    text = shapes_text(shapes)
+    return parse_gears(*listed, parse_gear_shapes(text) if text else {}, input_format)
 
 
 def parse_gears(

@@ -1,6 +1,6 @@
 """The text of `--input-shape`: `name:1,3,224,224;other:8,16`, parsed and written."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -59,6 +59,33 @@ def parse_gear_shapes(text: str) -> dict[str, Dims]:
             AtcFault("E10040"),
         )
     return _parsed(text, lambda dim, name: None if dim == _OPEN else _dim(dim, name, text))
+
+
+def parse_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
+    """Input shapes from either form.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE as `parse_input_shapes` does.
+    """
+    if isinstance(given, str):
+        return parse_input_shapes(given) if given else {}
+    return {name: tuple(int(dim) for dim in shape) for name, shape in given.items()}
+
+
+def shapes_text(given: str | Mapping[str, Sequence[int]]) -> str:
+    """Input shapes as text, from either form."""
+    if isinstance(given, str):
+        return given
+    return ";".join(f"{name}:{numbers_text(dims, ',')}" for name, dims in given.items())
+
+
+def numbers_text(given: str | Iterable[int | Iterable[int]], separator: str) -> str:
+    """Text of numbers, or of lists of them, joined; a text is it already."""
+    if isinstance(given, str):
+        return given
+    return separator.join(
+        str(part) if isinstance(part, int) else ",".join(map(str, part)) for part in given
+    )
 
 
 _D = TypeVar("_D")

@@ -12,7 +12,7 @@ from atc_py.cost.network import network_cost
 from atc_py.device.registry import find_backend
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.named_gear import NamedGear
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.cann_nodes import read_newer, read_semantics
@@ -66,7 +66,7 @@ def profile_model(
     socs: Sequence[str] = (),
     fit: Fit | None = None,
     calibration: Calibration | None = None,
-    gear: GearChoice | None = None,
+    gear: NamedGear | None = None,
     compiled: list[CompiledModel] | None = None,
     **options: Any,
 ) -> Profile:

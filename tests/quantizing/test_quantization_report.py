@@ -11,8 +11,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import LAYER_LEFT_FLOAT
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.sample_choice import ChosenSamples
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
 from atc_py.results.float_quantization import FloatQuantization
@@ -92,7 +92,7 @@ def test_auto_errs_at_most_as_min_max_at_the_layers(tmp_path: Path) -> None:
     samples = ArraySamples(samples_of(8, 1, 3, 16, 16))
     sums = {}
     for name in ("min-max", "auto"):
-        settings = QuantizeSettings(
+        settings = CalibrationOptions(
             calibrator=name, correct_bias=False, equalize=False, smooth=False
         )
         with calibrate(model, samples, settings) as found:

@@ -1,31 +1,27 @@
 """atc's checks of options against one another and the file system, in its order; the first that fails counts."""
 
 import re
+from typing import Any
 
 from atc_py.adapters.atc.faults import atc_error
-from atc_py.adapters.atc.options import OPTIONS
+from atc_py.adapters.atc.options import FIELDS, OPTIONS
 from atc_py.adapters.atc.output_types import check_output_type
 from atc_py.adapters.atc.paths import check_output, check_path_text, check_readable
 from atc_py.adapters.atc.shapes import check_hint, input_shape_text
 from atc_py.adapters.atc.tokens import Flags, refused_value
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
-from atc_py.options.choices import ConvertChoice, chosen_gears
+from atc_py.options.compile_options import PrecisionMode, select_gears
 from atc_py.text import Text
 
 _CAFFE, _MINDSPORE, _TENSORFLOW = "0", "1", "3"
 _UNSET = "-1"
 _FRAMEWORKS = {_CAFFE: "Caffe", _MINDSPORE: "MindSpore", _TENSORFLOW: "TensorFlow"}
 _ONLY_MODE_30 = "Ascend035"
-_MIXED = {
-    "allow_mix_precision", "allow_mix_precision_fp16", "allow_mix_precision_bf16",
-    "mixed_float16", "mixed_bfloat16", "mixed_hif8",
+_SECOND = PrecisionMode.second_names()
+_MIXED = {mode.value for mode in PrecisionMode if mode.is_mixed} | {
+    "mixed_hif8", *(name for name, mode in _SECOND.items() if mode.is_mixed)
 }  # fmt: skip
-_GEAR_KEYWORDS = {
-    "dynamic_batch_size": "batch_sizes",
-    "dynamic_image_size": "image_sizes",
-    "dynamic_dims": "dims",
-}
 _AFTER_GEARS = ("weight", "cal_conf", "insert_op_conf", "op_name_map")
 
 
@@ -133,12 +129,17 @@ def check_compilation(flags: Flags) -> None:
     _check_rest(flags)
 
 
-def gear_choice(flags: Flags) -> ConvertChoice:
-    """The keywords of `convert` for the options on gears."""
-    choice: ConvertChoice = {"input_format": flags["input_format"] or "NCHW"}
-    for name in flags.gears:
-        choice[_GEAR_KEYWORDS[name]] = flags[name]  # type: ignore[literal-required]
-    return choice
+def spelled_keywords(flags: Flags) -> dict[str, Any]:
+    """The keywords of `convert` for the options that are ones of `convert` in another spelling.
+
+    Modes that do not check a value leave one out that the option does not have.
+    """
+    return {
+        option.keyword: text if option.values is None else option.values.get(text, text)
+        for name, option in FIELDS.items()
+        if (text := flags[name] or option.default)
+        and (option.values is None or text in {*option.values, *OPTIONS[name].values})
+    }
 
 
 def check_precision(flags: Flags) -> None:
@@ -177,8 +178,7 @@ def _check_inputs(flags: Flags) -> None:
             "E10009", code=OPTIONS_EXCLUDE, place=Place(field=f"--{flags.gears[1]}"),
             help=Text("give one of them; --dynamic_dims varies any dims together"),
         )  # fmt: skip
-    shapes = input_shape_text(flags)
-    chosen_gears(gear_choice(flags), shapes)
+    select_gears({**spelled_keywords(flags), "input_shape": input_shape_text(flags)})
     if flags["insert_op_conf"] and flags["dynamic_dims"]:
         raise _invalid(
             flags,

@@ -137,7 +137,7 @@ def weights_folder(options: Any) -> str | None:
     return _entry(options, _WEIGHTS_FOLDER) or None
 
 
-def chosen_dims(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, DeclaredDims]:
+def select_dims(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, DeclaredDims]:
     """The dims of the inputs with open dims that the options override, by input."""
     if options is None or all(None not in _open(each.dims) for each in inputs):
         return {}

@@ -319,7 +319,7 @@ class _Writer:
             fixed.file,
             graph,
             trial,
-            external=self.options.external,
+            external=self.options.external_data,
             gone=gone | changed_operators(operators, *self.opsets),
             marks=marks,
             bound=self.options.rules.bind,

@@ -2,7 +2,7 @@
 
 from atc_py.ir import Node
 from atc_py.target import Soc
-from atc_py.target.storage_choices import chosen_storages
+from atc_py.target.storage_choices import select_storages
 from atc_py.target.stored_nodes import in_blocks, is_stored_as
 from atc_py.text import Text
 
@@ -14,7 +14,7 @@ def storage_fault(node: Node, soc: Soc) -> Text | None:
     """
     if node.op == "TransData" or not in_blocks(node):
         return None
-    choice = chosen_storages(node, soc)
+    choice = select_storages(node, soc)
     if choice is None:
         text = Text("{op} gives none of its results as {type}")
         return text.with_values(op=node.op, type=node.output.type)

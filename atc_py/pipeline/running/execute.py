@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_OPTION, NOT_FINITE, OUTPUT_MISMATCH
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.named_gear import NamedGear
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.pipeline.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
 from atc_py.pipeline.running.folders import file_stem
@@ -54,7 +54,7 @@ class RunOptions:
     tolerance: float | None = None
     output: Path | None = None
     profile: bool = False
-    gear: GearChoice | None = None
+    gear: NamedGear | None = None
     aipp_settings: Path | None = None
     cast: bool = False
     archive: Path | None = None

@@ -19,8 +19,8 @@ from atc_py.check.findings import (
     fingerprint_of,
 )
 from atc_py.diag import Diagnostic, Place
-from atc_py.options.bound_values import bind_options
 from atc_py.options.compile_options import DEFAULT_LIST, PrecisionMode
+from atc_py.options.fix_rules import bind_options
 from atc_py.report.check.document import (
     VERSION,
     Biases,

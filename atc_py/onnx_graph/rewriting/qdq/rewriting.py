@@ -21,9 +21,6 @@ from atc_py.onnx_graph.typing.infer import infer_what_can_be
 from atc_py.options.compile_options import QuantBias
 from atc_py.text import Text
 
-FORMS = ("ascend", "qdq")
-"""Forms to which quantized models can be rewritten."""
-
 _LAYERS = frozenset({"QGemm", "QLinearConv", "QLinearMatMul"})
 _NOT_OPENED = Text("its scales are computed at run time, or its form has no counterpart")
 
