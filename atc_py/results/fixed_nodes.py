@@ -17,12 +17,3 @@ class FixedNode(Result, frozen=True):
     name: str
     operator: str
     rules: tuple[str, ...]
-
-    def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
-        return {
-            "node": self.node,
-            "name": self.name,
-            "operator": self.operator,
-            "rules": list(self.rules),
-        }

@@ -1,9 +1,7 @@
 """Record of quantizing a float model."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 import msgspec
 
@@ -11,13 +9,12 @@ from atc_py.diag import Diagnostic
 from atc_py.results.quantization import Quantization
 from atc_py.results.quantization_proof import QuantizationProof
 from atc_py.results.step_gain import RangeTrial, StepGain
+from atc_py.system.structs import Count, Result, Share
+from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from atc_py.text import Text
 
-
-class QuantizedLayerFacts(msgspec.Struct, frozen=True):
-    """Numbers of a layer of a float model.
+class QuantizedLayerFacts(Result, frozen=True):
+    """The numbers of a layer; null where it stays in floats.
 
     Attributes:
         name: its name.
@@ -45,22 +42,15 @@ class QuantizedLayerFacts(msgspec.Struct, frozen=True):
     range_low: float | None = None
     range_high: float | None = None
     scale: float | None = None
-    offset: int | None = None
-    clipped: float | None = None
+    offset: Annotated[int, msgspec.Meta(ge=-128, le=127)] | None = None
+    clipped: Share | None = None
     weight_scales: tuple[float, float] | None = None
     weight_sqnr: float | None = None
     bias_gain: float | None = None
 
-    def as_json(self) -> dict[str, object]:
-        """The layer as JSON values."""
-        found = {name: getattr(self, name) for name in self.__struct_fields__}
-        reason = None if self.reason is None else self.reason.as_json()
-        scales = None if self.weight_scales is None else list(self.weight_scales)
-        return {**found, "reason": reason, "weight_scales": scales}
 
-
-class BalancedTensor(msgspec.Struct, frozen=True):
-    """A tensor whose channels were balanced.
+class BalancedTensor(Result, frozen=True):
+    """A tensor whose channels were balanced; the gain is an estimate in dB.
 
     Attributes:
         tensor: its name.
@@ -72,63 +62,68 @@ class BalancedTensor(msgspec.Struct, frozen=True):
     gain: float
     strength: float
 
-    def as_json(self) -> dict[str, object]:
-        """It as JSON values."""
-        return {"tensor": self.tensor, "gain": self.gain, "strength": self.strength}
+
+class CalibrationRun(Result, frozen=True):
+    """The choice of ranges; 0 samples and empty names where a record was read.
+
+    Attributes:
+        samples: how many samples the model was run on.
+        executor: the engine that ran them: `ort` or `sim`.
+        calibrator: its name.
+        seconds: time that it took.
+    """
+
+    samples: Count
+    executor: str
+    calibrator: str
+    seconds: float
 
 
-class FloatQuantization(msgspec.Struct, frozen=True):
+class FloatQuantization(Result, frozen=True):
     """Record of quantizing a float model.
 
     Attributes:
         model: the float model.
         written: the record of each form that was written.
-        layers: its layers, producers first.
+        calibration: the run over the samples.
         folded_norms: how many BatchNormalization were folded.
         balanced: the tensors whose channels were balanced.
         steps: what steps gained at the model's outputs, where that was judged.
         ranges: the ranges that were tried for tensors, with the calibrator `auto`.
-        samples: how many samples it was run on; 0 where a record was read.
-        executor: the engine that ran them: `ort` or `sim`; "" where a record was read.
-        calibrator: name of the calibrator; "" where a record was read.
-        seconds: time of the calibration.
         record: the record file that was written; None where none was.
-        warnings: what is odd about samples and layers.
+        layers: its layers, producers first.
         proof: errors, the way to a target, and times; None where nothing was measured.
+        warnings: what is odd about samples and layers.
     """
 
     model: Path
     written: tuple[Quantization, ...]
-    layers: tuple[QuantizedLayerFacts, ...]
-    samples: int
-    executor: str
-    calibrator: str
-    seconds: float
-    folded_norms: int = 0
+    calibration: CalibrationRun
+    folded_norms: Count = 0
     balanced: tuple[BalancedTensor, ...] = ()
     steps: tuple[StepGain, ...] = ()
     ranges: tuple[RangeTrial, ...] = ()
     record: Path | None = None
-    warnings: tuple[Diagnostic, ...] = ()
+    layers: tuple[QuantizedLayerFacts, ...] = ()
     proof: QuantizationProof | None = None
+    warnings: tuple[Diagnostic, ...] = ()
 
-    def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
-        return {
-            "model": str(self.model),
-            "written": [each.as_json() for each in self.written],
-            "calibration": {
-                "samples": self.samples,
-                "executor": self.executor,
-                "calibrator": self.calibrator,
-                "seconds": self.seconds,
-            },
-            "folded_norms": self.folded_norms,
-            "balanced": [each.as_json() for each in self.balanced],
-            "steps": [each.as_json() for each in self.steps],
-            "ranges": [each.as_json() for each in self.ranges],
-            "record": None if self.record is None else str(self.record),
-            "layers": [each.as_json() for each in self.layers],
-            "proof": None if self.proof is None else self.proof.as_json(),
-            "warnings": [each.as_json() for each in self.warnings],
-        }
+    @property
+    def samples(self) -> int:
+        """How many samples it was run on; 0 where a record was read."""
+        return self.calibration.samples
+
+    @property
+    def executor(self) -> str:
+        """The engine that ran them: `ort` or `sim`; "" where a record was read."""
+        return self.calibration.executor
+
+    @property
+    def calibrator(self) -> str:
+        """Name of the calibrator; "" where a record was read."""
+        return self.calibration.calibrator
+
+    @property
+    def seconds(self) -> float:
+        """Time of the calibration."""
+        return self.calibration.seconds

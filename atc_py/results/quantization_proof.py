@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from atc_py.results.output_error import ErrorFigures
-from atc_py.system.structs import Result
+from atc_py.system.structs import Count, Result, Share
 
 
 class ValueShares(Result, frozen=True):
-    """The values of a tensor in bins of one width.
+    """The values of a tensor in bins of one width, as shares.
 
     Attributes:
         low: lower bound of the first bin.
@@ -17,15 +19,11 @@ class ValueShares(Result, frozen=True):
 
     low: float
     high: float
-    shares: tuple[float, ...]
-
-    def as_json(self) -> dict[str, object]:
-        """The bins as JSON values."""
-        return {"low": self.low, "high": self.high, "shares": list(self.shares)}
+    shares: tuple[Share, ...]
 
 
 class LayerCost(Result, frozen=True):
-    """The error that one layer on int8 makes.
+    """The error that one layer on int8 makes; ratios and gains are in dB.
 
     Attributes:
         name: of the layer.
@@ -42,27 +40,15 @@ class LayerCost(Result, frozen=True):
 
     name: str
     data_snr: float | None
-    clipped: float | None
+    clipped: Share | None
     result: ErrorFigures
     outputs_snr: float | None = None
     range_gain: float | None = None
-    values: ValueShares | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """The costs as JSON values."""
-        return {
-            "name": self.name,
-            "data_snr": self.data_snr,
-            "clipped": self.clipped,
-            "result": self.result.as_json(),
-            "outputs_snr": self.outputs_snr,
-            "range_gain": self.range_gain,
-            "histogram": None if self.values is None else self.values.as_json(),
-        }
+    values: ValueShares | None = msgspec.field(name="histogram", default=None)
 
 
 class FallBackPoint(Result, frozen=True):
-    """The model with some of its layers on int8.
+    """The model with some of its layers in floats.
 
     Attributes:
         int8: number of layers on int8.
@@ -72,21 +58,11 @@ class FallBackPoint(Result, frozen=True):
         microseconds: estimated time on the SoC; None where it was not estimated.
     """
 
-    int8: int
+    int8: Count
     floats: tuple[str, ...]
     outputs: Mapping[str, ErrorFigures]
     reached: bool
     microseconds: float | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """The point as JSON values."""
-        return {
-            "int8": self.int8,
-            "floats": list(self.floats),
-            "outputs": {name: each.as_json() for name, each in self.outputs.items()},
-            "reached": self.reached,
-            "microseconds": self.microseconds,
-        }
 
 
 class FallBack(Result, frozen=True):
@@ -108,23 +84,11 @@ class FallBack(Result, frozen=True):
     floats: tuple[str, ...]
     minimal: bool
     points: tuple[FallBackPoint, ...]
-    trials: int
-
-    def as_json(self) -> dict[str, object]:
-        """The search as JSON values."""
-        return {
-            "target": dict(self.target),
-            "reached": self.reached,
-            "order": list(self.order),
-            "floats": list(self.floats),
-            "minimal": self.minimal,
-            "points": [each.as_json() for each in self.points],
-            "trials": self.trials,
-        }
+    trials: Count
 
 
 class Speed(Result, frozen=True):
-    """Estimated times on a SoC.
+    """Estimated microseconds on a SoC.
 
     Attributes:
         soc: its name.
@@ -133,12 +97,8 @@ class Speed(Result, frozen=True):
     """
 
     soc: str
-    float16: float
-    int8: float
-
-    def as_json(self) -> dict[str, object]:
-        """The times as JSON values."""
-        return {"soc": self.soc, "float16_us": self.float16, "int8_us": self.int8}
+    float16: float = msgspec.field(name="float16_us")
+    int8: float = msgspec.field(name="int8_us")
 
 
 class QuantizationProof(Result, frozen=True):
@@ -154,21 +114,9 @@ class QuantizationProof(Result, frozen=True):
         speed: estimated times; None where they were not estimated.
     """
 
-    samples: int
+    samples: Count
     outputs: Mapping[str, ErrorFigures]
     layers: tuple[LayerCost, ...]
-    fall_back: FallBack | None = None
+    fall_back: FallBack | None = msgspec.field(name="target", default=None)
     device: Mapping[str, ErrorFigures] | None = None
     speed: Speed | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """Everything as JSON values."""
-        device = self.device
-        return {
-            "samples": self.samples,
-            "outputs": {name: each.as_json() for name, each in self.outputs.items()},
-            "layers": [each.as_json() for each in self.layers],
-            "target": None if self.fall_back is None else self.fall_back.as_json(),
-            "device": device and {name: each.as_json() for name, each in device.items()},
-            "speed": None if self.speed is None else self.speed.as_json(),
-        }

@@ -1,10 +1,10 @@
 """What a step of quantization gained at a model's outputs, and how much of it was kept."""
 
-from atc_py.system.structs import Result
+from atc_py.system.structs import Count, Ratio, Result
 
 
 class StepGain(Result, frozen=True):
-    """A step whose parts were judged on samples.
+    """A step that was judged by the outputs: what is kept of it, and what it gains in dB.
 
     Attributes:
         name: `equalize`, `smooth` or `correct_bias`.
@@ -17,26 +17,15 @@ class StepGain(Result, frozen=True):
     """
 
     name: str
-    parts: int
-    kept: int
+    parts: Count
+    kept: Count
     gain: float | None = None
     whole_gain: float | None = None
     left_out: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, object]:
-        """The step as JSON values."""
-        return {
-            "name": self.name,
-            "parts": self.parts,
-            "kept": self.kept,
-            "gain": self.gain,
-            "whole_gain": self.whole_gain,
-            "left_out": list(self.left_out),
-        }
-
 
 class RangeTrial(Result, frozen=True):
-    """The ranges that calibrators proposed for a tensor.
+    """The ranges that calibrators proposed for a tensor, with noise to signal of each.
 
     Attributes:
         tensor: its name.
@@ -47,8 +36,4 @@ class RangeTrial(Result, frozen=True):
 
     tensor: str
     chosen: str
-    errors: dict[str, float]
-
-    def as_json(self) -> dict[str, object]:
-        """The trial as JSON values."""
-        return {"tensor": self.tensor, "chosen": self.chosen, "errors": dict(self.errors)}
+    errors: dict[str, Ratio]
