@@ -4,7 +4,6 @@ import itertools
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -46,6 +45,7 @@ from atc_py.running.model import ports_of
 from atc_py.running.samples import Samples, evenly
 from atc_py.running.stored_array import stored_array
 from atc_py.system.folders import make_folder
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 HELD_BYTES = 256 << 20

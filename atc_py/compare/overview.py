@@ -1,9 +1,10 @@
 """Everything about a model for its report: checked, compiled, estimated and compared."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from atc_py.check.findings import Standing
 from atc_py.compare.comparison_session import GivenChoice
@@ -27,6 +28,7 @@ from atc_py.pipeline.profile import profile_model
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.overview import Overview
 from atc_py.source.outline import ModelOutline
+from atc_py.system.structs import Result, replace
 from atc_py.target import find_soc
 from atc_py.text import Text
 
@@ -35,8 +37,7 @@ _STUBS_ONLY = frozenset({"templates"})
 """Options of a compilation that concern the text of kernel stubs, which a comparison does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class OverviewOptions:
+class OverviewOptions(Result, frozen=True):
     """Options of a report.
 
     Attributes:
@@ -54,15 +55,15 @@ class OverviewOptions:
     """
 
     socs: Sequence[str] = ()
-    compiling: Mapping[str, Any] = field(default_factory=dict)
-    running: Mapping[str, Any] = field(default_factory=dict)
-    targets: Mapping[str, float] = field(default_factory=dict)
+    compiling: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    running: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    targets: Mapping[str, float] = msgspec.field(default_factory=dict)
     fit: Fit | None = None
     calibration: Calibration | None = None
     gears: Gears | None = None
     gear: GearChoice | None = None
     compares: bool = True
-    given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    given: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 def overviews_of(

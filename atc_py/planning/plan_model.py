@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -27,6 +26,7 @@ from atc_py.planning.search import PlanSearch
 from atc_py.planning.trial_runs import TrialRuns, TriedAssignment, rank
 from atc_py.results.plan import DtypePlan, PlannedNode, PlanPoint
 from atc_py.system.input_files import guarded_run
+from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 

@@ -1,6 +1,5 @@
 """The result of AIPP on one picture: the tensor, and what each step did to the channels."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,10 @@ from numpy.typing import NDArray
 
 from atc_py.aipp import AippSettings
 from atc_py.diag import Diagnostic
+from atc_py.system.structs import Result
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelRange:
+class ChannelRange(Result, frozen=True):
     """Smallest, largest and mean value of a channel."""
 
     least: float
@@ -19,8 +18,7 @@ class ChannelRange:
     mean: float
 
 
-@dataclass(frozen=True, slots=True)
-class AippStep:
+class AippStep(Result, frozen=True):
     """A step of AIPP.
 
     Attributes:
@@ -36,8 +34,7 @@ class AippStep:
     channels: tuple[ChannelRange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AippPreview:
+class AippPreview(Result, frozen=True):
     """Result of AIPP on one picture.
 
     Attributes:

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.package.schema import OmModel
+from atc_py.system.structs import Ratio, Result
 from atc_py.target import find_operator
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
@@ -30,8 +31,7 @@ FLOAT16_CAP = 1e-2
 """Largest share of the range that passes, however long the chain of float16 kernels is."""
 
 
-@dataclass(frozen=True, slots=True)
-class FloatGrid:
+class FloatGrid(Result, frozen=True):
     """The numbers of a 16-bit float type.
 
     Attributes:
@@ -83,8 +83,7 @@ for k = 6 and in 0.8 % for k = 7, the first k at which it does so less than once
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Result, frozen=True):
     """Comparison of one output with its expected data.
 
     Attributes:
@@ -99,13 +98,13 @@ class Comparison:
             can be compared, the errors are inf and the rest says no.
     """
 
-    name: str
-    max_error: float
-    range_error: float
+    name: str = msgspec.field(name="output")
+    max_error: Ratio
+    range_error: Ratio
     cosine: float
     same_argmax: bool
     tolerance: float
-    other_shapes: tuple[Shape, Shape] | None = None
+    other_shapes: tuple[Shape, Shape] | None = msgspec.field(name="_other_shapes", default=None)
 
     @property
     def passed(self) -> bool:
@@ -113,16 +112,8 @@ class Comparison:
         return self.range_error <= self.tolerance
 
     def as_json(self) -> dict[str, object]:
-        """The figures as JSON values; an infinite error is null."""
-        return {
-            "output": self.name,
-            "max_error": self.max_error if math.isfinite(self.max_error) else None,
-            "range_error": self.range_error if math.isfinite(self.range_error) else None,
-            "cosine": self.cosine,
-            "same_argmax": self.same_argmax,
-            "tolerance": self.tolerance,
-            "passed": self.passed,
-        }
+        """The fields as JSON values, and whether they pass."""
+        return {**super().as_json(), "passed": self.passed}
 
 
 def compare(name: str, found: Array, expected: Array, tolerance: float) -> Comparison:

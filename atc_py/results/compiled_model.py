@@ -1,15 +1,14 @@
 """A compiled model as reports show it: its graph, its record, and the sources of its kernels."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel
+from atc_py.system.structs import Result
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledModel:
+class CompiledModel(Result, frozen=True):
     """An offline model without its weights.
 
     Attributes:

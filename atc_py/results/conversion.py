@@ -13,6 +13,7 @@ from atc_py.results.fixed_nodes import FixedNode
 from atc_py.results.fusions import FusionEffect, fusions_json
 from atc_py.results.memory_facts import MemoryFacts
 from atc_py.source import BiasConvention, Outcome
+from atc_py.system.json_text import json_values
 from atc_py.system.structs import Result
 
 
@@ -91,7 +92,7 @@ class Facts(Result, frozen=True):
             "launches_unfused": self.launches_unfused,
             "fusion_result": fusions_json(self.fusions),
             **({} if convention is None else {"quant_bias": convention.as_json()}),
-            **({} if self.fixed is None else {"fixed": [each.as_json() for each in self.fixed]}),
+            **({} if self.fixed is None else {"fixed": json_values(self.fixed)}),
             **({} if self.semantics is None else self.semantics.as_json()),
         }
 
@@ -106,19 +107,10 @@ class GearFacts(Result, frozen=True):
         memory: its need of device memory.
     """
 
-    values: tuple[int, ...]
-    shapes: Mapping[str, tuple[int, ...]]
+    values: tuple[int, ...] = msgspec.field(name="gear")
+    shapes: Mapping[str, tuple[int, ...]] = msgspec.field(name="inputs")
     nodes: int
     memory: MemoryFacts | None
-
-    def as_json(self) -> dict[str, object]:
-        """The figures as JSON values."""
-        return {
-            "gear": list(self.values),
-            "inputs": {name: list(shape) for name, shape in self.shapes.items()},
-            "nodes": self.nodes,
-            "memory": None if self.memory is None else self.memory.as_json(),
-        }
 
 
 class Conversion(Result, frozen=True):
@@ -156,16 +148,16 @@ class Conversion(Result, frozen=True):
             "model": str(self.model),
             "output": str(self.output),
             "findings": _findings_json(self.check),
-            "warnings": [each.as_json() for each in self.warnings],
+            "warnings": json_values(self.warnings),
             **_quantized_json(self.check),
             "semantics": None,
             **self.facts.as_json(),
             "stages": {stage.name: stage.seconds for stage in self.stages},
             "weights_out": self.weights_out,
             "file_bytes": self.file_bytes,
-            "memory": None if self.memory is None else self.memory.as_json(),
+            "memory": json_values(self.memory),
             "estimated_time": None if self.time is None else msgspec.structs.asdict(self.time),
-            "gears": [each.as_json() for each in self.gears],
+            "gears": json_values(self.gears),
         }
 
 

@@ -1,12 +1,12 @@
 """Record of writing a compiled graph as an ONNX model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from atc_py.system.structs import Result
 
-@dataclass(frozen=True, slots=True)
-class Export:
+
+class Export(Result, frozen=True):
     """Record of an export.
 
     Attributes:
@@ -32,18 +32,3 @@ class Export:
     functions: int
     nodes: int
     bytes: int
-
-    def as_json(self) -> dict[str, object]:
-        """The record as JSON values."""
-        return {
-            "model": str(self.model),
-            "output": str(self.output),
-            "data": None if self.data is None else str(self.data),
-            "soc": self.soc,
-            "options": dict(self.options),
-            "opset": self.opset,
-            "operators": dict(self.operators),
-            "functions": self.functions,
-            "nodes": self.nodes,
-            "bytes": self.bytes,
-        }

@@ -1,9 +1,11 @@
 """Differences between a model and its fixed form, node by node."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
+import msgspec
+
+from atc_py.system.structs import Result
 from atc_py.text import Text
 
 
@@ -33,8 +35,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DiffValue:
+class DiffValue(Result, frozen=True):
     """A value that a node reads or writes.
 
     Attributes:
@@ -50,17 +51,11 @@ class DiffValue:
     data: str = ""
 
     def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
-        return {
-            "name": self.name,
-            "dtype": self.dtype or None,
-            "dims": None if self.dims is None else list(self.dims),
-            "data": self.data or None,
-        }
+        """The fields as JSON values; null where a text is empty."""
+        return {**super().as_json(), "dtype": self.dtype or None, "data": self.data or None}
 
 
-@dataclass(frozen=True, slots=True)
-class DiffNode:
+class DiffNode(Result, frozen=True):
     """A node with what it reads and writes.
 
     Attributes:
@@ -75,21 +70,10 @@ class DiffNode:
     name: str
     inputs: tuple[DiffValue | None, ...]
     outputs: tuple[DiffValue, ...]
-    attributes: Mapping[str, str] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
-        return {
-            "operator": self.operator,
-            "name": self.name,
-            "inputs": [None if each is None else each.as_json() for each in self.inputs],
-            "outputs": [each.as_json() for each in self.outputs],
-            "attributes": dict(self.attributes),
-        }
+    attributes: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeChange:
+class NodeChange(Result, frozen=True):
     """A node of the original that is gone or has changed, and the nodes in its place.
 
     Attributes:
@@ -107,21 +91,11 @@ class NodeChange:
     rules: tuple[str, ...]
     before: DiffNode
     after: tuple[DiffNode, ...]
-    producer: DiffNode | None = None
-    reader: DiffNode | None = None
+    producer: DiffNode | None = msgspec.field(name="_producer", default=None)
+    reader: DiffNode | None = msgspec.field(name="_reader", default=None)
 
     @property
     def likeness(self) -> tuple[object, ...]:
         """The parts that changes of one pattern have in common."""
         after = tuple(each.operator for each in self.after)
         return (self.kind, self.rules, self.before.operator, after)
-
-    def as_json(self) -> dict[str, object]:
-        """Everything but the nodes around, as JSON values."""
-        return {
-            "kind": self.kind.value,
-            "node": self.node,
-            "rules": list(self.rules),
-            "before": self.before.as_json(),
-            "after": [each.as_json() for each in self.after],
-        }

@@ -1,10 +1,9 @@
 """Histograms of a layer's magnitudes on both sides."""
 
-from dataclasses import dataclass
+from atc_py.system.structs import Result
 
 
-@dataclass(frozen=True, slots=True)
-class MagnitudeHistogram:
+class MagnitudeHistogram(Result, frozen=True):
     """Shares of values by magnitude, on a logarithmic axis.
 
     Attributes:

@@ -1,7 +1,8 @@
 """Values for judging a layer in addition to plain figures: floors, quantized grids, rankings."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from atc_py.system.structs import Result
 
 
 class Judged(NamedTuple):
@@ -12,8 +13,7 @@ class Judged(NamedTuple):
     snr: float
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorsBeyondFloor:
+class ErrorsBeyondFloor(Result, frozen=True):
     """Figures of the errors after an absolute floor is subtracted from each.
 
     Attributes:
@@ -29,8 +29,7 @@ class ErrorsBeyondFloor:
     snr: float
 
 
-@dataclass(frozen=True, slots=True)
-class QuantizedGrid:
+class QuantizedGrid(Result, frozen=True):
     """The quantized values that a layer holds.
 
     Attributes:
@@ -44,8 +43,7 @@ class QuantizedGrid:
     codes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Result, frozen=True):
     """Agreement of device and original on which class they prefer, row by row.
 
     Attributes:

@@ -1,11 +1,11 @@
 """One layer of a compiled model compared with its original: figures, faults, error origin."""
 
 import math
-from dataclasses import dataclass
 from enum import Enum
 
 from atc_py.results.cann_nodes import CannNode
 from atc_py.results.judgment import ErrorsBeyondFloor, Judged, QuantizedGrid
+from atc_py.system.structs import Result
 from atc_py.text import Text, plural
 
 FAILING_DISTANCE = 0.05
@@ -29,8 +29,7 @@ class ErrorOrigin(Enum):
     PASSED_ON = "passed on"
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Result, frozen=True):
     """Values that the dtype could not hold.
 
     Attributes:
@@ -42,8 +41,7 @@ class Lost:
     value: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Result, frozen=True):
     """Distances of a result from the original's, over all samples.
 
     Errors, cosine and distance count the elements that are finite on both sides; where there are
@@ -118,8 +116,7 @@ class Figures:
         return Judged(plain.cosine, plain.distance, plain.snr)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnError:
+class OwnError(Result, frozen=True):
     """An error that the original made itself, where a float64 run of the node shows it.
 
     Attributes:
@@ -139,8 +136,7 @@ class OwnError:
     seen: Figures
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Result, frozen=True):
     """A result of the compiled model and the value of the original that it stands for.
 
     Attributes:

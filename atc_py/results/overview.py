@@ -1,8 +1,9 @@
 """Everything that commands found out about one model; every part may be missing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from atc_py.check.findings import CheckReport
 from atc_py.diag import Diagnostic
@@ -10,10 +11,10 @@ from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.profile import Profile
 from atc_py.source.outline import ModelOutline
+from atc_py.system.structs import Result
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Result, frozen=True):
     """One model as its report shows it.
 
     Attributes:
@@ -32,7 +33,7 @@ class Overview:
     """
 
     model: Path
-    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    options: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     check: CheckReport | None = None
     outline: ModelOutline | None = None
     compiled: CompiledModel | None = None

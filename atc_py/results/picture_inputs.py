@@ -1,6 +1,6 @@
 """Inputs of an offline model that hold pictures: the settings of AIPP as its nodes have them."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import prod
 from typing import Any
 
@@ -8,6 +8,7 @@ from atc_py.aipp import AippSettings, NetworkInput
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.package.schema import OmModel, OmNode
+from atc_py.system.structs import Result
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -15,8 +16,7 @@ AIPP = "Aipp"
 """The operator that makes features of pictures."""
 
 
-@dataclass(frozen=True, slots=True)
-class PictureInput:
+class PictureInput(Result, frozen=True):
     """An input that AIPP reads.
 
     Attributes:

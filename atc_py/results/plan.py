@@ -1,12 +1,14 @@
 """The cheapest dtypes of a model's nodes that reach a target, and what was tried on the way."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from atc_py.diag import Diagnostic
 from atc_py.system.notebook import notebook_html
+from atc_py.system.structs import Result
 
 
 class OutputFigures(NamedTuple):
@@ -25,8 +27,7 @@ class OutputFigures(NamedTuple):
     top1: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedNode:
+class PlannedNode(Result, frozen=True):
     """A line of the option files.
 
     Attributes:
@@ -48,8 +49,7 @@ class PlannedNode:
     saved: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanPoint:
+class PlanPoint(Result, frozen=True):
     """An assignment that was compiled and run.
 
     Attributes:
@@ -84,8 +84,7 @@ class PlanPoint:
         return min((each.cosine for each in self.outputs.values()), default=float("nan"))
 
 
-@dataclass(frozen=True, slots=True)
-class DtypePlan:
+class DtypePlan(Result, frozen=True):
     """The result of planning dtypes.
 
     Attributes:
@@ -133,7 +132,7 @@ class DtypePlan:
     exhaustive: bool
     excluded: tuple[tuple[str, str], ...] = ()
     int8: tuple[str, ...] = ()
-    warnings: tuple[Diagnostic, ...] = field(default=())
+    warnings: tuple[Diagnostic, ...] = msgspec.field(default=())
 
     def _repr_html_(self) -> str:
         return notebook_html(self)

@@ -1,7 +1,6 @@
 """The record of a profile: what a model costs on one SoC or several."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from atc_py.cost.calibration import Calibration
@@ -9,11 +8,11 @@ from atc_py.cost.network import NetworkCost
 from atc_py.diag import Diagnostic
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.system.notebook import notebook_html
+from atc_py.system.structs import Result
 from atc_py.text import Text
 
 
-@dataclass(frozen=True, slots=True)
-class GearCost:
+class GearCost(Result, frozen=True):
     """Cost of one gear of an offline model with gears.
 
     Attributes:
@@ -27,8 +26,7 @@ class GearCost:
     cost: NetworkCost
 
 
-@dataclass(frozen=True, slots=True)
-class SocProfile:
+class SocProfile(Result, frozen=True):
     """A model on one SoC.
 
     Attributes:
@@ -56,8 +54,7 @@ class SocProfile:
         return "fits" if fits else "compiles, but device memory is too small"
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Result, frozen=True):
     """A model on one SoC or several.
 
     Attributes:

@@ -1,7 +1,6 @@
 """Record of a run: outputs, files, comparisons and times."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from atc_py.diag import Diagnostic
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.results.comparison import Comparison
+from atc_py.system.structs import Result
 
 
 class NodeTime(Protocol):
@@ -37,8 +37,7 @@ class NodeTime(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Result, frozen=True):
     """Record of a run.
 
     Attributes:

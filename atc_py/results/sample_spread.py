@@ -1,12 +1,15 @@
 """The figures of a layer sample by sample: mean, worst, quantiles, and the worst sample's name."""
 
-from typing import NamedTuple
+import msgspec
+
+from atc_py.system.json_text import json_values
+from atc_py.system.structs import Ratio, Result
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5)
 """Shares of the samples that are as bad as a quantile says, or worse."""
 
 
-class FigureSpread(NamedTuple):
+class FigureSpread(Result, frozen=True):
     """One figure over samples.
 
     Attributes:
@@ -16,13 +19,19 @@ class FigureSpread(NamedTuple):
         quantiles: for each of QUANTILES the figure that so many samples do not surpass.
     """
 
-    mean: float
-    worst: float
-    sample: str
-    quantiles: tuple[float, ...]
+    mean: Ratio
+    worst: Ratio
+    sample: str = msgspec.field(name="worst_sample")
+    quantiles: tuple[Ratio, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The fields as JSON values, quantiles by their shares, the sample's name in English."""
+        shares = (f"{share:g}" for share in QUANTILES)
+        quantiles = json_values(dict(zip(shares, self.quantiles, strict=True)))
+        return {**super().as_json(), "worst_sample": str(self.sample), "quantiles": quantiles}
 
 
-class SampleSpread(NamedTuple):
+class SampleSpread(Result, frozen=True):
     """The figures that a layer is judged by, over samples.
 
     Attributes:
@@ -33,7 +42,7 @@ class SampleSpread(NamedTuple):
         snr: in dB.
     """
 
-    samples: int
+    samples: int = msgspec.field(name="count")
     exact: bool
     cosine: FigureSpread
     distance: FigureSpread

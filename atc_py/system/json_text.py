@@ -90,6 +90,13 @@ def json_values(value: Any) -> Any:
     return str(value) if isinstance(value, PurePath) else finite(value)
 
 
+def plain_values(value: Any) -> Any:
+    """A struct, or what has structs in it, as JSON values; texts are in English."""
+    import msgspec
+
+    return finite(msgspec.to_builtins(value, enc_hook=plain_text))
+
+
 def is_deep(value: Any) -> bool:
     """True if a decoded document nests lists and objects beyond MAX_DEPTH."""
     level = [value]

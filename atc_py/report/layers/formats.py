@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from atc_py.diag import Diagnostic
 from atc_py.report.escape import visible
-from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import (
     cause_text,
     layers_text,
@@ -155,7 +154,7 @@ def render_layers(
     """
     if name == "json":
         listed = [found.as_json() for found in findings]
-        document = {**layers_json(done), "diagnostics": listed}
+        document = {**done.as_json(), "diagnostics": listed}
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if name == "csv":
         return layers_csv(done)

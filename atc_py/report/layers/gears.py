@@ -9,7 +9,6 @@ from atc_py.diag import Diagnostic
 from atc_py.options.gears import format_gear
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.report.escape import visible
-from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import layers_text
 from atc_py.report.model.gears import gear_shapes_text
 from atc_py.results.overview import Overview
@@ -61,7 +60,7 @@ def gears_document(
             "gear": list(each.values),
             "inputs": {name: list(shape) for name, shape in each.shapes.items()},
             "compared": each.done is not None,
-            **({} if each.done is None else layers_json(each.done)),
+            **({} if each.done is None else each.done.as_json()),
             "diagnostics": [found.as_json() for found in own],
         }
         for each, own in zip(compared, findings, strict=True)

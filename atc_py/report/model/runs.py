@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from atc_py.diag import Diagnostic
 from atc_py.options.gears import format_gear
-from atc_py.report.model.semantics import semantics_json, semantics_tables
+from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.tables import Table, format_bytes, format_seconds
+from atc_py.results.cann_nodes import semantics_json
 from atc_py.results.comparison import Comparison
 from atc_py.results.run import NodeTime, Run
 from atc_py.text import Text

@@ -34,11 +34,6 @@ def semantics_line(found: CannSemantics) -> str:
     )
 
 
-def semantics_json(found: CannSemantics | None) -> dict[str, object]:
-    """The entry of a JSON document, null where all nodes compute what ONNX defines."""
-    return {"semantics": None} if found is None else found.as_json()
-
-
 def _places(found: CannSemantics) -> dict[CannDeviation, list[str]]:
     places: dict[CannDeviation, list[str]] = {}
     for node in found.nodes:

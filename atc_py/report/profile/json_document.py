@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.report.escape import visible
-from atc_py.report.model.semantics import semantics_json
+from atc_py.results.cann_nodes import semantics_json
 from atc_py.results.profile import GearCost, Profile, SocProfile
 
 _HEAD = (
