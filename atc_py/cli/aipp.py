@@ -58,7 +58,7 @@ def aipp(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.options.output_paths import file_output
     from atc_py.options.picture_sizes import parse_size
-    from atc_py.report.model.aipp_previews import preview_json, preview_tables
+    from atc_py.report.model.aipp_previews import preview_tables
     from atc_py.running.aipp_preview import PreviewOptions, preview
 
     options = PreviewOptions(
@@ -72,7 +72,7 @@ def aipp(  # noqa: PLR0913  (one parameter an option)
     )
     done = preview(config, picture, options)
     if as_json:
-        print_json(preview_json(done))
+        print_json(done.as_json())
         return
     print_tables(preview_tables(done))
     print_diagnostics(done.warnings, as_json=False)

@@ -3,18 +3,20 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from numpy.typing import NDArray
 
 from atc_py.aipp import AippSettings
 from atc_py.diag import Diagnostic
+from atc_py.system.json_text import json_values
 from atc_py.system.structs import Result
 
 
 class ChannelRange(Result, frozen=True):
     """Smallest, largest and mean value of a channel."""
 
-    least: float
-    most: float
+    least: float = msgspec.field(name="min")
+    most: float = msgspec.field(name="max")
     mean: float
 
 
@@ -54,3 +56,16 @@ class AippPreview(Result, frozen=True):
     tensor: NDArray[Any]
     output: Path | None
     warnings: tuple[Diagnostic, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The steps as JSON values; the tensor itself is left out."""
+        return {
+            "config": str(self.config),
+            "picture": str(self.picture),
+            "settings": self.settings.attributes(),
+            "steps": json_values(self.steps),
+            "dtype": self.tensor.dtype.name,
+            "shape": list(self.tensor.shape),
+            "output": json_values(self.output),
+            "warnings": json_values(self.warnings),
+        }

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from atc_py.diag import Diagnostic
+from atc_py.system.json_text import finite, json_values
 from atc_py.system.notebook import notebook_html
-from atc_py.system.structs import Result
+from atc_py.system.structs import Ratio, Result
 
 
-class OutputFigures(NamedTuple):
+class OutputFigures(Result, frozen=True):
     """Error of an output over all samples that judge.
 
     Attributes:
@@ -21,8 +21,8 @@ class OutputFigures(NamedTuple):
         top1: share of rows with the same best class; None of an output without scores.
     """
 
-    cosine: float
-    snr: float
+    cosine: Ratio
+    snr: Ratio
     lost: float
     top1: float | None = None
 
@@ -46,7 +46,7 @@ class PlannedNode(Result, frozen=True):
     nodes: int
     dtype: str
     error: float | None
-    saved: float | None
+    saved: float | None = msgspec.field(name="saved_seconds")
 
 
 class PlanPoint(Result, frozen=True):
@@ -72,6 +72,18 @@ class PlanPoint(Result, frozen=True):
     def reached(self) -> bool:
         """True if the target is reached."""
         return self.share <= 1
+
+    def as_json(self) -> dict[str, object]:
+        """The point as JSON values, and whether it reaches the target."""
+        return {
+            "seconds": self.seconds,
+            "error_share": finite(self.share),
+            "reached": self.reached,
+            "casts": self.casts,
+            "dtypes": dict(self.dtypes),
+            "int8": list(self.int8),
+            "outputs": json_values(self.outputs),
+        }
 
     @property
     def snr(self) -> float:
@@ -136,6 +148,29 @@ class DtypePlan(Result, frozen=True):
 
     def _repr_html_(self) -> str:
         return notebook_html(self)
+
+    def as_json(self) -> dict[str, object]:
+        """The plan as JSON values."""
+        return {
+            "model": str(self.model),
+            "soc": self.soc,
+            "target": dict(self.target),
+            "reached": self.reached,
+            "samples": {"count": self.samples, "judged": self.judged},
+            "chosen": json_values(self.chosen),
+            "float16": json_values(self.float16),
+            "float32": json_values(self.float32),
+            "suggested": json_values(self.suggested),
+            "curve": json_values(self.curve),
+            "nodes": json_values(self.nodes),
+            "keep_dtype": self.keep_text.splitlines(),
+            "customize_dtypes": list(self.custom),
+            "candidates": self.candidates,
+            "excluded": [{"line": line, "reason": reason} for line, reason in self.excluded],
+            "trials": {"done": self.trials, "runs": self.runs, "limit": self.limit},
+            "exhaustive": self.exhaustive,
+            "warnings": json_values(self.warnings),
+        }
 
     @property
     def reached(self) -> bool:

@@ -85,8 +85,8 @@ class DocumentTypes:
         if origin is None:
             return self._of_class(kind)
         if origin is Annotated:
-            plain = self.of(inner[0])
-            return plain | None if NOT_FINITE in inner[1:] else Annotated[(plain, *inner[1:])]
+            parts = (self.of(inner[0]), *inner[1:])
+            return parts[0] | None if NOT_FINITE in inner[1:] else Annotated[parts]
         if origin in {Union, UnionType}:
             return Union[tuple(map(self.of, inner))]  # noqa: UP007  (of types known at run time)
         if origin is not tuple:

@@ -10,6 +10,7 @@ from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.report.escape import visible
 from atc_py.results.cann_nodes import semantics_json
 from atc_py.results.profile import GearCost, Profile, SocProfile
+from atc_py.system.json_text import json_values
 
 _HEAD = (
     "soc", "kernel", "name", "op", "engine", "dtype", "shapes", "start_us", "time_us", "low_us",
@@ -34,12 +35,8 @@ def _gears(gears: Sequence[GearCost]) -> list[dict[str, object]]:
     return [
         {
             "gear": list(each.values),
-            "inputs": {name: list(shape) for name, shape in each.shapes.items()},
-            "time": {
-                "low": each.cost.time.low,
-                "expected": each.cost.time.expected,
-                "high": each.cost.time.high,
-            },
+            "inputs": json_values(each.shapes),
+            "time": each.cost.time.as_json(),
             "memory": each.cost.footprint.total,
             "kernels": len(each.cost.kernels),
         }
@@ -66,13 +63,13 @@ def _soc(each: SocProfile) -> dict[str, object]:
     refusals = [found.as_json() for found in each.refusals]
     if each.cost is None:
         return {"soc": each.soc, "compiles": False, "verdict": each.verdict, "refusals": refusals}
-    cost, span, memory = each.cost, each.cost.time, each.cost.footprint
+    cost, memory = each.cost, each.cost.footprint
     return {
         "soc": each.soc,
         "compiles": True,
         "verdict": each.verdict,
         "fits": cost.fits,
-        "time": {"low": span.low, "expected": span.expected, "high": span.high},
+        "time": cost.time.as_json(),
         "assumptions": cost.assumptions(),
         "nodes": cost.nodes,
         "pipes_busy": cost.busy,
