@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from atc_py.jobs.sent_files import sent_file
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 from atc_py.system import structs
 from atc_py.system.path_facts import legible
+from atc_py.system.structs import replace
 from atc_py.text import Text, in_language
 
 if TYPE_CHECKING:

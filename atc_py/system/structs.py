@@ -1,10 +1,8 @@
-"""Structs of msgspec: the base of public ones, and `replace` as type checkers understand it.
-
-msgspec's own function takes any keyword in their eyes.
-"""
+"""Structs of msgspec: the base of results, and `replace` as type checkers understand it."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from enum import Enum
 from types import UnionType
@@ -24,9 +22,13 @@ import msgspec
 from atc_py.system.json_text import json_values
 
 if TYPE_CHECKING:
-    from dataclasses import replace as replace
+    from dataclasses import replace as replace  # msgspec's takes any keyword in their eyes
 else:
-    from msgspec.structs import replace as replace
+
+    def replace(record: object, /, **changes: object) -> object:
+        """Copy a struct or a dataclass, which type checkers do not tell apart, with changes."""
+        own = isinstance(record, msgspec.Struct)
+        return (msgspec.structs if own else dataclasses).replace(record, **changes)
 
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
@@ -45,7 +47,7 @@ class Result(msgspec.Struct, frozen=True):
     name there begins with `_` stays out of them.
     """
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """The fields as JSON values; texts are in each language, and numbers finite or null."""
         names = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
         return {
@@ -65,8 +67,8 @@ class DocumentTypes:
     def __init__(
         self,
         leaves: Mapping[type, Any],
-        names: Mapping[type, str],
-        descriptions: Mapping[type, str],
+        names: Mapping[Any, str],
+        descriptions: Mapping[Any, str],
     ) -> None:
         """Prepare for a document.
 

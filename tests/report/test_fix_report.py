@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from atc_py.results.fixing import (
     TargetError,
     TargetProof,
 )
+from atc_py.system.structs import replace
 from atc_py.text import Words, verbatim
 from tests.cli.conftest import Result
 from tests.cli.conftest import atc as atc
