@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from atc_py.results.fixing import Fixing
     from atc_py.results.float_quantization import FloatQuantization
     from atc_py.results.quantization import Quantization
-    from atc_py.source.outline import ModelOutline
+    from atc_py.source.file_graph import FileGraph
 
 
 @guarded_run()
@@ -47,7 +47,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     op_specs: str | os.PathLike[str] | None = None,
     processes: int | None = 1,
     on_stage: Callable[[str], None] | None = None,
-    outlines: dict[str, ModelOutline] | None = None,
+    outlines: dict[str, FileGraph] | None = None,
     **precision: Unpack[PrecisionChoice],
 ) -> CheckReport:
     """Check every node of ONNX models against the operator list, and its dtypes against kernels.
@@ -88,7 +88,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     options = _check_options(soc, input_shape, op_specs, precision)
     given = [models] if isinstance(models, str | os.PathLike) else models
     paths = [Path(path) for path in given]
-    return check_files(paths, options, processes, on_stage, outlines=outlines)
+    return check_files(paths, options, processes, on_stage, file_graphs=outlines)
 
 
 @guarded_run()

@@ -28,7 +28,7 @@ def render_check(
 
         return check_junit(document, fail_on)
     if name == "html":
-        from atc_py.report.overview.pages import check_html
+        from atc_py.report.page.pages import check_html
 
         return check_html(document)
     from atc_py.report.check.csv_rows import check_csv

@@ -11,7 +11,7 @@ from atc_py.report.exec.tables import (
     shapes_text,
     where_text,
 )
-from atc_py.report.page import render_page
+from atc_py.report.page.rendering import render_page
 from atc_py.report.tables import format_bytes, format_seconds
 from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramRun
 from atc_py.text import Text

@@ -15,7 +15,7 @@ from atc_py.report.fix.words import (
     time_text,
     verdict_texts,
 )
-from atc_py.report.page import render_page
+from atc_py.report.page.rendering import render_page
 from atc_py.results.fixing import Fixing, Rewrite
 from atc_py.results.graph_diff import ChangeKind, NodeChange
 

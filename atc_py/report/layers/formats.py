@@ -17,7 +17,7 @@ from atc_py.report.layers.text import (
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.source.outline import ModelOutline
+from atc_py.source.file_graph import FileGraph
 
 COLUMNS = (
     "Index", "OpType", "NPUDump", "DataType", "GroundTruth", "TensorIndex", "Shape", "OverFlow",
@@ -140,7 +140,7 @@ def render_layers(
     name: str,
     done: LayerComparison,
     findings: Iterable[Diagnostic] = (),
-    outline: ModelOutline | None = None,
+    file_graph: FileGraph | None = None,
     compiled: CompiledModel | None = None,
 ) -> str:
     """Render the comparison as text.
@@ -149,7 +149,7 @@ def render_layers(
         name: the format, one of FORMATS.
         done: the comparison.
         findings: why the command fails; JSON and HTML have them too.
-        outline: the graph of the file, which HTML draws.
+        file_graph: the graph of the file, which HTML draws.
         compiled: the model that was compared, which HTML draws.
     """
     if name == "json":
@@ -159,7 +159,7 @@ def render_layers(
     if name == "csv":
         return layers_csv(done)
     if name == "html":
-        from atc_py.report.overview.pages import layers_html  # jinja2 takes long to import
+        from atc_py.report.page.pages import layers_html  # jinja2 takes long to import
 
-        return layers_html(done, tuple(findings), outline, compiled)
+        return layers_html(done, tuple(findings), file_graph, compiled)
     return layers_text(done)

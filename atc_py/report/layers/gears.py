@@ -11,7 +11,7 @@ from atc_py.options.input_shapes import format_input_shapes
 from atc_py.report.escape import visible
 from atc_py.report.layers.text import layers_text
 from atc_py.report.model.gears import gear_shapes_text
-from atc_py.results.overview import Overview
+from atc_py.results.summary import ModelSummary
 from atc_py.text import Text
 from atc_py.text.language import spoken
 
@@ -87,14 +87,16 @@ def gears_html(
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
-    from atc_py.pipeline.outline import outline_for
-    from atc_py.report.overview.html_page import overviews_html  # jinja2 takes long to import
+    from atc_py.pipeline.file_graph import compiled_file_graph
+    from atc_py.report.page.html_page import summaries_html  # jinja2 takes long to import
 
-    return overviews_html(
+    return summaries_html(
         [
-            Overview(
+            ModelSummary(
                 model,
-                outline=None if each.compiled is None else outline_for(model, each.compiled),
+                file_graph=None
+                if each.compiled is None
+                else compiled_file_graph(model, each.compiled),
                 compiled=each.compiled,
                 comparison=each.done,
                 missed=(*(() if each.done is None else own), *(() if at else left_out)),

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from atc_py.report.page import render_page
+from atc_py.report.page.rendering import render_page
 from atc_py.report.planning.tables import plan_tables, point_text, verdict_lines
 from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.text import Text

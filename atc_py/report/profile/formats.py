@@ -15,7 +15,7 @@ def _text(done: Profile) -> str:
 
 def _html(done: Profile) -> str:
     """The page without the graph."""
-    from atc_py.report.overview.pages import profile_html  # jinja2 takes long to import
+    from atc_py.report.page.pages import profile_html  # jinja2 takes long to import
 
     return profile_html(done)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.report.model.float_quantization import float_quantization_tables
-from atc_py.report.page import render_page
+from atc_py.report.page.rendering import render_page
 from atc_py.report.quantizing.tables import (
     decibel_text,
     fall_back_tables,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from atc_py import __version__
-from atc_py.report.overview.words import both, name_text
-from atc_py.report.page import embedded_json, page_script, render_page
+from atc_py.report.page.rendering import embedded_json, page_script, render_page
+from atc_py.report.page.words import both, name_text
 from atc_py.report.sweep.reasons import code_text, reason_counts
 from atc_py.report.sweep.rows import worst_output
 from atc_py.results.sweep import FAILED, SweepRow, SweepVerdict

@@ -7,27 +7,27 @@ from atc_py.check.findings import CheckReport
 from atc_py.diag import Diagnostic
 from atc_py.report.check.document import CheckDocument
 from atc_py.report.check.json_document import check_document
-from atc_py.report.overview.document import overview_document
-from atc_py.report.overview.findings import BothChecks
-from atc_py.report.overview.html_page import document_html, overview_html
+from atc_py.report.page.document import summary_document
+from atc_py.report.page.findings import BothChecks
+from atc_py.report.page.html_page import document_html, summary_html
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.results.overview import Overview
 from atc_py.results.profile import Profile
-from atc_py.source.outline import ModelOutline
+from atc_py.results.summary import ModelSummary
+from atc_py.source.file_graph import FileGraph
 
 
 def check_html(
     document: CheckDocument,
     report: CheckReport | None = None,
-    outlines: Mapping[str, ModelOutline] | None = None,
+    file_graphs: Mapping[str, FileGraph] | None = None,
 ) -> str:
     """The page of a check.
 
     Args:
         document: the check in the language in which the page opens.
         report: what it was made from, for the other language; without it, the page has one.
-        outlines: the graphs of the files, by their paths.
+        file_graphs: the graphs of the files, by their paths.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
@@ -36,20 +36,20 @@ def check_html(
     second = document if report is None else check_document(report, other)
     pair = (document, second) if document.lang == "en" else (second, document)
     checks = BothChecks(*pair, known=document)
-    graphs = outlines or {}
+    graphs = file_graphs or {}
     options = {f"--{name.replace('_', '-')}": (value,) for name, value in document.options.items()}
     models = []
     for at, model in enumerate(document.models):
         path = model.path if report is None else report.models[at].path
-        done = Overview(Path(path), options, report, graphs.get(path))
-        models.append(overview_document(done, checks, at))
+        done = ModelSummary(Path(path), options, report, graphs.get(path))
+        models.append(summary_document(done, checks, at))
     return document_html(models, document.lang)
 
 
 def layers_html(
     done: LayerComparison,
     findings: Sequence[Diagnostic] = (),
-    outline: ModelOutline | None = None,
+    file_graph: FileGraph | None = None,
     compiled: CompiledModel | None = None,
 ) -> str:
     """The page of a comparison.
@@ -57,16 +57,16 @@ def layers_html(
     Args:
         done: the comparison.
         findings: why the command fails.
-        outline: the graph of the file.
+        file_graph: the graph of the file.
         compiled: the model that was compared.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
-    return overview_html(
-        Overview(
+    return summary_html(
+        ModelSummary(
             done.model,
-            outline=outline,
+            file_graph=file_graph,
             compiled=compiled,
             comparison=done,
             missed=tuple(findings),
@@ -76,17 +76,19 @@ def layers_html(
 
 def profile_html(
     done: Profile,
-    outline: ModelOutline | None = None,
+    file_graph: FileGraph | None = None,
     compiled: CompiledModel | None = None,
 ) -> str:
     """The page of a profile.
 
     Args:
         done: the estimates.
-        outline: the graph of the file.
+        file_graph: the graph of the file.
         compiled: the model on the first SoC for which it compiles.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
-    return overview_html(Overview(done.model, outline=outline, compiled=compiled, profile=done))
+    return summary_html(
+        ModelSummary(done.model, file_graph=file_graph, compiled=compiled, profile=done)
+    )

@@ -26,8 +26,8 @@ from atc_py.pipeline.check import check_files
 from atc_py.pipeline.opened import is_offline
 from atc_py.pipeline.profile import profile_model
 from atc_py.results.compiled_model import CompiledModel
-from atc_py.results.overview import Overview
-from atc_py.source.outline import ModelOutline
+from atc_py.results.summary import ModelSummary
+from atc_py.source.file_graph import FileGraph
 from atc_py.system.structs import Result, replace
 from atc_py.target import find_soc
 from atc_py.text import Text
@@ -37,7 +37,7 @@ _STUBS_ONLY = frozenset({"templates"})
 """Options of a compilation that concern the text of kernel stubs, which a comparison does not have."""
 
 
-class OverviewOptions(Result, frozen=True):
+class SummaryOptions(Result, frozen=True):
     """Options of a report.
 
     Attributes:
@@ -66,10 +66,10 @@ class OverviewOptions(Result, frozen=True):
     given: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
-def overviews_of(
-    model: Path, options: OverviewOptions, on_stage: Callable[[str], None] | None = None
-) -> list[Overview]:
-    """Return what is found out about a model: one overview, or one for each gear.
+def summaries_of(
+    model: Path, options: SummaryOptions, on_stage: Callable[[str], None] | None = None
+) -> list[ModelSummary]:
+    """A summary of a model, or one for each gear.
 
     Args:
         model: an ONNX file or an offline model.
@@ -81,7 +81,7 @@ def overviews_of(
     """
     gears = options.gears
     if gears is None:
-        return [overview_of(model, options, on_stage)]
+        return [summary_of(model, options, on_stage)]
     found = []
     samples = fitting_samples(options.running.get("samples", 1), gears)
     options = replace(options, running={**options.running, "samples": samples})
@@ -89,13 +89,13 @@ def overviews_of(
         shapes = gears.shapes_of(at)
         own = replace(options, gears=None, compiling={**options.compiling, "input_shape": shapes})
         name = format_gear(values)
-        done = overview_of(model, own, _announcing(on_stage, name))
+        done = summary_of(model, own, _announcing(on_stage, name))
         found.append(replace(done, gear=name, shape=format_input_shapes(shapes)))
     return _with_samples_left_out(found, samples)
 
 
-def _with_samples_left_out(found: list[Overview], samples: GivenChoice) -> list[Overview]:
-    """Overviews of which the first one has the samples that fit no gear.
+def _with_samples_left_out(found: list[ModelSummary], samples: GivenChoice) -> list[ModelSummary]:
+    """Summaries of which the first one has the samples that fit no gear.
 
     Raises:
         AtcError: NO_SAMPLES or BAD_SAMPLE where no sample fits any gear.
@@ -115,9 +115,9 @@ def _announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[
     return None if on_stage is None else lambda stage: on_stage(f"gear {gear}: {stage}")
 
 
-def overview_of(
-    model: Path, options: OverviewOptions, on_stage: Callable[[str], None] | None = None
-) -> Overview:
+def summary_of(
+    model: Path, options: SummaryOptions, on_stage: Callable[[str], None] | None = None
+) -> ModelSummary:
     """Return what is found out about a model; refusals are part of the answer.
 
     Args:
@@ -129,7 +129,7 @@ def overview_of(
         AtcError: a file cannot be read, or an option has no meaning.
     """
     announce = on_stage or (lambda _stage: None)
-    done = Overview(model, options.given)
+    done = ModelSummary(model, options.given)
     if is_offline(model):
         announce("profile")
         return _estimated(done, options)
@@ -148,9 +148,9 @@ def overview_of(
     return _compared(done, options)
 
 
-def _checked(done: Overview, options: OverviewOptions) -> Overview:
+def _checked(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
     compiling = options.compiling
-    outlines: dict[str, ModelOutline] = {}
+    file_graphs: dict[str, FileGraph] = {}
     chosen = CheckOptions(
         soc=options.socs[0] if options.socs else _DEFAULT_SOC,
         precision_mode=chosen_mode(compiling),  # type: ignore[arg-type]
@@ -158,9 +158,9 @@ def _checked(done: Overview, options: OverviewOptions) -> Overview:
         op_specs=optional_path(compiling.get("op_specs")),
         precision=precision_options(compiling),  # type: ignore[arg-type]
     )
-    check = check_files([done.model], chosen, outlines=outlines)
+    check = check_files([done.model], chosen, file_graphs=file_graphs)
     _refuse_unread(check.models[0].faults, is_read=bool(check.models[0].opsets))
-    return replace(done, check=check, outline=outlines.get(str(done.model)))
+    return replace(done, check=check, file_graph=file_graphs.get(str(done.model)))
 
 
 def _refuse_unread(faults: Sequence[Any], *, is_read: bool) -> None:
@@ -173,7 +173,7 @@ def _refuse_unread(faults: Sequence[Any], *, is_read: bool) -> None:
         raise AtcError(*faults)
 
 
-def _estimated(done: Overview, options: OverviewOptions) -> Overview:
+def _estimated(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
     """It compiled for each SoC, with what it costs there."""
     compiled: list[CompiledModel] = []
     try:
@@ -188,7 +188,7 @@ def _estimated(done: Overview, options: OverviewOptions) -> Overview:
     return replace(done, profile=profile, compiled=compiled[0] if compiled else None)
 
 
-def _compared(done: Overview, options: OverviewOptions) -> Overview:
+def _compared(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
     """It with its layers compared, or with the reason why they are not."""
     compiling = {key: each for key, each in options.compiling.items() if key not in _STUBS_ONLY}
     ranges = shapes_and_ranges(compiling.get("input_shape", ""))[1]

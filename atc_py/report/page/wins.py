@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.report.model.recorded_reasons import recorded_text
-from atc_py.report.overview.fusions import NearMiss, near_misses, record_of
+from atc_py.report.page.fusions import NearMiss, near_misses, record_of
 from atc_py.text import Text
 
 _SHOWN = 3

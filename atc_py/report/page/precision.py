@@ -10,7 +10,7 @@ from atc_py.report.layers.text import (
     output_verdict,
     verdict_lines,
 )
-from atc_py.report.overview.words import Both, both, in_both, name_text, table_json
+from atc_py.report.page.words import Both, both, in_both, name_text, table_json
 from atc_py.results.histogram import MagnitudeHistogram
 from atc_py.results.layer import FAILING_DISTANCE, Layer, number_json
 from atc_py.results.layer_comparison import LayerComparison, Suggestion

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atc_py.report.model.recorded_reasons import recorded_text
-from atc_py.report.overview.words import in_both, name_text
+from atc_py.report.page.words import in_both, name_text
 
 if TYPE_CHECKING:
     from atc_py.text import Text

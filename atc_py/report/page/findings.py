@@ -16,7 +16,7 @@ from atc_py.report.check.words import (
     shape_option,
     verdict_text,
 )
-from atc_py.report.overview.words import Both, both, in_both, name_text
+from atc_py.report.page.words import Both, both, in_both, name_text
 from atc_py.spec.deviations import Certainty
 
 

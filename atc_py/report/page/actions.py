@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from atc_py.report.escape import visible
-from atc_py.report.overview.verdict import FailingOutput, failing_outputs, left_out
-from atc_py.report.overview.wins import Win
-from atc_py.report.overview.words import in_both, name_text
+from atc_py.report.page.verdict import FailingOutput, failing_outputs, left_out
+from atc_py.report.page.wins import Win
+from atc_py.report.page.words import in_both, name_text
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.results.overview import Overview
+from atc_py.results.summary import ModelSummary
 from atc_py.text import COLON, SEMICOLON, Text, Words
 
 _MOST = 5
@@ -39,7 +39,7 @@ _WORTH = 0.05
 
 
 def actions_json(
-    done: Overview, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
+    done: ModelSummary, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
 ) -> list[dict[str, object]]:
     """Return what to do first.
 
@@ -62,7 +62,7 @@ def _action(text: Text, command: str = "", node: str = "") -> dict[str, object]:
     return {"text": in_both(text), "command": command, "node": name_text(node)}
 
 
-def _command(done: Overview, command: str, *words: str) -> str:
+def _command(done: ModelSummary, command: str, *words: str) -> str:
     """A command line about the model, quoted for a shell, with the options of this one."""
     left_out = REPORTING | {"convert": COMPARING, "compare": CONVERTING}.get(command, frozenset())
     if command != "convert" and done.gear:
@@ -77,7 +77,7 @@ def _command(done: Overview, command: str, *words: str) -> str:
     return " ".join(shlex.quote(visible(each)) for each in parts)
 
 
-def _shape(done: Overview, command: str) -> tuple[str, ...]:
+def _shape(done: ModelSummary, command: str) -> tuple[str, ...]:
     return () if command == "convert" or not done.gear else ("--input-shape", done.shape)
 
 
@@ -89,7 +89,7 @@ def _words(name: str, values: Sequence[str]) -> Iterator[str]:
         yield from (name, value)
 
 
-def _refused(done: Overview, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
+def _refused(done: ModelSummary, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
     if check is not None:
         if check["fix"]:
             count = check["removed"]
@@ -135,7 +135,7 @@ def _begun(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:] if word.isalpha() and word.islower() else sentence
 
 
-def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
+def _imprecise(done: ModelSummary) -> Iterator[dict[str, object]]:
     """Yield what makes its outputs more precise."""
     compared = done.comparison
     if compared is None:
@@ -150,7 +150,7 @@ def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
 
 
 def _failing_outputs(
-    done: Overview, compared: LayerComparison, failing: Sequence[FailingOutput]
+    done: ModelSummary, compared: LayerComparison, failing: Sequence[FailingOutput]
 ) -> dict[str, object]:
     targets = [f"--fail-under={name}={least:g}" for name, least in compared.targets.items()]
     goal = f" {' '.join(targets)}" if targets else ""
@@ -190,7 +190,7 @@ def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]
     )
 
 
-def _slow(done: Overview, wins: Sequence[Win]) -> Iterator[dict[str, object]]:
+def _slow(done: ModelSummary, wins: Sequence[Win]) -> Iterator[dict[str, object]]:
     for win in wins:
         if win.share >= _WORTH and win.helps:
             command = _command(done, "convert", "--why-not", win.pass_name) if win.pass_name else ""

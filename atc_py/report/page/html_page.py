@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from atc_py.report.check.json_document import check_document
-from atc_py.report.overview.document import overview_document, page_json
-from atc_py.report.overview.findings import BothChecks
-from atc_py.report.overview.words import name_text
-from atc_py.report.page import embedded_json, page_script, render_page, script_part
-from atc_py.results.overview import Overview
+from atc_py.report.page.document import page_json, summary_document
+from atc_py.report.page.findings import BothChecks
+from atc_py.report.page.rendering import embedded_json, page_script, render_page, script_part
+from atc_py.report.page.words import name_text
+from atc_py.results.summary import ModelSummary
 from atc_py.system.resources import templates_dir
 
 SCRIPTS = (
@@ -17,7 +17,7 @@ SCRIPTS = (
 """Parts of the page's script, in their order."""
 
 
-def overview_html(done: Overview, language: str = "en") -> str:
+def summary_html(done: ModelSummary, language: str = "en") -> str:
     """The page about one model.
 
     Args:
@@ -27,10 +27,10 @@ def overview_html(done: Overview, language: str = "en") -> str:
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
-    return overviews_html([done], language)
+    return summaries_html([done], language)
 
 
-def overviews_html(found: Sequence[Overview], language: str = "en") -> str:
+def summaries_html(found: Sequence[ModelSummary], language: str = "en") -> str:
     """The page about one model, or about its gears.
 
     Args:
@@ -43,11 +43,11 @@ def overviews_html(found: Sequence[Overview], language: str = "en") -> str:
     return document_html([_document(each) for each in found], language)
 
 
-def _document(done: Overview) -> dict[str, object]:
+def _document(done: ModelSummary) -> dict[str, object]:
     checks = None
     if done.check is not None:
         checks = BothChecks(check_document(done.check, "en"), check_document(done.check, "zh"))
-    return overview_document(done, checks)
+    return summary_document(done, checks)
 
 
 def document_html(models: Sequence[Mapping[str, object]], language: str = "en") -> str:
