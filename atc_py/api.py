@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from atc_py.check.findings import CheckReport
     from atc_py.quantizing.choices import QuantizeChoice
     from atc_py.results.fixing import Fixing
-    from atc_py.results.float_quantization import FloatQuantization
-    from atc_py.results.quantization import Quantization
+    from atc_py.results.quantization import FloatQuantization, Quantization
     from atc_py.source.file_graph import FileGraph
 
 

@@ -91,8 +91,8 @@ def check(  # noqa: PLR0913  (one parameter an option)
     from atc_py.check.findings import Standing
     from atc_py.options.model_paths import model_paths
     from atc_py.report.check.baseline import read_baseline
+    from atc_py.report.check.formats import exit_status
     from atc_py.report.check.json_document import check_document
-    from atc_py.report.check.verdict import exit_status
 
     form = options.report_format(form, as_json=as_json)
     paths = model_paths(models)
@@ -159,7 +159,7 @@ def _rendered(
     verbose: bool = False,
 ) -> str:
     if form == "html":
-        from atc_py.report.page.pages import check_html
+        from atc_py.report.page.html_page import check_html
 
         return check_html(document, found, file_graphs)
     from atc_py.report.check.formats import render_check

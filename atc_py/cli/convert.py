@@ -195,7 +195,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
 def _print_refusal(error: AtcError) -> None:
     """Print why there is no offline model, the errors last, and how many they are."""
     from atc_py.check.refusal import RulesBrokenError
-    from atc_py.report.model.conversion_check import closing_line, refusal_lines
+    from atc_py.report.model.conversion import closing_line, refusal_lines
 
     if isinstance(error, RulesBrokenError):
         for line in refusal_lines(error.check, error.missing):
@@ -211,14 +211,14 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
     if amount is Amount.NOTHING:
         return
     if amount is Amount.SUMMARY:
-        from atc_py.report.model.conversion_lines import conversion_lines
+        from atc_py.report.model.conversion import conversion_lines
 
         for line in conversion_lines(done):
             print_line(spoken(line))
     else:
         _print_everything(done)
     if why_not:
-        from atc_py.report.model.fusions import why_not_lines
+        from atc_py.report.model.conversion import why_not_lines
 
         for line in ["", *why_not_lines(done.facts.fusions, why_not)]:
             print_line(spoken(line))
@@ -226,8 +226,7 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
 
 def _print_everything(done: Conversion) -> None:
     from atc_py.report.diagnostics import diagnostic_text
-    from atc_py.report.model.conversion import conversion_tables
-    from atc_py.report.model.conversion_check import found_lines
+    from atc_py.report.model.conversion import conversion_tables, found_lines
 
     lines = [*found_lines(done.check), *map(diagnostic_text, done.warnings)]
     for line in [*lines, ""] if lines else []:

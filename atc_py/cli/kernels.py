@@ -98,7 +98,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
 
 def _list(opened: OfflineModel, form: str) -> None:
     from atc_py.kernels.listing import read_kernels
-    from atc_py.report.kernels.tables import kernel_tables, summary
+    from atc_py.report.kernel_tables import kernel_tables, summary
 
     listed = read_kernels(opened)
     if form == "json":
@@ -114,7 +114,7 @@ def _verify(
     """Verify the kernels, and exit with an error status if one is wrong."""
     from atc_py.kernels.toolchain import find_compiler
     from atc_py.kernels.verify import verify_kernels
-    from atc_py.report.kernels.tables import (
+    from atc_py.report.kernel_tables import (
         findings,
         verified_json,
         verified_summary,

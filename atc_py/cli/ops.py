@@ -74,7 +74,7 @@ def show(
 
     known = specifications(op_specs, operator_list)
     if known.lookup(operator) is None:
-        from atc_py.report.operators.not_listed import not_listed
+        from atc_py.report.operators.listing import not_listed
 
         refusal = not_listed(operator, known, operator_list, history())
         if refusal is not None:
@@ -92,7 +92,7 @@ def show(
 @options.LANG
 def lists(*, lang: str, as_json: bool) -> None:
     """Name the operator lists: release of CANN, operators, opsets, source."""
-    from atc_py.report.operators.lists import lists_json, lists_lines
+    from atc_py.report.operators.listing import lists_json, lists_lines
 
     if as_json:
         print_json(lists_json())

@@ -142,7 +142,7 @@ def _save(done: Calibration, path: Path) -> None:
 
 
 def _show_calibration(done: Calibration | None, form: str) -> None:
-    from atc_py.report.profile.json_document import calibration_json
+    from atc_py.report.profile.formats import calibration_json
     from atc_py.report.profile.text import calibration_tables
 
     if done is None:
@@ -165,7 +165,7 @@ def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) ->
     """The report in the form of that name; the page draws both graphs."""
     if compiled:
         from atc_py.pipeline.file_graph import compiled_file_graph
-        from atc_py.report.page.pages import profile_html
+        from atc_py.report.page.html_page import profile_html
 
         return profile_html(done, compiled_file_graph(done.model, compiled[0]), compiled[0])
     from atc_py.report.profile.formats import render_profile

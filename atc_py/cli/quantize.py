@@ -10,7 +10,7 @@ import click
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS, STRICT_LIST, fix_rules
 from atc_py.cli.quantize_options import CALIBRATING, SAMPLES, calibration_options
-from atc_py.results.float_quantization import FloatQuantization
+from atc_py.results.quantization import FloatQuantization
 from atc_py.text import Text
 
 _SKIP_HELP = (
@@ -82,7 +82,7 @@ def quantize(context: click.Context, /, **given: Any) -> None:
 def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: bool) -> None:
     import atc_py
     from atc_py.quantizing.targets import read_target
-    from atc_py.report.model.float_quantization import float_quantization_tables
+    from atc_py.report.quantizing.tables import float_quantization_tables
 
     if given.pop("fix") is not None:
         raise click.UsageError(
@@ -138,7 +138,7 @@ def _write_report(done: FloatQuantization, path: Path) -> None:
 
 def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
     import atc_py
-    from atc_py.report.model.quantized_files import quantization_tables
+    from atc_py.report.quantizing.tables import quantization_tables
 
     for name in (*CALIBRATING, *SAMPLES, "layers_to_skip"):
         del given[name]

@@ -12,7 +12,7 @@ from atc_py.frontend.folding.graph import WorkNode
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.typing.known_type import known_type
 from atc_py.ir import ConstData
-from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChange
+from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, NodeChange
 from atc_py.source import SourceNode, SourceTensor
 
 _SMALL = 4

@@ -23,7 +23,7 @@ from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
 from atc_py.quantizing.observe import Observed
 from atc_py.quantizing.prepare import Prepared
 from atc_py.quantizing.settings import QuantizeSettings
-from atc_py.results.step_gain import RangeTrial, StepGain
+from atc_py.results.quantization import RangeTrial, StepGain
 
 if TYPE_CHECKING:
     from atc_py.text import Text

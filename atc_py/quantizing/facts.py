@@ -10,7 +10,7 @@ from atc_py.calibration.weights import dequantized_weights
 from atc_py.frontend.folding.graph import WorkNode
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.weights import layer_weights
-from atc_py.results.float_quantization import BalancedTensor, QuantizedLayerFacts
+from atc_py.results.quantization import BalancedTensor, QuantizedLayerFacts
 from atc_py.source import Outcome, QuantizedNode
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from atc_py.quantizing.channel_errors import channel_errors, corrected_bias
 from atc_py.quantizing.judging import KeptParts, StepJudge, StepSamples
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.weights import layer_weights
-from atc_py.results.step_gain import StepGain
+from atc_py.results.quantization import StepGain
 from atc_py.running.samples import ArraySamples
 from atc_py.system.structs import replace
 

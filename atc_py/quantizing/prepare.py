@@ -32,7 +32,7 @@ from atc_py.quantizing.judging import JUDGED, StepSamples, judged_outputs
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.sample_choice import first_feeds
 from atc_py.quantizing.settings import QuantizeSettings
-from atc_py.results.step_gain import StepGain
+from atc_py.results.quantization import StepGain
 from atc_py.running.samples import Feeds, Samples
 from atc_py.system.structs import replace
 from atc_py.text import Text

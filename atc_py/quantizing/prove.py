@@ -24,7 +24,7 @@ from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures, ErrorSums
-from atc_py.results.quantization_proof import (
+from atc_py.results.quantization import (
     FallBack,
     LayerCost,
     QuantizationProof,

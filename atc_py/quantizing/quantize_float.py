@@ -35,10 +35,16 @@ from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import ProofSettings, proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
 from atc_py.quantizing.settings import QuantizeSettings
-from atc_py.results.float_quantization import CalibrationRun, FloatQuantization
-from atc_py.results.quantization import QuantBiases, Quantization, layer_counts
-from atc_py.results.quantization_proof import FallBack, QuantizationProof
-from atc_py.results.step_gain import StepGain
+from atc_py.results.quantization import (
+    CalibrationRun,
+    FallBack,
+    FloatQuantization,
+    QuantBiases,
+    Quantization,
+    QuantizationProof,
+    StepGain,
+    layer_counts,
+)
 from atc_py.running.model import Port
 from atc_py.running.samples import ArraySamples, RandomSamples, Samples, open_samples
 from atc_py.spec import specifications

@@ -1,7 +1,8 @@
-"""Record of a conversion: files, stages, counts, sizes, memory and estimated time."""
+"""Record of a conversion: files, stages, counts, sizes, memory, time, fusions; and of an export."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -9,12 +10,129 @@ from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import TimeRange
 from atc_py.diag import Diagnostic
 from atc_py.results.cann_nodes import CannSemantics
-from atc_py.results.fixed_nodes import FixedNode
-from atc_py.results.fusions import FusionEffect, fusions_json
+from atc_py.results.fixing import FixedNode
 from atc_py.results.memory_facts import MemoryFacts
 from atc_py.source import BiasConvention, Outcome
 from atc_py.system.json_text import json_values
 from atc_py.system.structs import Result
+
+
+class MissLike(Protocol):
+    """A place where a rule almost applied."""
+
+    @property
+    def reason(self) -> str:
+        """Reason why the rule does not apply."""
+        ...
+
+    @property
+    def node(self) -> str:
+        """The target node at fault."""
+        ...
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Names of the source nodes that it came from."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """Nodes of the pattern that were there."""
+        ...
+
+    @property
+    def anchor(self) -> str:
+        """The target node that the pattern begins at; empty for `node` itself."""
+        ...
+
+
+class RecordLike(Protocol):
+    """Record of one pass."""
+
+    @property
+    def matched(self) -> int:
+        """Places where the pattern was."""
+        ...
+
+    @property
+    def effective(self) -> int:
+        """Places that were rewritten."""
+        ...
+
+    @property
+    def nearest(self) -> MissLike | None:
+        """The miss that had most of the pattern."""
+        ...
+
+
+class FusionEffect(Result, frozen=True):
+    """A pass that a user may switch off, with its record.
+
+    Attributes:
+        name: the pass.
+        atc_names: ATC's names for it.
+        is_ub: it is one of ATC's UB fusions.
+        record: what it found.
+    """
+
+    name: str
+    atc_names: tuple[str, ...]
+    is_ub: bool
+    record: RecordLike
+
+
+def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
+    """All passes in the sections of ATC's fusion_result.json, with nearest misses."""
+    sections: dict[bool, dict[str, object]] = {False: {}, True: {}}
+    for effect in effects:
+        sections[effect.is_ub][effect.name] = _effect_json(effect)
+    return {"graph_fusion": sections[False], "ub_fusion": sections[True]}
+
+
+def _effect_json(effect: FusionEffect) -> dict[str, object]:
+    record, miss = effect.record, effect.record.nearest
+    found: dict[str, object] = {
+        "atc_names": list(effect.atc_names),
+        "match_times": record.matched,
+        "effect_times": record.effective,
+    }
+    if miss is not None:
+        found["nearest_miss"] = {
+            "reason": miss.reason,
+            "node": miss.node,
+            "from": list(miss.origins),
+            "depth": miss.depth,
+            "anchor": miss.anchor or miss.node,
+        }
+    return found
+
+
+class Export(Result, frozen=True):
+    """Record of an export.
+
+    Attributes:
+        model: the file that was read.
+        output: the ONNX file that was written.
+        data: the file with its constants beside it; None where the model holds them itself.
+        soc: the SoC that the graph was compiled for.
+        options: the compilation's options.
+        opset: the version of ONNX's operators that the written model imports.
+        operators: how many nodes of each target operator it computes.
+        functions: how many functions it has; none of a flat model.
+        nodes: how many nodes its graph has.
+        bytes: size of the files written.
+    """
+
+    model: Path
+    output: Path
+    data: Path | None
+    soc: str
+    options: Mapping[str, str]
+    opset: int
+    operators: Mapping[str, int]
+    functions: int
+    nodes: int
+    bytes: int
 
 
 class Stage(Result, frozen=True):

@@ -9,10 +9,8 @@ import msgspec
 
 from atc_py.diag import Diagnostic
 from atc_py.results.cann_nodes import CannSemantics, semantics_json
-from atc_py.results.histogram import MagnitudeHistogram
-from atc_py.results.judgment import Ranking
+from atc_py.results.judgment import MagnitudeHistogram, Ranking, SampleSpread
 from atc_py.results.layer import Layer, OwnError
-from atc_py.results.sample_spread import SampleSpread
 from atc_py.system.json_text import finite, json_values, plain_values
 from atc_py.system.notebook import notebook_html
 from atc_py.system.structs import Result

@@ -14,7 +14,7 @@ from atc_py.quantizing.calibrate import calibrate
 from atc_py.quantizing.channel_errors import ChannelErrors
 from atc_py.quantizing.judging import chosen_parts
 from atc_py.quantizing.settings import QuantizeSettings
-from atc_py.results.step_gain import StepGain
+from atc_py.results.quantization import StepGain
 from atc_py.running.samples import ArraySamples
 from atc_py.system.structs import replace
 from tests.quantizing.float_networks import (

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from atc_py.report.escape import clipped, visible
 from atc_py.report.fix.nodes import node_list
-from atc_py.results.fixing import Fixing
-from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChange
+from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, Fixing, NodeChange
 from atc_py.text import Text, plural
 
 _ALIKE = 3

@@ -5,8 +5,7 @@ from typing import Any
 
 from atc_py import __version__
 from atc_py.report.fix.diff_text import change_title, hunk_lines
-from atc_py.report.fix.groups import RewriteGroup, rewrite_groups
-from atc_py.report.fix.tables import left_rows
+from atc_py.report.fix.tables import RewriteGroup, left_rows, rewrite_groups
 from atc_py.report.fix.words import (
     HEADINGS,
     error_text,
@@ -16,8 +15,7 @@ from atc_py.report.fix.words import (
     verdict_texts,
 )
 from atc_py.report.page.rendering import render_page
-from atc_py.results.fixing import Fixing, Rewrite
-from atc_py.results.graph_diff import ChangeKind, NodeChange
+from atc_py.results.fixing import ChangeKind, Fixing, NodeChange, Rewrite
 
 _OPEN, _OPEN_NODES = 6, 12
 """Patterns that are shown unfolded, and the nodes that each of them may have."""

@@ -10,7 +10,7 @@ from atc_py.report.tables import Table
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.results.fixed_nodes import FixedNode
+    from atc_py.results.fixing import FixedNode
 
 
 _NAMED = 3

@@ -159,7 +159,7 @@ def render_layers(
     if name == "csv":
         return layers_csv(done)
     if name == "html":
-        from atc_py.report.page.pages import layers_html  # jinja2 takes long to import
+        from atc_py.report.page.html_page import layers_html  # jinja2 takes long to import
 
         return layers_html(done, tuple(findings), file_graph, compiled)
     return layers_text(done)

@@ -3,8 +3,8 @@
 import math
 
 from atc_py.report.tables import Table
+from atc_py.results.judgment import QUANTILES, SampleSpread
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.results.sample_spread import QUANTILES, SampleSpread
 from atc_py.text import Text
 from atc_py.text.language import spoken
 

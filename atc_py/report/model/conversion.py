@@ -1,19 +1,169 @@
-"""A conversion as tables."""
+"""A conversion as lines and tables: its check, its fusions, its figures."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from atc_py.check.findings import ModelCheck
+from msgspec.structs import replace
+
+from atc_py.check.findings import CheckReport, ModelCheck, Standing
+from atc_py.diag import Diagnostic, Severity
+from atc_py.report.check.document import CheckedModel
+from atc_py.report.check.json_document import check_document
+from atc_py.report.check.text import finding_lines
+from atc_py.report.diagnostics import diagnostic_text
+from atc_py.report.escape import clipped
 from atc_py.report.fix.nodes import fixed_nodes_table
-from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
-from atc_py.report.model.quant_bias import bias_json, bias_rows
-from atc_py.report.model.semantics import semantics_tables
-from atc_py.report.profile.text import time_text
+from atc_py.report.model.records import conversions_text
+from atc_py.report.model.semantics import bias_json, bias_rows, semantics_tables
+from atc_py.report.profile.text import format_time, time_text
 from atc_py.report.tables import Table, format_bytes, format_seconds, share_text
-from atc_py.results.conversion import Conversion, Facts
-from atc_py.text import COMMA, Text
+from atc_py.results.conversion import Conversion, Facts, FusionEffect
+from atc_py.text import COMMA, SEMICOLON, Text, plural
 from atc_py.text.language import language, spoken
+
+_WARNED = {
+    Standing.ERROR: "{n} unsupported",
+    Standing.UNKNOWN: "{n} not decided",
+    Standing.PARSER: "{n} that CANN's parser refuses",
+    Standing.LIST: "{n} taken against the list",
+    Standing.ACCURACY: "{n} with other accuracy",
+}
+"""Levels of findings that may need action; the others are for information."""
+
+_INFORMED = {
+    Standing.REWRITE: Text("{n} rewritten", context="conversion"),
+    Standing.AICPU: Text("{n} on the AI CPU"),
+}
+
+
+def conversion_lines(done: Conversion) -> list[str]:
+    """The five lines that `convert` prints."""
+    facts = done.facts
+    head = Text(
+        "{model}: converted to {output} ({soc}, {mode}{gears})",
+        model=clipped(str(done.model)),
+        output=clipped(str(done.output)),
+        soc=facts.soc,
+        mode=facts.precision_mode,
+        gears=Text(", {n} gears", n=len(done.gears)) if done.gears else "",
+    )
+    size = Text(
+        "size      {size}; {weights} of weights",
+        size=format_bytes(done.file_bytes),
+        weights=format_bytes(done.weights_out),
+    )
+    launches = Text("launches  {n} a run", n=facts.launches) + _largest(done)
+    estimate = Text("estimate  {time}", time=_estimate(done))
+    warnings = Text("warnings  {warnings}", warnings=_warnings(done))
+    return [head, *("  " + line for line in (size, launches, estimate, warnings))]
+
+
+def _estimate(done: Conversion) -> str:
+    """The estimated time of a run, or that there is none."""
+    if done.time is None:
+        return Text("none: the model leaves dims to each run")
+    span = done.time
+    text = Text(
+        "{time} (between {low} and {high})",
+        context="estimate",
+        time=format_time(span.expected),
+        low=format_time(span.low),
+        high=format_time(span.high),
+    )
+    return text + _largest(done)
+
+
+def _largest(done: Conversion) -> Text:
+    """Return which gear figures are for, where there are several."""
+    return Text(", largest gear") if done.gears else Text("")
+
+
+def _warnings(done: Conversion) -> Text:
+    """`1 warning, 2 with other accuracy; for information: 3 rewritten; -v lists them`.
+
+    Warnings of the conversion come first, then nodes' findings by level.
+    """
+    counts = done.check.counts
+    warned = [Text(text, n=counts[level]) for level, text in _WARNED.items() if level in counts]
+    if own := len(done.warnings):
+        warned.insert(0, plural(own, "{n} warning", "{n} warnings"))
+    informed = [
+        text.with_values(n=counts[level]) for level, text in _INFORMED.items() if level in counts
+    ]
+    for name, operators in done.check.newer.items():
+        informed.append(Text("{n} taken by {name} alone", n=sum(operators.values()), name=name))
+    parts = [COMMA.join(warned) if warned else Text("none")]
+    if informed:
+        parts.append(Text("for information: {listed}", listed=COMMA.join(informed)))
+    if warned or informed:
+        parts.append(Text("-v lists them"))
+    return SEMICOLON.join(parts)
+
+
+def found_lines(check: ModelCheck) -> list[str]:
+    """List the findings of a model that compiles, by rule, the worst first."""
+    return [*finding_lines(_document(check), language())][1:]
+
+
+def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
+    """List the findings of a model that does not compile, by rule, the errors last.
+
+    Args:
+        check: of the model.
+        missing: operators that are on the list and do not compile yet.
+    """
+    model = _document(check)
+    errors = tuple(each for each in model.findings if each.level == Standing.ERROR.value)
+    others = tuple(each for each in model.findings if each.level != Standing.ERROR.value)
+    lines = [
+        *finding_lines(replace(model, faults=(), findings=others), language()),
+        *finding_lines(replace(model, findings=errors), language()),
+    ]
+    for diagnostic in missing:
+        lines += ["", diagnostic_text(diagnostic)]
+    return lines[1:]
+
+
+def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
+    """`not converted: 6 errors`."""
+    count = sum(each.code.severity is Severity.ERROR for each in diagnostics)
+    return spoken(plural(count, "not converted: {n} error", "not converted: {n} errors"))
+
+
+def _document(check: ModelCheck) -> CheckedModel:
+    (model,) = check_document(CheckReport((check,), "", ""), language()).models
+    return model
+
+
+def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Iterator[str]:
+    """Yield what the `wanted` passes found, by our names or ATC's, and their nearest misses."""
+    by_name = {name: each for each in effects for name in (each.name, *each.atc_names)}
+    for name in wanted:
+        effect = by_name.get(name)
+        if effect is None:
+            yield Text("{name}: the pass did not run", name=name)
+            continue
+        record, miss = effect.record, effect.record.nearest
+        yield Text(
+            "{effect}: matched {matched} times, rewritten {effective} times",
+            effect=effect.name,
+            matched=record.matched,
+            effective=record.effective,
+        )
+        if miss is None:
+            yield "  " + Text("no other near miss" if record.matched else "no near miss")
+            continue
+        yield "  " + Text("nearest miss: {reason}", reason=Text(miss.reason))
+        template = "at {node}; {depth} nodes of the pattern matched"
+        if miss.origins:
+            template = "at {node}, from {origins}; {depth} nodes of the pattern matched"
+        yield "    " + Text(
+            template,
+            node=repr(miss.node),
+            origins=", ".join(map(repr, miss.origins)),
+            depth=miss.depth,
+        )
 
 
 def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:

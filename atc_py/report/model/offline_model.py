@@ -8,8 +8,7 @@ from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmPort
 from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
-from atc_py.report.model.quant_bias import bias_rows
-from atc_py.report.model.semantics import semantics_tables
+from atc_py.report.model.semantics import bias_rows, semantics_tables
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.memory_facts import memory_facts

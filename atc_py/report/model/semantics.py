@@ -1,10 +1,35 @@
-"""Nodes that compute what CANN makes of them, as tables and lines of reports."""
+"""Nodes that compute what CANN makes of them, and biases of int8 layers, in tables and lines."""
 
+from collections.abc import Mapping
+
+from atc_py.options.compile_options import QuantBias
 from atc_py.report.fix.nodes import node_list
 from atc_py.report.tables import Table
 from atc_py.results.cann_nodes import CannDeviation, CannSemantics
+from atc_py.source import BiasConvention, BiasSource
 from atc_py.text import Text, plural
-from atc_py.text.language import spoken
+from atc_py.text.language import language, spoken
+
+_KEY = "quant_bias"
+
+
+def bias_json(convention: BiasConvention | None) -> dict[str, object]:
+    """The convention and its source; empty where no layer was int8 in the file."""
+    return {} if convention is None else {_KEY: convention.as_json()}
+
+
+def bias_rows(report: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The line of a summary for such a report; none where it names no known convention."""
+    found = report.get(_KEY)
+    if not isinstance(found, dict):
+        return []
+    try:
+        convention = BiasConvention(
+            QuantBias(found.get("convention")), BiasSource(found.get("source"))
+        )
+    except ValueError:
+        return []
+    return [("biases of int8 layers", convention.text.in_language(language()))]
 
 
 def semantics_tables(found: CannSemantics | None) -> list[Table]:

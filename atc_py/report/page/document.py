@@ -18,11 +18,10 @@ from atc_py.cost.pipes import PIPES
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.page.actions import actions_json
 from atc_py.report.page.findings import BothChecks, check_json
-from atc_py.report.page.fusions import fusions_json
 from atc_py.report.page.graphs import compiled_json, source_json
 from atc_py.report.page.precision import precision_json
 from atc_py.report.page.verdict import outputs_json
-from atc_py.report.page.wins import Win, biggest_wins
+from atc_py.report.page.wins import Win, biggest_wins, fusions_json
 from atc_py.report.page.words import diagnostic_json, in_both, name_text, table_json
 from atc_py.report.profile.text import bound_text, calibration_tables, format_time
 from atc_py.results.profile import GearCost, Profile, SocProfile

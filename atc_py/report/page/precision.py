@@ -11,10 +11,9 @@ from atc_py.report.layers.text import (
     verdict_lines,
 )
 from atc_py.report.page.words import Both, both, in_both, name_text, table_json
-from atc_py.results.histogram import MagnitudeHistogram
+from atc_py.results.judgment import QUANTILES, FigureSpread, MagnitudeHistogram
 from atc_py.results.layer import FAILING_DISTANCE, Layer, number_json
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
-from atc_py.results.sample_spread import QUANTILES, FigureSpread
 from atc_py.text import in_language
 
 

@@ -1,13 +1,32 @@
-"""A plan of dtypes as lines and tables."""
+"""A plan of dtypes as lines and tables, and in the format that is asked for."""
 
+import json
 import math
+from collections.abc import Iterable
 
+from atc_py.diag import Diagnostic
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table, plain_lines
 from atc_py.results.layer_comparison import least_text
 from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, plural
 from atc_py.text.language import spoken
+
+FORMATS = ("text", "json", "html")
+"""Names of the formats."""
+
+
+def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ()) -> str:
+    """The plan in one of FORMATS; JSON also has why the command fails."""
+    if name == "json":
+        document = {**plan.as_json(), "diagnostics": [finding.as_json() for finding in findings]}
+        return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    if name == "html":
+        from atc_py.report.planning.html_page import plan_html  # jinja2 takes long to import
+
+        return plan_html(plan)
+    return "\n".join(plan_lines(plan)) + "\n"
+
 
 _SHOWN = 30
 _MICRO = 1e6

@@ -6,23 +6,24 @@ import msgspec
 
 from atc_py.check.findings import OtherVerdict
 from atc_py.diag import Diagnostic
-from atc_py.results.float_quantization import (
+from atc_py.results.output_error import ErrorFigures
+from atc_py.results.quantization import (
     BalancedTensor,
     CalibrationRun,
-    FloatQuantization,
-    QuantizedLayerFacts,
-)
-from atc_py.results.output_error import ErrorFigures
-from atc_py.results.quantization import LayerCounts, QuantBiases, Quantization
-from atc_py.results.quantization_proof import (
     FallBack,
     FallBackPoint,
+    FloatQuantization,
     LayerCost,
+    LayerCounts,
+    QuantBiases,
+    Quantization,
     QuantizationProof,
+    QuantizedLayerFacts,
+    RangeTrial,
     Speed,
+    StepGain,
     ValueShares,
 )
-from atc_py.results.step_gain import RangeTrial, StepGain
 from atc_py.source import BiasConvention, QuantizedNode
 from atc_py.system.json_text import json_schema
 from atc_py.system.structs import DocumentTypes

@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.report.model.float_quantization import float_quantization_tables
 from atc_py.report.page.rendering import render_page
 from atc_py.report.quantizing.tables import (
     decibel_text,
     fall_back_tables,
+    float_quantization_tables,
     gain_tables,
     gains_rows,
     layers_table,
     outputs_table,
 )
 from atc_py.report.tables import Table, plain_lines
-from atc_py.results.float_quantization import FloatQuantization, QuantizedLayerFacts
-from atc_py.results.quantization_proof import FallBack, LayerCost
+from atc_py.results.quantization import FallBack, FloatQuantization, LayerCost, QuantizedLayerFacts
 from atc_py.system.json_text import finite, format_json
 from atc_py.text import Text
 

@@ -1,14 +1,151 @@
-"""What int8 costs and gains, as tables."""
+"""A quantized model as tables: what it is, what int8 costs and gains."""
 
 import math
 from collections.abc import Mapping
 
+from atc_py.report.check.words import LEVELS
+from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.tables import Table, format_bytes, share_text
-from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.output_error import ErrorFigures
-from atc_py.results.quantization_proof import FallBack, QuantizationProof
-from atc_py.text import Text
-from atc_py.text.language import spoken
+from atc_py.results.quantization import (
+    FallBack,
+    FloatQuantization,
+    Quantization,
+    QuantizationProof,
+    QuantizedLayerFacts,
+)
+from atc_py.source import Outcome
+from atc_py.target import socs
+from atc_py.text import Text, plural, verbatim
+from atc_py.text.language import language, spoken
+
+_HEADINGS = (
+    "layer",
+    "operator",
+    "data",
+    "values>",
+    "range>",
+    "scale>",
+    "offset>",
+    "weights dB>",
+    "bias gain dB>",
+)
+
+
+def float_quantization_tables(done: FloatQuantization) -> list[Table]:
+    """The tables that `quantize` prints for a float model."""
+    layers = [each for each in done.layers if each.scale is not None]
+    rows = (
+        ("samples", str(done.samples)),
+        ("executor", done.executor),
+        ("calibrator", done.calibrator),
+        ("seconds", f"{done.seconds:.1f}"),
+        *([("normalizations folded", str(done.folded_norms))] if done.folded_norms else []),
+        *([("record", str(done.record))] if done.record is not None else []),
+    )
+    measured = proof_tables(done)
+    return [
+        *(measured or [Table("Layers on int8", _HEADINGS, tuple(map(_row, layers)))]),
+        *([_balanced(done)] if done.balanced else []),
+        *gain_tables(done),
+        Table("Calibration", ("", ""), rows),
+        *(table for each in done.written for table in quantization_tables(each)),
+    ]
+
+
+def _balanced(done: FloatQuantization) -> Table:
+    rows = tuple(
+        (each.tensor, f"{each.gain:.1f}", f"{each.strength:.1f}") for each in done.balanced
+    )
+    return Table("Channels balanced", ("tensor", "gain dB>", "strength>"), rows)
+
+
+def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
+    """The row of a layer on int8."""
+    return (
+        layer.name,
+        layer.kind,
+        layer.tensor,
+        _range_text(layer.low, layer.high),
+        _range_text(layer.range_low, layer.range_high),
+        "" if layer.scale is None else f"{layer.scale:.5g}",
+        "" if layer.offset is None else str(layer.offset),
+        "" if layer.weight_sqnr is None else f"{layer.weight_sqnr:.1f}",
+        "" if layer.bias_gain is None else f"{layer.bias_gain:.2f}",
+    )
+
+
+_OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "unchanged"}
+
+
+def quantization_tables(done: Quantization) -> list[Table]:
+    """The tables that `quantize` prints."""
+    before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
+    rows = [
+        ("layers on int8", share_text(done.integer_layers, done.layers)),
+        *_rolled_back(done),
+        *(
+            [("biases read", done.read_as.text.in_language(language()))]
+            if done.read_as is not None
+            else []
+        ),
+        *([("biases written", done.written_as.value)] if done.written_as is not None else []),
+        ("opset", str(done.opset)),
+        ("operator list", _list_text(done)),
+        ("model", f"{done.model} ({before})"),
+        ("output", f"{done.output} ({after})"),
+    ]
+    if done.data is not None:
+        rows.append(("weights", str(done.data)))
+    others = _other_nodes_table(done)
+    fixed = [fixed_nodes_table(done.fixed)] if done.fixed else []
+    return [*fixed, *([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
+
+
+def _list_text(done: Quantization) -> str:
+    """`base: supported`, or how many errors the rules of the list find in what was written."""
+    verdict = done.listed
+    if not verdict.errors:
+        return verbatim(f"{verdict.name}: ") + LEVELS[verdict.standing]
+    return plural(
+        verdict.errors,
+        "{name}: {n} error; `atc-py check` names them",
+        "{name}: {n} errors; `atc-py check` names them",
+        name=verdict.name,
+    )
+
+
+def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
+    """The row on layers that some SoCs take back to float16; none where there are none."""
+    if not done.rolled_back:
+        return []
+    rows = [soc for soc in socs() if soc.quant_rules.roll_back]
+    limit = max(soc.quant_rules.roll_back for soc in rows)
+    families = ", ".join(dict.fromkeys(soc.family.value for soc in rows))
+    text = Text(
+        "{rolled_back} of at most {limit} input channels, on {families}",
+        rolled_back=done.rolled_back,
+        limit=limit,
+        families=families,
+    )
+    return [("run on float16", text)]
+
+
+def _other_nodes_table(done: Quantization) -> Table:
+    """The table of nodes that are not on int8, with reasons."""
+    rows = tuple(
+        (
+            str(node.index),
+            node.name,
+            node.op_type,
+            spoken(_OUTCOMES[node.outcome]),
+            "" if node.reason is None else node.reason.in_language(language()),
+        )
+        for node in done.nodes
+        if node.outcome is not Outcome.INTEGER
+    )
+    return Table("Not on int8", ("node>", "name", "operator", "", "because"), rows, said=(4,))
+
 
 LAYER_COLUMNS = (
     "layer", "operator", "on", "values>", "range>", "clipped>", "data dB>", "weights dB>",
@@ -37,8 +174,8 @@ def layers_table(done: FloatQuantization) -> Table:
                 layer.name,
                 layer.kind,
                 "int8" if layer.reason is None else spoken("float"),
-                _interval(layer.low, layer.high),
-                _interval(layer.range_low, layer.range_high),
+                _range_text(layer.low, layer.high),
+                _range_text(layer.range_low, layer.range_high),
                 "" if cost is None or cost.clipped is None else f"{cost.clipped:.3%}",
                 "" if cost is None else decibel_text(cost.data_snr),
                 decibel_text(layer.weight_sqnr),
@@ -194,5 +331,5 @@ def _figures(each: ErrorFigures | None) -> tuple[str, str, str]:
     return f"{each.cosine:.6f}", decibel_text(each.snr), top1
 
 
-def _interval(low: float | None, high: float | None) -> str:
+def _range_text(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{low:.4g}, {high:.4g}]"

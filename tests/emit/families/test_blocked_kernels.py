@@ -13,7 +13,7 @@ from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.kernels.index import KernelEntry
 from atc_py.kernels.listing import KernelList
 from atc_py.kernels.verify import Verdict, packed_inputs, stored_outputs, unpacked_result
-from atc_py.report.kernels.tables import kernel_tables
+from atc_py.report.kernel_tables import kernel_tables
 from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
