@@ -211,7 +211,7 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
     if amount is Amount.NOTHING:
         return
     if amount is Amount.SUMMARY:
-        from atc_py.report.model.conversion import conversion_lines
+        from atc_py.report.model.conversion_lines import conversion_lines
 
         for line in conversion_lines(done):
             print_line(spoken(line))

@@ -241,11 +241,10 @@ class LayerComparison(Result, frozen=True):
 
         If no output fails, it is the first layer that fails at all, in the order of execution.
         """
-        found = (self.layers[at].start for at in self.outputs.values())
-        starts = [start for start in found if start is not None]
-        if starts:
-            return self.layers[min(starts)]
-        return next((layer for layer in self.layers if layer.faults), None)
+        starts = (self.layers[at].start for at in self.outputs.values())
+        known = [start for start in starts if start is not None]
+        failing = (layer for layer in self.layers if layer.faults)
+        return self.layers[min(known)] if known else next(failing, None)
 
     def worst(self) -> list[Layer]:
         """All layers, those of the largest error first."""

@@ -359,7 +359,7 @@ class FloatQuantization(Result, frozen=True):
 
     @property
     def samples(self) -> int:
-        """How many samples it was run on; 0 where a record was read."""
+        """Number of samples that it was run on; 0 where a record was read."""
         return self.calibration.samples
 
     @property

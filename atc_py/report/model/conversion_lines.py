@@ -1,0 +1,86 @@
+"""A conversion in five lines: result, size, launches, estimated time, warnings by count."""
+
+from atc_py.check.findings import Standing
+from atc_py.report.escape import clipped
+from atc_py.report.profile.text import format_time
+from atc_py.report.tables import format_bytes
+from atc_py.results.conversion import Conversion
+from atc_py.text import COMMA, SEMICOLON, Text, plural
+
+_WARNED = {
+    Standing.ERROR: "{n} unsupported",
+    Standing.UNKNOWN: "{n} not decided",
+    Standing.PARSER: "{n} that CANN's parser refuses",
+    Standing.LIST: "{n} taken against the list",
+    Standing.ACCURACY: "{n} with other accuracy",
+}
+"""Levels of findings that may need action; the others are for information."""
+
+_INFORMED = {
+    Standing.REWRITE: Text("{n} rewritten", context="conversion"),
+    Standing.AICPU: Text("{n} on the AI CPU"),
+}
+
+
+def conversion_lines(done: Conversion) -> list[str]:
+    """The five lines that `convert` prints."""
+    facts = done.facts
+    head = Text(
+        "{model}: converted to {output} ({soc}, {mode}{gears})",
+        model=clipped(str(done.model)),
+        output=clipped(str(done.output)),
+        soc=facts.soc,
+        mode=facts.precision_mode,
+        gears=Text(", {n} gears", n=len(done.gears)) if done.gears else "",
+    )
+    size = Text(
+        "size      {size}; {weights} of weights",
+        size=format_bytes(done.file_bytes),
+        weights=format_bytes(done.weights_out),
+    )
+    launches = Text("launches  {n} a run", n=facts.launches) + _largest(done)
+    estimate = Text("estimate  {time}", time=_estimate(done))
+    warnings = Text("warnings  {warnings}", warnings=_warnings(done))
+    return [head, *("  " + line for line in (size, launches, estimate, warnings))]
+
+
+def _estimate(done: Conversion) -> str:
+    """The estimated time of a run, or that there is none."""
+    if done.time is None:
+        return Text("none: the model leaves dims to each run")
+    span = done.time
+    text = Text(
+        "{time} (between {low} and {high})",
+        context="estimate",
+        time=format_time(span.expected),
+        low=format_time(span.low),
+        high=format_time(span.high),
+    )
+    return text + _largest(done)
+
+
+def _largest(done: Conversion) -> Text:
+    """The gear that figures are for, where there are several."""
+    return Text(", largest gear") if done.gears else Text("")
+
+
+def _warnings(done: Conversion) -> Text:
+    """`1 warning, 2 with other accuracy; for information: 3 rewritten; -v lists them`.
+
+    Warnings of the conversion come first, then nodes' findings by level.
+    """
+    counts = done.check.counts
+    warned = [Text(text, n=counts[level]) for level, text in _WARNED.items() if level in counts]
+    if own := len(done.warnings):
+        warned.insert(0, plural(own, "{n} warning", "{n} warnings"))
+    informed = [
+        text.with_values(n=counts[level]) for level, text in _INFORMED.items() if level in counts
+    ]
+    for name, operators in done.check.newer.items():
+        informed.append(Text("{n} taken by {name} alone", n=sum(operators.values()), name=name))
+    parts = [COMMA.join(warned) if warned else Text("none")]
+    if informed:
+        parts.append(Text("for information: {listed}", listed=COMMA.join(informed)))
+    if warned or informed:
+        parts.append(Text("-v lists them"))
+    return SEMICOLON.join(parts)
