@@ -21,7 +21,7 @@ _CODES = {
 
 def summary(listed: KernelList) -> str:
     """`24 kernels for sim, 18 complete; they serve 312 nodes`."""
-    complete = sum(each["complete"] for each in listed.kernels)
+    complete = sum(kernel["complete"] for kernel in listed.kernels)
     nodes = sum(len(row["nodes"]) for each in listed.kernels for row in each["rows"])
     count = len(listed.kernels)
     return spoken(
@@ -54,7 +54,7 @@ def kernel_tables(listed: KernelList) -> list[Table]:
     plans = ("kernel", "shapes", "nodes>", "cores>", "tile plan", "moved>", "buffers used")
     rows = tuple(
         (
-            each["name"],
+            kernel["name"],
             _shapes(row["shapes"]),
             str(len(row["nodes"])),
             str(row["cores"]),
@@ -62,8 +62,8 @@ def kernel_tables(listed: KernelList) -> list[Table]:
             format_bytes(row["read_bytes"] + row["written_bytes"]),
             _buffers(row["buffers"], listed.buffers),
         )
-        for each in listed.kernels
-        for row in each["rows"]
+        for kernel in listed.kernels
+        for row in kernel["rows"]
     )
     return [Table("Kernels", head, lines), Table("Plans", plans, rows)]
 
@@ -130,7 +130,7 @@ def verified_summary(checked: Sequence[KernelVerdict]) -> str:
 
 
 def verified_json(
-    checked: Sequence[KernelVerdict], found: Iterable[Diagnostic] = ()
+    checked: Sequence[KernelVerdict], diagnostics: Iterable[Diagnostic] = ()
 ) -> dict[str, Any]:
     """The results as JSON, with what was found wrong."""
     return {
@@ -145,7 +145,7 @@ def verified_json(
             }
             for each in checked
         ],
-        "diagnostics": [each.as_json() for each in found],
+        "diagnostics": [diagnostic.as_json() for diagnostic in diagnostics],
     }
 
 

@@ -116,14 +116,14 @@ class Comparison(Result, frozen=True):
         return {**super().as_json(), "passed": self.passed}
 
 
-def compare(name: str, found: Array, expected: Array, tolerance: float) -> Comparison:
+def compare(name: str, array: Array, expected: Array, tolerance: float) -> Comparison:
     """Compare `found` with `expected`; differing shapes are an infinite error.
 
     Raises:
         AtcError: BAD_RUN_INPUT for data that are not real numbers.
     """
-    ours, theirs = _numbers(name, found), _numbers(name, expected)
-    if found.shape != expected.shape:
+    ours, theirs = _numbers(name, array), _numbers(name, expected)
+    if array.shape != expected.shape:
         return Comparison(
             name,
             math.inf,
@@ -131,7 +131,7 @@ def compare(name: str, found: Array, expected: Array, tolerance: float) -> Compa
             0.0,
             same_argmax=False,
             tolerance=tolerance,
-            other_shapes=(found.shape, expected.shape),
+            other_shapes=(array.shape, expected.shape),
         )
     max_error = _max_error(ours, theirs)
     scale = _range(theirs)
@@ -208,9 +208,9 @@ def _roundings(description: OmModel) -> tuple[float, FloatGrid | None]:
 
 
 def _largest_terms(
-    found: Iterable[tuple[float, FloatGrid | None]],
+    rows: Iterable[tuple[float, FloatGrid | None]],
 ) -> tuple[float, FloatGrid | None]:
-    pairs = list(found)
+    pairs = list(rows)
     coarsest = max((grid for _, grid in pairs if grid), key=_unit_of, default=None)
     return max((total for total, _ in pairs), default=0.0), coarsest
 

@@ -25,7 +25,7 @@ class CompiledModel(Result, frozen=True):
 
 
 def compiled_model(model: OfflineModel) -> CompiledModel:
-    """Return what reports show of an offline model, which may be closed then."""
+    """The parts of an offline model that reports show; it may be closed then."""
     names = dict.fromkeys(node.kernel for node in model.description.nodes if node.kernel)
     members = {name: f"kernels/{name}/{name}.cpp" for name in names}
     return CompiledModel(

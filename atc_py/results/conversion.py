@@ -91,20 +91,20 @@ def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
 
 def _effect_json(effect: FusionEffect) -> dict[str, object]:
     record, miss = effect.record, effect.record.nearest
-    found: dict[str, object] = {
+    document: dict[str, object] = {
         "atc_names": list(effect.atc_names),
         "match_times": record.matched,
         "effect_times": record.effective,
     }
     if miss is not None:
-        found["nearest_miss"] = {
+        document["nearest_miss"] = {
             "reason": miss.reason,
             "node": miss.node,
             "from": list(miss.origins),
             "depth": miss.depth,
             "anchor": miss.anchor or miss.node,
         }
-    return found
+    return document
 
 
 class Export(Result, frozen=True):
@@ -287,7 +287,7 @@ def _quantized_json(check: ModelCheck) -> dict[str, object]:
     """Count layers, those on int8, and others with reasons; empty for other models."""
     if not check.layers:
         return {}
-    rest = [each for each in check.layers if each.outcome is not Outcome.INTEGER]
+    rest = [layer for layer in check.layers if layer.outcome is not Outcome.INTEGER]
     floats = [
         {
             "node": each.index,

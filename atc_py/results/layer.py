@@ -244,9 +244,9 @@ class Layer(Result, frozen=True):
     def faults(self) -> tuple[str, ...]:
         """Reasons why the layer is failing, in words; empty if it is not."""
         figures = self.figures
-        found: list[str] = []
+        lines: list[str] = []
         if figures.overflow.share:
-            found.append(
+            lines.append(
                 Text(
                     "overflow: {share} of the values, up to {overflow}, beyond {limit}",
                     share=f"{figures.overflow.share:.3%}",
@@ -255,35 +255,35 @@ class Layer(Result, frozen=True):
                 )
             )
         if figures.lost_share and not figures.overflow.share:
-            found.append(
+            lines.append(
                 Text(
                     "{lost_share} of the values are NaN or infinite",
                     lost_share=f"{figures.lost_share:.3%}",
                 )
             )
         if not self.is_float and not self.holds_codes:
-            return (*found, *self._integer_faults())
+            return (*lines, *self._integer_faults())
         if math.isnan(figures.distance) and figures.differing and not figures.lost_share:
-            found.append(
+            lines.append(
                 Text(
                     "{share} of the values differ from the original's NaN and infinities",
                     share=f"{figures.differing:.3%}",
                 )
             )
         if self.judged.distance > FAILING_DISTANCE and not self.cancels:
-            found.append(
+            lines.append(
                 Text("relative distance {distance}", distance=f"{self.judged.distance:.3g}")
             )
-            found += self._moved_values()
+            lines += self._moved_values()
             if figures.underflow.share:
-                found.append(
+                lines.append(
                     Text(
                         "underflow: {share} of the values, up to {underflow}, became 0",
                         share=f"{figures.underflow.share:.3%}",
                         underflow=f"{figures.underflow.value:.3g}",
                     )
                 )
-        return tuple(found)
+        return tuple(lines)
 
     def _moved_values(self) -> tuple[str, ...]:
         steps = self.moved_steps

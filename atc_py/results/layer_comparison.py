@@ -381,16 +381,18 @@ def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Targe
     """The missed targets, output by output; none without targets."""
     if not targets:
         return []
-    found = [TargetMiss(name, "", None, None, reason=why) for name, why in done.uncompared.items()]
+    target_misses = [
+        TargetMiss(name, "", None, None, reason=why) for name, why in done.uncompared.items()
+    ]
     for name, at in done.outputs.items():
         if name in done.uncompared:
             continue
         layer = done.layers[at]
-        found += [
+        target_misses += [
             TargetMiss(name, figure, value, targets[figure], layer.figures.lost_share)
             for figure, value in missed_figures(layer, targets).items()
         ]
-    return found
+    return target_misses
 
 
 def passes(done: LayerComparison) -> bool | None:

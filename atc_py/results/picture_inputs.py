@@ -120,21 +120,21 @@ def _settings(node: OmNode) -> AippSettings:
     Raises:
         AtcError: OM_CONTENT for an attribute that is not of its type.
     """
-    found = AippSettings.from_attributes(node.attributes)
-    for each in fields(found):
-        value, default = getattr(found, each.name), each.default
+    aipp_settings = AippSettings.from_attributes(node.attributes)
+    for field in fields(aipp_settings):
+        value, default = getattr(aipp_settings, field.name), field.default
         if not _is_like(value, default):
             raise OM_CONTENT.error(
                 Text(
-                    "attribute {name} of {node} must be like {default}, found {value}",
-                    name=each.name,
+                    "attribute {name} of {node} must be like {default}, aipp_settings {value}",
+                    name=field.name,
                     node=repr(node.name),
                     default=repr(default),
                     value=repr(value),
                 ),
-                place=Place(node_name=node.name, op_type=node.op, field=each.name),
+                place=Place(node_name=node.name, op_type=node.op, field=field.name),
             )
-    return found
+    return aipp_settings
 
 
 def _is_like(value: object, default: object) -> bool:

@@ -88,12 +88,12 @@ class PlanPoint(Result, frozen=True):
     @property
     def snr(self) -> float:
         """Signal to noise of the worst output, in dB."""
-        return min((each.snr for each in self.outputs.values()), default=float("nan"))
+        return min((output.snr for output in self.outputs.values()), default=float("nan"))
 
     @property
     def cosine(self) -> float:
         """Cosine of the worst output."""
-        return min((each.cosine for each in self.outputs.values()), default=float("nan"))
+        return min((output.cosine for output in self.outputs.values()), default=float("nan"))
 
 
 class DtypePlan(Result, frozen=True):

@@ -73,9 +73,9 @@ class Profile(Result, frozen=True):
     @property
     def costs(self) -> tuple[NetworkCost, ...]:
         """Costs on the SoCs for which the model compiles."""
-        return tuple(each.cost for each in self.socs if each.cost is not None)
+        return tuple(soc.cost for soc in self.socs if soc.cost is not None)
 
     @property
     def semantics(self) -> CannSemantics | None:
         """The nodes that compute what CANN makes of them; they are the same on every SoC."""
-        return next((each.semantics for each in self.socs if each.cost is not None), None)
+        return next((soc.semantics for soc in self.socs if soc.cost is not None), None)

@@ -63,7 +63,7 @@ def hunk_lines(change: NodeChange, language: str = "en", *, verbose: bool = Fals
 
 def _rest_text(nodes: Sequence[DiffNode], language: str) -> str:
     """`... 24 more nodes: 12 Mul, 8 Add, 4 Slice`."""
-    counts = _counts_text(each.operator for each in nodes)
+    counts = _counts_text(node.operator for node in nodes)
     words = Text("{count} more nodes", count=len(nodes)).in_language(language)
     return clipped(f"... {words}: {counts}; --verbose shows all", _MOST)
 
@@ -139,4 +139,4 @@ def _value_text(value: DiffValue) -> str:
     dtype = f" {value.dtype}" if value.dtype not in {"", _PLAIN} else ""
     if value.dims is None:
         return f"{_short(value.name)}{dtype}"
-    return f"{_short(value.name)}{dtype}[{','.join('?' if each is None else str(each) for each in value.dims)}]"
+    return f"{_short(value.name)}{dtype}[{','.join('?' if dim is None else str(dim) for dim in value.dims)}]"

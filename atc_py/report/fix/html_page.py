@@ -76,8 +76,8 @@ def _group(done: Fixing, group: RewriteGroup, language: str, *, unfolded: bool) 
         "error": error_text(group.worst).in_language(language),
         "limit": "" if first.limit is None else f"{first.limit:.2g}",
         "time": time_text(group.rewrites),
-        "assumptions": [each.in_language(language) for each in group.assumptions],
-        "rows": [_row(each, language) for each in group.rewrites],
+        "assumptions": [assumption.in_language(language) for assumption in group.assumptions],
+        "rows": [_row(rewrite, language) for rewrite in group.rewrites],
         "hunks": [
             [*_marked_lines(change, language)]
             for each in group.rewrites[:_DRAWN]
@@ -102,10 +102,10 @@ def _row(rewrite: Rewrite, language: str) -> dict[str, str]:
 
 def _changes_of(done: Fixing, rewrite: Rewrite) -> list[NodeChange]:
     return [
-        each
-        for each in done.changes
-        if each.kind is ChangeKind.RULES
-        and (each.node, each.before.name) == (rewrite.node, rewrite.name)
+        change
+        for change in done.changes
+        if change.kind is ChangeKind.RULES
+        and (change.node, change.before.name) == (rewrite.node, rewrite.name)
     ]
 
 
@@ -113,7 +113,7 @@ def _others(done: Fixing, language: str) -> list[dict[str, Any]]:
     """The changes that no rule made, by reason."""
     found = []
     for kind in ChangeKind:
-        changes = [each for each in done.changes if each.kind is kind]
+        changes = [change for change in done.changes if change.kind is kind]
         if kind is not ChangeKind.RULES and changes:
             lines = [line for each in changes for line in _marked_lines(each, language)]
             found.append(

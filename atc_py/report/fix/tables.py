@@ -36,28 +36,28 @@ class RewriteGroup:
     @property
     def worst(self) -> Difference | None:
         """The largest difference; None where no region was compared."""
-        known = [each.difference for each in self.rewrites if each.difference is not None]
+        known = [rewrite.difference for rewrite in self.rewrites if rewrite.difference is not None]
         return max(known, key=lambda each: (each.error, each.differing), default=None)
 
     @property
     def uncompared(self) -> tuple[Rewrite, ...]:
         """The rewrites whose regions were not compared by themselves."""
-        return tuple(each for each in self.rewrites if each.difference is None)
+        return tuple(rewrite for rewrite in self.rewrites if rewrite.difference is None)
 
     @property
     def assumptions(self) -> tuple[Text, ...]:
         """The conditions of the rules and the values that the user gave, each once."""
-        found = (each for rewrite in self.rewrites for each in rewrite.assumptions)
+        found = (assumption for rewrite in self.rewrites for assumption in rewrite.assumptions)
         return tuple(dict.fromkeys(found))
 
 
 def rewrite_groups(done: Fixing) -> list[RewriteGroup]:
     """The rewrites of a model by pattern, in the order of their first nodes."""
-    found: dict[tuple[object, ...], list[Rewrite]] = {}
-    for each in done.rewrites:
-        key = (each.operator, each.rules, each.after, each.exactness)
-        found.setdefault(key, []).append(each)
-    return [RewriteGroup(tuple(several)) for several in found.values()]
+    grouped: dict[tuple[object, ...], list[Rewrite]] = {}
+    for rewrite in done.rewrites:
+        key = (rewrite.operator, rewrite.rules, rewrite.after, rewrite.exactness)
+        grouped.setdefault(key, []).append(rewrite)
+    return [RewriteGroup(tuple(several)) for several in grouped.values()]
 
 
 _MOST_OPERATORS = 8
@@ -101,7 +101,7 @@ def _heads(names: str, language: str) -> tuple[str, ...]:
 
 def _rewrites(done: Fixing, language: str) -> Table:
     """The table of rewritten nodes; nodes alike share a row."""
-    timed = any(each.microseconds is not None for each in done.rewrites)
+    timed = any(rewrite.microseconds is not None for rewrite in done.rewrites)
     columns = "nodes> operator rule new class error> allowed>" + (" time>" if timed else "")
     rows = []
     for group in rewrite_groups(done):
@@ -136,8 +136,8 @@ def _assumptions(done: Fixing, language: str) -> Table:
 
 
 def _assumption_texts(group: RewriteGroup, language: str) -> list[str]:
-    """Return what must hold, in words."""
-    return [each.in_language(language) for each in group.assumptions]
+    """The assumptions in words."""
+    return [assumption.in_language(language) for assumption in group.assumptions]
 
 
 def _left(done: Fixing, language: str) -> Table:

@@ -109,7 +109,7 @@ def _as_output(done: LayerComparison, at: int) -> list[str]:
     """Fill the cells of the outputs that a layer is; several are separated by semicolons."""
     names = [name for name, place in done.outputs.items() if place == at]
     rankings = [done.rankings.get(name) for name in names]
-    first = [number_text(each.top1) for each in rankings if each is not None]
+    first = [number_text(ranking.top1) for ranking in rankings if ranking is not None]
     few = [
         number_text(each.top5) for each in rankings if each is not None and each.top5 is not None
     ]
@@ -153,7 +153,7 @@ def render_layers(
         compiled: the model that was compared, which HTML draws.
     """
     if name == "json":
-        listed = [found.as_json() for found in findings]
+        listed = [finding.as_json() for finding in findings]
         document = {**done.as_json(), "diagnostics": listed}
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if name == "csv":

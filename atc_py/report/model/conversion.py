@@ -35,7 +35,7 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
         missing: operators that are on the list and do not compile yet.
     """
     model = _document(check)
-    errors = tuple(each for each in model.findings if each.level == Standing.ERROR.value)
+    errors = tuple(finding for finding in model.findings if finding.level == Standing.ERROR.value)
     others = tuple(each for each in model.findings if each.level != Standing.ERROR.value)
     lines = [
         *finding_lines(replace(model, faults=(), findings=others), language()),
@@ -48,7 +48,7 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
 
 def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
     """`not converted: 6 errors`."""
-    count = sum(each.code.severity is Severity.ERROR for each in diagnostics)
+    count = sum(diagnostic.code.severity is Severity.ERROR for diagnostic in diagnostics)
     return spoken(plural(count, "not converted: {n} error", "not converted: {n} errors"))
 
 
@@ -92,7 +92,7 @@ def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
     if not check.layers:
         return []
     said = language()
-    reasons = Counter(each.reason.in_language(said) for each in check.layers if each.reason)
+    reasons = Counter(layer.reason.in_language(said) for layer in check.layers if layer.reason)
     done = len(check.layers) - sum(reasons.values())
     parts = [
         Text("{count} because {reason}", count=count, reason=reason)

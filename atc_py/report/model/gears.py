@@ -33,7 +33,7 @@ def converted_gears(gears: Sequence[GearFacts]) -> list[Table]:
     """The gears of a conversion; nothing where it has none."""
     if not gears:
         return []
-    rows = [_row(at, each.values, each.shapes, each.memory) for at, each in enumerate(gears)]
+    rows = [_row(at, gear.values, gear.shapes, gear.memory) for at, gear in enumerate(gears)]
     return [Table("Gears", _HEAD, tuple(rows))]
 
 
@@ -54,7 +54,7 @@ def _row(
     memory: MemoryFacts | None,
 ) -> tuple[str, ...]:
     sizes = ("", "") if memory is None else (memory.total, memory.arena)
-    texts = (each if isinstance(each, str) else format_bytes(each) for each in sizes)
+    texts = (size if isinstance(size, str) else format_bytes(size) for size in sizes)
     return str(at), format_gear(values), gear_shapes_text(shapes), *texts
 
 

@@ -51,7 +51,7 @@ def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
     return read_record(report, "precision", PrecisionRecord, file)
 
 
-def precision_tables(found: PrecisionRecord) -> list[Table]:
+def precision_tables(precision_record: PrecisionRecord) -> list[Table]:
     """The record as tables: nodes, then casts."""
     nodes = tuple(
         (
@@ -62,7 +62,7 @@ def precision_tables(found: PrecisionRecord) -> list[Table]:
             _dtypes(each["chosen"]),
             recorded_text(each["rule"]),
         )
-        for each in found["nodes"]
+        for each in precision_record["nodes"]
     )
     casts = tuple(
         (
@@ -71,7 +71,7 @@ def precision_tables(found: PrecisionRecord) -> list[Table]:
             f"{each['from']} > {each['to']}",
             recorded_text(each["reason"]),
         )
-        for each in found["casts"]
+        for each in precision_record["casts"]
     )
     head = ("node", "operator", "engine", "in the model", "compiled", "rule")
     return [
@@ -92,7 +92,7 @@ def _dtypes(sides: _Dtypes) -> str:
 
 def _dtypes_of_side(dtypes: list[str | None]) -> str:
     """The dtypes of inputs or of outputs."""
-    present = [each for each in dtypes if each is not None]
+    present = [dtype for dtype in dtypes if dtype is not None]
     return ",".join(dict.fromkeys(present) if len(set(present)) == 1 else present) or "-"
 
 
@@ -127,9 +127,9 @@ def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
     return read_record(report, "layout", LayoutRecord, file)
 
 
-def layout_tables(found: LayoutRecord) -> list[Table]:
+def layout_tables(layout_record: LayoutRecord) -> list[Table]:
     """The record as tables: formats with how many values have them, then TransData."""
-    values = tuple((name, str(count)) for name, count in found["values"].items())
+    values = tuple((name, str(count)) for name, count in layout_record["values"].items())
     rows = tuple(
         (
             each["name"],
@@ -137,7 +137,7 @@ def layout_tables(found: LayoutRecord) -> list[Table]:
             format_bytes(each["bytes"]),
             recorded_text(each["reason"]),
         )
-        for each in found["trans_data"]
+        for each in layout_record["trans_data"]
     )
     head = ("TransData", "storage", "moved>", "why")
     return [

@@ -32,37 +32,38 @@ def bias_rows(report: Mapping[str, object]) -> list[tuple[str, str]]:
     return [("biases of int8 layers", convention.text.in_language(language()))]
 
 
-def semantics_tables(found: CannSemantics | None) -> list[Table]:
+def semantics_tables(semantics: CannSemantics | None) -> list[Table]:
     """Deviations with their nodes; no table where all nodes compute what ONNX defines."""
-    if found is None:
+    if semantics is None:
         return []
     rows = tuple(
         (str(len(places)), each.name, spoken(each.certainty), node_list(places))
-        for each, places in _places(found).items()
+        for each, places in _places(semantics).items()
     )
     title = Text(
-        "Computed as on CANN {generation}, not as ONNX defines", generation=found.generation
+        "Computed as on CANN {generation}, not as ONNX defines",
+        generation=semantics.generation,
     )
     return [
         Table(title, ("nodes>", "deviation", "certainty", "places in the file"), rows, said=(3,))
     ]
 
 
-def semantics_line(found: CannSemantics) -> str:
+def semantics_line(semantics: CannSemantics) -> str:
     """`1 node computes what CANN 9 makes of it: GRU/reset-after-product (inferred)`."""
     return plural(
-        len(found.nodes),
+        len(semantics.nodes),
         "{n} node computes what CANN {generation} makes of it: {names}",
         "{n} nodes compute what CANN {generation} makes of them: {names}",
-        generation=found.generation,
-        names=", ".join(each.text for each in _places(found)),
+        generation=semantics.generation,
+        names=", ".join(deviation.text for deviation in _places(semantics)),
     )
 
 
-def _places(found: CannSemantics) -> dict[CannDeviation, list[str]]:
+def _places(semantics: CannSemantics) -> dict[CannDeviation, list[str]]:
     places: dict[CannDeviation, list[str]] = {}
-    for node in found.nodes:
+    for node in semantics.nodes:
         label = f'{node.node} "{node.name}"' if node.name else str(node.node)
-        for each in node.deviations:
-            places.setdefault(each, []).append(label)
+        for deviation in node.deviations:
+            places.setdefault(deviation, []).append(label)
     return places

@@ -214,11 +214,11 @@ def _opset(text: str, history: OnnxHistory) -> int:
 
 
 def _definition_at(op: str, opset: int, history: OnnxHistory) -> OperatorSchema:
-    found = history.at(op, opset)
-    if found is None:
+    operator_schema = history.at(op, opset)
+    if operator_schema is None:
         numbers = ", ".join(str(row.since_version) for row in history.versions(op))
         message = Text("{op} does not exist at opset {opset}", op=op, opset=opset)
         raise BAD_OPTION.error(
             message, help=Text("its versions came with the opsets {numbers}", numbers=numbers)
         )
-    return found
+    return operator_schema

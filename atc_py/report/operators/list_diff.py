@@ -81,7 +81,7 @@ def list_diff(
     if operator is None:
         tables = tuple({spec.op: spec for spec in each.all()} for each in libraries)
     else:
-        found = tuple(each.lookup(operator) for each in libraries)
+        found = tuple(library.lookup(operator) for library in libraries)
         if found == (None, None):
             near = (*libraries[0].near(operator), *libraries[1].near(operator))
             raise UNKNOWN_NAME.error(
@@ -104,7 +104,7 @@ def list_diff(
     return ListDiff(
         names,
         tuple(each for each in changes if not each.is_same),
-        tuple(each.op for each in changes if each.is_same),
+        tuple(change.op for change in changes if change.is_same),
     )
 
 
@@ -144,7 +144,7 @@ def _sentence(names: tuple[str, str], fact: Fact) -> Text:
 
 def _counts(diff: ListDiff) -> Text:
     """The counts of operators that differ, that one list alone has, and that are equal."""
-    only = [sum(each.only_on == name for each in diff.changes) for name in diff.names]
+    only = [sum(change.only_on == name for change in diff.changes) for name in diff.names]
     differ = len(diff.changes) - sum(only)
     return Text(
         "{differ} differ, {only} only on {names}, {only_2} only on {names_2}, {count} the same",
@@ -199,7 +199,7 @@ def _change(
 
 
 def _value(facts: Mapping[tuple[str, ...], tuple[Text, Text]], key: tuple[str, ...]) -> Text | None:
-    """Return what is said of a subject; None where nothing is."""
+    """Words on a subject; None where there are none."""
     return facts[key][1] if key in facts else None
 
 

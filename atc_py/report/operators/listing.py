@@ -64,7 +64,9 @@ def lists_json() -> list[dict[str, object]]:
 
 
 def _all() -> list[tuple[OperatorList, tuple[OpSpec, ...]]]:
-    return [(each, library(each.name).all()) for each in operator_lists()]
+    return [
+        (operator_list, library(operator_list.name).all()) for operator_list in operator_lists()
+    ]
 
 
 def _opsets(specs: tuple[OpSpec, ...]) -> tuple[int, ...]:
@@ -96,9 +98,10 @@ def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) 
             Text("`atc-py fix MODEL` rewrites it (rules: {names})", names=names),
         )
     others = [
-        each.name
-        for each in operator_lists()
-        if each.name != list_name and list_called(each.name).lookup(operator) is not None
+        operator_list.name
+        for operator_list in operator_lists()
+        if operator_list.name != list_name
+        and list_called(operator_list.name).lookup(operator) is not None
     ]
     if others:
         named = ", ".join(others)

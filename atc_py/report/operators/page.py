@@ -47,7 +47,11 @@ def generation_words(row: Deviation) -> Text:
     """The generations that have a deviation: `CANN 5, 6 (proven), 7 (inferred)`."""
     texts = []
     for certainty, words in CERTAINTIES.items():
-        majors = [each.major for each in generations() if certainty_on(row, each) is certainty]
+        majors = [
+            generation.major
+            for generation in generations()
+            if certainty_on(row, generation) is certainty
+        ]
         if majors:
             listed = ", ".join(map(str, majors))
             texts.append(Text("{value} ({note})", value=listed, note=words))

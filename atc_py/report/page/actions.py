@@ -41,7 +41,7 @@ _WORTH = 0.05
 def actions_json(
     done: ModelSummary, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
 ) -> list[dict[str, object]]:
-    """Return what to do first.
+    """The next steps, the most urgent first.
 
     Args:
         done: what is known.
@@ -74,7 +74,7 @@ def _command(done: ModelSummary, command: str, *words: str) -> str:
         for word in _words(name, values if name != "--soc" else values[:1])
     ]
     parts = ["atc-py", command, str(done.model), *given, *_shape(done, command), *words]
-    return " ".join(shlex.quote(visible(each)) for each in parts)
+    return " ".join(shlex.quote(visible(part)) for part in parts)
 
 
 def _shape(done: ModelSummary, command: str) -> tuple[str, ...]:

@@ -56,18 +56,18 @@ def time_json(done: Profile) -> dict[str, object]:
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     return {
         "pipes": list(PIPES),
-        "socs": [_soc(each) for each in done.socs],
+        "socs": [_soc(soc) for soc in done.socs],
         "calibration": [*map(table_json, tables)],
     }
 
 
 def _soc(each: SocProfile) -> dict[str, object]:
     cost = each.cost
-    found: dict[str, object] = {"soc": each.soc, "verdict": in_both(each.verdict)}
+    document: dict[str, object] = {"soc": each.soc, "verdict": in_both(each.verdict)}
     if cost is None:
-        return found
+        return document
     memory = cost.footprint
-    return found | {
+    return document | {
         "fits": cost.fits,
         "time": [cost.time.low, cost.time.expected, cost.time.high],
         "nodes": cost.nodes,
@@ -193,7 +193,7 @@ def _document(done: ModelSummary, checks: BothChecks | None, at: int) -> dict[st
         "outputs": outputs_json(done),
         "actions": actions_json(done, check, wins, is_sound=state == "compiles"),
         "check": check,
-        "refusals": [diagnostic_json(found) for found in done.refusals],
+        "refusals": [diagnostic_json(refusal) for refusal in done.refusals],
         "not_compared": [diagnostic_json(found) for found in done.not_compared],
         "missed": [diagnostic_json(found) for found in done.missed],
         "source": None if done.file_graph is None else source_json(done.file_graph),
@@ -225,12 +225,12 @@ def _wins(done: ModelSummary) -> list[Win]:
 
 
 def _facts(done: ModelSummary) -> dict[str, object]:
-    found: dict[str, object] = {"file": name_text(done.model.name), **_file(done.model)}
+    document: dict[str, object] = {"file": name_text(done.model.name), **_file(done.model)}
     if done.file_graph is not None:
-        found |= _file_graph(done.file_graph)
+        document |= _file_graph(done.file_graph)
     if done.compiled is not None:
         compiled = done.compiled
-        found |= {
+        document |= {
             "soc": compiled.description.soc,
             "compiled_nodes": len(compiled.description.nodes),
             "compiled_bytes": compiled.file_bytes,
@@ -238,15 +238,15 @@ def _facts(done: ModelSummary) -> dict[str, object]:
             "launches": compiled.report.get("launches"),
         }
     if done.check is not None:
-        found |= {"check_mode": done.check.precision_mode, "check_soc": done.check.soc}
-    return found
+        document |= {"check_mode": done.check.precision_mode, "check_soc": done.check.soc}
+    return document
 
 
 def _file_graph(file_graph: FileGraph) -> dict[str, object]:
     return {
         "graph": name_text(file_graph.name),
         "producer": name_text(file_graph.producer),
-        "opsets": {name_text(key or "ai.onnx"): each for key, each in file_graph.opsets.items()},
+        "opsets": {name_text(key or "ai.onnx"): opset for key, opset in file_graph.opsets.items()},
         "nodes": len(file_graph.nodes),
         "parameters": file_graph.parameters,
         "weight_bytes": file_graph.weight_bytes,

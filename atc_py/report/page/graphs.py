@@ -122,7 +122,7 @@ def _tensor(description: OmModel, at: int) -> list[object]:
 
 
 def _storage(tensor: OmTensor) -> str:
-    """Return how a value is stored; empty for row by row."""
+    """Storage of a value; empty for row by row."""
     found = tensor.storage
     if found is None:
         return ""

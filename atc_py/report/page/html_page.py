@@ -116,17 +116,17 @@ def summary_html(done: ModelSummary, language: str = "en") -> str:
     return summaries_html([done], language)
 
 
-def summaries_html(found: Sequence[ModelSummary], language: str = "en") -> str:
+def summaries_html(model_summaries: Sequence[ModelSummary], language: str = "en") -> str:
     """The page about one model, or about its gears.
 
     Args:
-        found: what is known of each.
+        model_summaries: what is known of each.
         language: the language in which the page opens.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
-    return document_html([_document(each) for each in found], language)
+    return document_html([_document(model_summary) for model_summary in model_summaries], language)
 
 
 def _document(done: ModelSummary) -> dict[str, object]:
@@ -149,6 +149,6 @@ def document_html(models: Sequence[Mapping[str, object]], language: str = "en") 
         "overview/page",
         scripts=(library, script),
         lang={"zh": "zh-CN"}.get(language, language),
-        title=name_text(", ".join(dict.fromkeys(str(each["path"]) for each in models))),
+        title=name_text(", ".join(dict.fromkeys(str(model["path"]) for model in models))),
         document=embedded_json(page_json(models, language).decode("utf-8")),
     )

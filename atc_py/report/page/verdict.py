@@ -77,7 +77,7 @@ def _error(compared: LayerComparison, output: FailingOutput) -> float:
 
 
 def outputs_json(done: ModelSummary) -> dict[str, object] | None:
-    """Return which outputs fail, for the page; None where nothing was compared."""
+    """Failing outputs, for the page; None where nothing was compared."""
     compared = done.comparison
     if compared is None:
         return None
@@ -93,9 +93,13 @@ def outputs_json(done: ModelSummary) -> dict[str, object] | None:
     }
 
 
-def outputs_word(found: Sequence[ModelSummary]) -> str | None:
+def outputs_word(model_summaries: Sequence[ModelSummary]) -> str | None:
     """`fail` if an output of any fails, else `pass`; None where nothing was compared."""
-    compared = [each.comparison for each in found if each.comparison is not None]
+    compared = [
+        model_summary.comparison
+        for model_summary in model_summaries
+        if model_summary.comparison is not None
+    ]
     if not compared:
         return None
     fail = any(each.stopped or failing_outputs(each) for each in compared)

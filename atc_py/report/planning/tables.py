@@ -66,7 +66,7 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
 
 
 def _counted(plan: DtypePlan) -> Text:
-    """Return how many compilations were run on how many samples."""
+    """Numbers of compilations and of the samples that they were run on."""
     runs = plural(plan.runs, "{n} run on {samples}", "{n} runs on {samples}", samples=_judged(plan))
     if plan.judged < plan.samples:
         runs = Text("{runs}, and verified on all", runs=runs)
@@ -145,7 +145,7 @@ def _curve(plan: DtypePlan) -> Table:
 
 def _nodes(plan: DtypePlan) -> Table:
     """Tabulate the lines that are not in float16."""
-    changed = [each for each in plan.nodes if each.dtype != "float16"]
+    changed = [node for node in plan.nodes if node.dtype != "float16"]
     rows = [
         (
             each.line,
@@ -167,7 +167,7 @@ def _nodes(plan: DtypePlan) -> Table:
 
 
 def _numbers(point: PlanPoint) -> tuple[str, ...]:
-    top1 = [each.top1 for each in point.outputs.values() if each.top1 is not None]
+    top1 = [output.top1 for output in point.outputs.values() if output.top1 is not None]
     lost = math.isinf(point.share)
     return (
         _micro(point),
@@ -226,7 +226,9 @@ def plan_html(plan: DtypePlan) -> str:
         model=str(plan.model),
         verdict=verdict_lines(plan),
         reached=plan.reached,
-        tables=[each.spoken().visible() for each in plan_tables(plan) if each.rows],
+        tables=[
+            plan_table.spoken().visible() for plan_table in plan_tables(plan) if plan_table.rows
+        ],
         curve=marks,
         axes=axes,
         size=(f"{WIDTH:.0f}", f"{HEIGHT:.0f}"),

@@ -27,7 +27,7 @@ def profile_json(done: Profile) -> str:
         "model": str(done.model),
         "calibration": None if done.calibration is None else calibration_json(done.calibration),
         **semantics_json(done.semantics),
-        "socs": [_soc(each) for each in done.socs],
+        "socs": [_soc(soc) for soc in done.socs],
         "gears": [row for each in done.socs for row in _gears(each.gears)],
     }
     return json.dumps(document, indent=2) + "\n"
@@ -36,13 +36,13 @@ def profile_json(done: Profile) -> str:
 def _gears(gears: Sequence[GearCost]) -> list[dict[str, object]]:
     return [
         {
-            "gear": list(each.values),
-            "inputs": json_values(each.shapes),
-            "time": each.cost.time.as_json(),
-            "memory": each.cost.footprint.total,
-            "kernels": len(each.cost.kernels),
+            "gear": list(gear.values),
+            "inputs": json_values(gear.shapes),
+            "time": gear.cost.time.as_json(),
+            "memory": gear.cost.footprint.total,
+            "kernels": len(gear.cost.kernels),
         }
-        for each in gears
+        for gear in gears
     ]
 
 
@@ -62,7 +62,7 @@ def calibration_json(done: Calibration) -> dict[str, object]:
 
 
 def _soc(each: SocProfile) -> dict[str, object]:
-    refusals = [found.as_json() for found in each.refusals]
+    refusals = [refusal.as_json() for refusal in each.refusals]
     if each.cost is None:
         return {"soc": each.soc, "compiles": False, "verdict": each.verdict, "refusals": refusals}
     cost, memory = each.cost, each.cost.footprint

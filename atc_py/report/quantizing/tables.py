@@ -34,7 +34,7 @@ _HEADINGS = (
 
 def float_quantization_tables(done: FloatQuantization) -> list[Table]:
     """The tables that `quantize` prints for a float model."""
-    layers = [each for each in done.layers if each.scale is not None]
+    layers = [layer for layer in done.layers if layer.scale is not None]
     rows = (
         ("samples", str(done.samples)),
         ("executor", done.executor),
@@ -188,7 +188,7 @@ def layers_table(done: FloatQuantization) -> Table:
 
 def outputs_table(proof: QuantizationProof) -> Table:
     """The table of errors at the outputs."""
-    rows = tuple((name, *_figures(each)) for name, each in proof.outputs.items())
+    rows = tuple((name, *_figures(output)) for name, output in proof.outputs.items())
     title = Text("Outputs, {samples} samples", samples=proof.samples)
     return Table(title, ("output", "cosine>", "SNR dB>", "top 1>"), rows)
 
@@ -201,15 +201,15 @@ _STEPS = {
 
 
 def gain_tables(done: FloatQuantization) -> list[Table]:
-    """Return what steps gained at the outputs, what each layer gained, and the ranges tried."""
+    """Gains of steps at the outputs, gains of layers, and the ranges tried."""
     steps = tuple(
         (
-            _STEPS.get(each.name, each.name),
-            share_text(each.kept, each.parts),
-            _signed(each.gain),
-            _signed(each.whole_gain),
+            _STEPS.get(step.name, step.name),
+            share_text(step.kept, step.parts),
+            _signed(step.gain),
+            _signed(step.whole_gain),
         )
-        for each in done.steps
+        for step in done.steps
     )
     tables = [
         Table(
@@ -221,7 +221,7 @@ def gain_tables(done: FloatQuantization) -> list[Table]:
         Table("Gains at the layers", ("layer", "range dB>", "bias dB>"), tuple(_layer_gains(done))),
         _ranges_table(done),
     ]
-    return [each for each in tables if each.rows]
+    return [table for table in tables if table.rows]
 
 
 def _ranges_table(done: FloatQuantization) -> Table:
@@ -236,7 +236,9 @@ def _ranges_table(done: FloatQuantization) -> Table:
 
 
 def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:
-    costs = {} if done.proof is None else {each.name: each.range_gain for each in done.proof.layers}
+    costs = (
+        {} if done.proof is None else {layer.name: layer.range_gain for layer in done.proof.layers}
+    )
     return [
         (each.name, _signed(costs.get(each.name)), _signed(each.bias_gain))
         for each in done.layers
