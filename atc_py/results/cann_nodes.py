@@ -85,11 +85,11 @@ def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | N
     Raises:
         AtcError: OM_CONTENT for a record that does not follow its schema.
     """
-    found = report.get(_KEY)
-    if found is None:
+    record = report.get(_KEY)
+    if record is None:
         return None
     try:
-        return msgspec.convert(found, CannSemantics)
+        return msgspec.convert(record, CannSemantics)
     except msgspec.ValidationError as error:
         raise OM_CONTENT.error(
             Text(

@@ -290,13 +290,13 @@ def _quantized_json(check: ModelCheck) -> dict[str, object]:
     rest = [layer for layer in check.layers if layer.outcome is not Outcome.INTEGER]
     floats = [
         {
-            "node": each.index,
-            "name": each.name,
-            "op_type": each.op_type,
-            "reason": each.reason.en if each.reason else "",
+            "node": node.index,
+            "name": node.name,
+            "op_type": node.op_type,
+            "reason": node.reason.en if node.reason else "",
         }
-        for each in rest
+        for node in rest
     ]
     layers = len(check.layers)
-    found = {"layers": layers, "on_int8": layers - len(rest), "on_floats": floats}
-    return {"quantized": found}
+    counts = {"layers": layers, "on_int8": layers - len(rest), "on_floats": floats}
+    return {"quantized": counts}

@@ -100,7 +100,7 @@ class NodeChange(Result, frozen=True):
     @property
     def likeness(self) -> tuple[object, ...]:
         """The parts that changes of one pattern have in common."""
-        after = tuple(each.operator for each in self.after)
+        after = tuple(node.operator for node in self.after)
         return (self.kind, self.rules, self.before.operator, after)
 
 

@@ -369,11 +369,11 @@ def missed_figures(layer: Layer, targets: Mapping[str, float]) -> dict[str, floa
 
     Values that are NaN or infinite, though the original's are finite, miss every target.
     """
-    found = {"cosine": layer.judged.cosine, "snr": layer.judged.snr}
+    figures = {"cosine": layer.judged.cosine, "snr": layer.judged.snr}
     return {
-        name: found[name]
+        name: figures[name]
         for name, least in targets.items()
-        if not found[name] >= least or layer.figures.lost_share
+        if not figures[name] >= least or layer.figures.lost_share
     }
 
 

@@ -89,17 +89,17 @@ class PictureInput(Result, frozen=True):
 def picture_inputs(description: OmModel) -> tuple[PictureInput, ...]:
     """The inputs that Aipp nodes of a model read, in the order of inputs."""
     ports = {port.tensor: at for at, port in enumerate(description.inputs)}
-    found = [
+    inputs = [
         _picture_input(description, node, ports)
         for node in description.nodes
         if node.op == AIPP and node.inputs and node.inputs[0] in ports
     ]
-    return tuple(sorted(found, key=lambda each: each.position))
+    return tuple(sorted(inputs, key=lambda picture: picture.position))
 
 
 def _picture_input(description: OmModel, node: OmNode, ports: dict[int, int]) -> PictureInput:
     at = ports[node.inputs[0]]
-    source, features = (description.tensors[each] for each in (node.inputs[0], node.outputs[0]))
+    source, features = (description.tensors[tensor] for tensor in (node.inputs[0], node.outputs[0]))
     params = ports.get(node.inputs[1]) if len(node.inputs) > 1 else None
     return PictureInput(
         name=description.inputs[at].name,
@@ -144,7 +144,7 @@ def _is_like(value: object, default: object) -> bool:
         return (
             isinstance(value, tuple)
             and len(value) == len(default)
-            and all(_is_number(each, kind) for each in value)
+            and all(_is_number(number, kind) for number in value)
         )
     if isinstance(default, float):
         return _is_number(value, float)

@@ -37,8 +37,8 @@ def model_names(models: Sequence[ProgramModel]) -> list[str]:
     """A short name for each model: its file's, with digits of its digest where two are alike."""
     short = [PurePath(model.file).name or model.name or spoken("(bytes)") for model in models]
     return [
-        name if short.count(name) == 1 else f"{name} {each.digest[:_DIGEST]}"
-        for name, each in zip(short, models, strict=True)
+        name if short.count(name) == 1 else f"{name} {model.digest[:_DIGEST]}"
+        for name, model in zip(short, models, strict=True)
     ]
 
 
@@ -62,17 +62,17 @@ def _models(done: ProgramRun, names: Sequence[str]) -> Table:
     rows = [
         (
             name,
-            where_text(each),
-            str(each.sessions),
-            str(each.npu.runs),
-            _time(each.npu.seconds),
-            str(sum(one.times for one in each.compilations)),
-            _time(each.compile_seconds),
-            str(each.onnxruntime.runs),
-            _time(each.onnxruntime.seconds),
-            *((_time(each.shadow.seconds),) if shadow else ()),
+            where_text(model),
+            str(model.sessions),
+            str(model.npu.runs),
+            _time(model.npu.seconds),
+            str(sum(one.times for one in model.compilations)),
+            _time(model.compile_seconds),
+            str(model.onnxruntime.runs),
+            _time(model.onnxruntime.seconds),
+            *((_time(model.shadow.seconds),) if shadow else ()),
         )
-        for name, each in zip(names, done.models, strict=True)
+        for name, model in zip(names, done.models, strict=True)
     ]
     return Table("Models", columns, tuple(rows))
 
@@ -92,8 +92,13 @@ def _shapes(done: ProgramRun, names: Sequence[str]) -> Table:
     for name, model in zip(names, done.models, strict=True):
         listed = [compilation for compilation in model.compilations if compilation.shapes]
         rows += [
-            (name, shapes_text(each.shapes), str(each.times), format_seconds(each.seconds))
-            for each in listed[:_MOST_SHAPES]
+            (
+                name,
+                shapes_text(compilation.shapes),
+                str(compilation.times),
+                format_seconds(compilation.seconds),
+            )
+            for compilation in listed[:_MOST_SHAPES]
         ]
         if len(listed) > _MOST_SHAPES:
             rows.append(
@@ -174,8 +179,14 @@ def _processes(done: ProgramRun) -> Table:
     """The table of processes; it has no rows where there is one."""
     listed = done.processes if len(done.processes) > 1 else []
     rows = [
-        (str(each.pid), str(each.parent), each.python, str(each.sessions), str(each.runs))
-        for each in listed
+        (
+            str(process.pid),
+            str(process.parent),
+            process.python,
+            str(process.sessions),
+            str(process.runs),
+        )
+        for process in listed
     ]
     columns = ("process>", "started by>", "Python", "sessions>", "runs>")
     return Table("Processes", columns, tuple(rows))

@@ -18,7 +18,7 @@ from atc_py.text.language import spoken
 
 def gears_text(compared: Sequence[ComparedGear]) -> str:
     """The reports of all gears in plain text, each below its numbers."""
-    return "\n".join(f"{gear_title(each)}\n\n{_text(each)}" for each in compared)
+    return "\n".join(f"{gear_title(gear)}\n\n{_text(gear)}" for gear in compared)
 
 
 def gear_title(gear: ComparedGear) -> str:
@@ -37,8 +37,8 @@ def _text(gear: ComparedGear) -> str:
     if gear.done is not None:
         return layers_text(gear.done)
     reasons = [
-        spoken(Text("not compared: {message}", message=found.message))
-        for found in gear.not_compared
+        spoken(Text("not compared: {message}", message=finding.message))
+        for finding in gear.not_compared
     ]
     return "".join(f"{visible(line)}\n" for line in reasons)
 
@@ -57,15 +57,15 @@ def gears_document(
     """
     listed = [
         {
-            "gear": list(each.values),
-            "inputs": {name: list(shape) for name, shape in each.shapes.items()},
-            "compared": each.done is not None,
-            **({} if each.done is None else each.done.as_json()),
-            "diagnostics": [found.as_json() for found in own],
+            "gear": list(gear.values),
+            "inputs": {name: list(shape) for name, shape in gear.shapes.items()},
+            "compared": gear.done is not None,
+            **({} if gear.done is None else gear.done.as_json()),
+            "diagnostics": [finding.as_json() for finding in own],
         }
-        for each, own in zip(compared, findings, strict=True)
+        for gear, own in zip(compared, findings, strict=True)
     ]
-    every = [found.as_json() for own in (*findings, left_out) for found in own]
+    every = [finding.as_json() for own in (*findings, left_out) for finding in own]
     document = {"gears": listed, "diagnostics": every}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
@@ -95,15 +95,15 @@ def gears_html(
             ModelSummary(
                 model,
                 file_graph=None
-                if each.compiled is None
-                else compiled_file_graph(model, each.compiled),
-                compiled=each.compiled,
-                comparison=each.done,
-                missed=(*(() if each.done is None else own), *(() if at else left_out)),
-                not_compared=each.not_compared,
-                gear=format_gear(each.values),
-                shape=format_input_shapes(each.shapes),
+                if gear.compiled is None
+                else compiled_file_graph(model, gear.compiled),
+                compiled=gear.compiled,
+                comparison=gear.done,
+                missed=(*(() if gear.done is None else own), *(() if at else left_out)),
+                not_compared=gear.not_compared,
+                gear=format_gear(gear.values),
+                shape=format_input_shapes(gear.shapes),
             )
-            for at, (each, own) in enumerate(zip(compared, findings, strict=True))
+            for at, (gear, own) in enumerate(zip(compared, findings, strict=True))
         ]
     )

@@ -55,23 +55,23 @@ def precision_tables(precision_record: PrecisionRecord) -> list[Table]:
     """The record as tables: nodes, then casts."""
     nodes = tuple(
         (
-            each["name"],
-            each["op"],
-            each["engine"] or "-",
-            _dtypes(each["origin"]),
-            _dtypes(each["chosen"]),
-            recorded_text(each["rule"]),
+            node["name"],
+            node["op"],
+            node["engine"] or "-",
+            _dtypes(node["origin"]),
+            _dtypes(node["chosen"]),
+            recorded_text(node["rule"]),
         )
-        for each in precision_record["nodes"]
+        for node in precision_record["nodes"]
     )
     casts = tuple(
         (
-            each["name"],
-            each["tensor"],
-            f"{each['from']} > {each['to']}",
-            recorded_text(each["reason"]),
+            row["name"],
+            row["tensor"],
+            f"{row['from']} > {row['to']}",
+            recorded_text(row["reason"]),
         )
-        for each in precision_record["casts"]
+        for row in precision_record["casts"]
     )
     head = ("node", "operator", "engine", "in the model", "compiled", "rule")
     return [
@@ -132,12 +132,12 @@ def layout_tables(layout_record: LayoutRecord) -> list[Table]:
     values = tuple((name, str(count)) for name, count in layout_record["values"].items())
     rows = tuple(
         (
-            each["name"],
-            f"{each['from']} > {each['to']}",
-            format_bytes(each["bytes"]),
-            recorded_text(each["reason"]),
+            row["name"],
+            f"{row['from']} > {row['to']}",
+            format_bytes(row["bytes"]),
+            recorded_text(row["reason"]),
         )
-        for each in layout_record["trans_data"]
+        for row in layout_record["trans_data"]
     )
     head = ("TransData", "storage", "moved>", "why")
     return [
@@ -170,17 +170,17 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
     Raises:
         AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
     """
-    found = report.get(name)
-    if not isinstance(found, dict):
+    record = report.get(name)
+    if not isinstance(record, dict):
         raise _unusable_record(Text("the report has no record of {name}", name=name), file)
     try:
-        msgspec.convert(found, schema)
+        msgspec.convert(record, schema)
     except msgspec.ValidationError as error:
         message = Text(
             "the record of {name} does not follow its schema: {error}", name=name, error=error
         )
         raise _unusable_record(message, file) from error
-    return cast("Record", found)
+    return cast("Record", record)
 
 
 def _unusable_record(message: str, file: str) -> AtcError:

@@ -148,14 +148,14 @@ def _nodes(plan: DtypePlan) -> Table:
     changed = [node for node in plan.nodes if node.dtype != "float16"]
     rows = [
         (
-            each.line,
-            each.op,
-            str(each.nodes),
-            each.dtype,
-            "-" if each.error is None else f"{each.error:.3g}",
-            "-" if each.saved is None else Text("{left} us", left=f"{each.saved * _MICRO:.2f}"),
+            node.line,
+            node.op,
+            str(node.nodes),
+            node.dtype,
+            "-" if node.error is None else f"{node.error:.3g}",
+            "-" if node.saved is None else Text("{left} us", left=f"{node.saved * _MICRO:.2f}"),
         )
-        for each in changed[:_SHOWN]
+        for node in changed[:_SHOWN]
     ]
     if len(changed) > _SHOWN:
         rows.append(
@@ -237,23 +237,23 @@ def plan_html(plan: DtypePlan) -> str:
 
 def _curve_marks(plan: DtypePlan) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The marks: time to the right, signal to noise upward; and the ends of both axes."""
-    points = [each for each in plan.curve if math.isfinite(each.snr)]
+    points = [point for point in plan.curve if math.isfinite(point.snr)]
     extra = (plan.float16, plan.float32, plan.suggested)
     points += [e for e in extra if e is not None and e not in points and math.isfinite(e.snr)]
     if not points:
         return [], {}
-    times = [each.seconds for each in points]
-    ratios = [each.snr for each in points]
+    times = [point.seconds for point in points]
+    ratios = [point.snr for point in points]
     left, right, low, high = min(times), max(times), min(ratios), max(ratios)
     marks = []
-    for each in sorted(points, key=lambda point: point.seconds):
-        kind = "chosen" if each == plan.chosen else "supported" if each.reached else "error"
+    for point in sorted(points, key=lambda point: point.seconds):
+        kind = "chosen" if point == plan.chosen else "supported" if point.reached else "error"
         marks.append(
             {
-                "x": f"{WIDTH * (each.seconds - left) / ((right - left) or 1.0):.1f}",
-                "y": f"{HEIGHT * (high - each.snr) / ((high - low) or 1.0):.1f}",
+                "x": f"{WIDTH * (point.seconds - left) / ((right - left) or 1.0):.1f}",
+                "y": f"{HEIGHT * (high - point.snr) / ((high - low) or 1.0):.1f}",
                 "kind": kind,
-                "title": _title(plan, each),
+                "title": _title(plan, point),
             }
         )
     axes = {
@@ -273,5 +273,5 @@ def _title(plan: DtypePlan, point: PlanPoint) -> str:
         "fewest in float32": plan.suggested,
     }
     text = f"{point.seconds * _MICRO:.2f} us, {point.snr:.1f} dB: {spoken(point_text(point, plan))}"
-    names = ", ".join(spoken(name) for name, each in named.items() if each == point)
+    names = ", ".join(spoken(name) for name, other in named.items() if other == point)
     return f"{names}: {text}" if names else text

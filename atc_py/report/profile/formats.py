@@ -28,7 +28,7 @@ def profile_json(done: Profile) -> str:
         "calibration": None if done.calibration is None else calibration_json(done.calibration),
         **semantics_json(done.semantics),
         "socs": [_soc(soc) for soc in done.socs],
-        "gears": [row for each in done.socs for row in _gears(each.gears)],
+        "gears": [row for profile in done.socs for row in _gears(profile.gears)],
     }
     return json.dumps(document, indent=2) + "\n"
 
@@ -55,21 +55,30 @@ def calibration_json(done: Calibration) -> dict[str, object]:
         "error_before": done.before,
         "error_after": done.fit.spread,
         "operators": {
-            each.op: {"count": each.count, "before": each.before, "after": each.after}
-            for each in done.operators
+            operator.op: {
+                "count": operator.count,
+                "before": operator.before,
+                "after": operator.after,
+            }
+            for operator in done.operators
         },
     }
 
 
-def _soc(each: SocProfile) -> dict[str, object]:
-    refusals = [refusal.as_json() for refusal in each.refusals]
-    if each.cost is None:
-        return {"soc": each.soc, "compiles": False, "verdict": each.verdict, "refusals": refusals}
-    cost, memory = each.cost, each.cost.footprint
+def _soc(profile: SocProfile) -> dict[str, object]:
+    refusals = [refusal.as_json() for refusal in profile.refusals]
+    if profile.cost is None:
+        return {
+            "soc": profile.soc,
+            "compiles": False,
+            "verdict": profile.verdict,
+            "refusals": refusals,
+        }
+    cost, memory = profile.cost, profile.cost.footprint
     return {
-        "soc": each.soc,
+        "soc": profile.soc,
         "compiles": True,
-        "verdict": each.verdict,
+        "verdict": profile.verdict,
         "fits": cost.fits,
         "time": cost.time.as_json(),
         "assumptions": cost.assumptions(),

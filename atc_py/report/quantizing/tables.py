@@ -49,13 +49,14 @@ def float_quantization_tables(done: FloatQuantization) -> list[Table]:
         *([_balanced(done)] if done.balanced else []),
         *gain_tables(done),
         Table("Calibration", ("", ""), rows),
-        *(table for each in done.written for table in quantization_tables(each)),
+        *(table for file in done.written for table in quantization_tables(file)),
     ]
 
 
 def _balanced(done: FloatQuantization) -> Table:
     rows = tuple(
-        (each.tensor, f"{each.gain:.1f}", f"{each.strength:.1f}") for each in done.balanced
+        (balance.tensor, f"{balance.gain:.1f}", f"{balance.strength:.1f}")
+        for balance in done.balanced
     )
     return Table("Channels balanced", ("tensor", "gain dB>", "strength>"), rows)
 
@@ -165,7 +166,7 @@ def proof_tables(done: FloatQuantization) -> list[Table]:
 
 def layers_table(done: FloatQuantization) -> Table:
     """The table of the layers; the last column is for the layer alone on int8."""
-    costs = {} if done.proof is None else {each.name: each for each in done.proof.layers}
+    costs = {} if done.proof is None else {layer.name: layer for layer in done.proof.layers}
     rows = []
     for layer in done.layers:
         cost = costs.get(layer.name)
@@ -226,10 +227,10 @@ def gain_tables(done: FloatQuantization) -> list[Table]:
 
 def _ranges_table(done: FloatQuantization) -> Table:
     """The ranges that were tried, with the ratio at the results of their readers."""
-    names = [*dict.fromkeys(name for each in done.ranges for name in each.errors)]
+    names = [*dict.fromkeys(name for trial in done.ranges for name in trial.errors)]
     rows = tuple(
-        (each.tensor, each.chosen, *(_ratio_text(each.errors.get(name)) for name in names))
-        for each in done.ranges
+        (trial.tensor, trial.chosen, *(_ratio_text(trial.errors.get(name)) for name in names))
+        for trial in done.ranges
     )
     columns = ("tensor", "chosen", *(f"{name} dB>" for name in names))
     return Table("Ranges by the results of the layers that read them", columns, rows)
@@ -240,9 +241,9 @@ def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:
         {} if done.proof is None else {layer.name: layer.range_gain for layer in done.proof.layers}
     )
     return [
-        (each.name, _signed(costs.get(each.name)), _signed(each.bias_gain))
-        for each in done.layers
-        if costs.get(each.name) or each.bias_gain is not None
+        (layer.name, _signed(costs.get(layer.name)), _signed(layer.bias_gain))
+        for layer in done.layers
+        if costs.get(layer.name) or layer.bias_gain is not None
     ]
 
 
@@ -256,20 +257,25 @@ def _signed(gain: float | None) -> str:
     return "" if gain is None else f"{gain:+.2f}"
 
 
-def fall_back_tables(found: FallBack) -> list[Table]:
+def fall_back_tables(fall_back: FallBack) -> list[Table]:
     """The search for the target: what it found, the order of the layers, and the curve."""
-    target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
+    target = ", ".join(f"{name} {least:g}" for name, least in fall_back.target.items())
     facts = [
         (
             "target",
-            Text("{target}: reached" if found.reached else "{target}: not reached", target=target),
+            Text(
+                "{target}: reached" if fall_back.reached else "{target}: not reached", target=target
+            ),
         ),
-        ("layers in floats", share_text(len(found.floats), len(found.order))),
-        ("trials", str(found.trials)),
-        ("cost order", ", ".join(found.order[:_SHOWN]) + (" ..." if found.order[_SHOWN:] else "")),
+        ("layers in floats", share_text(len(fall_back.floats), len(fall_back.order))),
+        ("trials", str(fall_back.trials)),
+        (
+            "cost order",
+            ", ".join(fall_back.order[:_SHOWN]) + (" ..." if fall_back.order[_SHOWN:] else ""),
+        ),
     ]
-    if found.floats:
-        facts.insert(2, ("in floats", ", ".join(found.floats)))
+    if fall_back.floats:
+        facts.insert(2, ("in floats", ", ".join(fall_back.floats)))
     rows = tuple(
         (
             str(point.int8),
@@ -277,7 +283,7 @@ def fall_back_tables(found: FallBack) -> list[Table]:
             "" if point.microseconds is None else f"{point.microseconds:.1f}",
             spoken("yes" if point.reached else "no"),
         )
-        for point in found.points
+        for point in fall_back.points
     )
     columns = ("layers on int8>", "cosine>", "SNR dB>", "top 1>", "us>", "reached")
     return [Table("Target", ("", ""), tuple(facts)), Table("Curve", columns, rows)]
@@ -292,8 +298,8 @@ def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
     before = format_bytes(done.written[0].bytes_before) if done.written else ""
     rows = [("float model", before)]
     rows += [
-        (Text("{form} form", form=each.form), format_bytes(each.bytes_after))
-        for each in done.written
+        (Text("{form} form", form=file.form), format_bytes(file.bytes_after))
+        for file in done.written
     ]
     speed = None if done.proof is None else done.proof.speed
     if speed is not None:
@@ -323,14 +329,14 @@ def decibel_text(value: float | None) -> str:
 
 
 def _worst(outputs: Mapping[str, ErrorFigures]) -> ErrorFigures | None:
-    return min(outputs.values(), key=lambda each: each.snr, default=None)
+    return min(outputs.values(), key=lambda figures: figures.snr, default=None)
 
 
-def _figures(each: ErrorFigures | None) -> tuple[str, str, str]:
-    if each is None:
+def _figures(figures: ErrorFigures | None) -> tuple[str, str, str]:
+    if figures is None:
         return "", "", ""
-    top1 = "" if each.top1 is None else f"{each.top1:.2%}"
-    return f"{each.cosine:.6f}", decibel_text(each.snr), top1
+    top1 = "" if figures.top1 is None else f"{figures.top1:.2%}"
+    return f"{figures.cosine:.6f}", decibel_text(figures.snr), top1
 
 
 def _range_text(low: float | None, high: float | None) -> str:
