@@ -175,14 +175,14 @@ def _diff_of_lists(
     Raises:
         click.UsageError: an opset is given as well, or not two lists.
     """
-    from atc_py.report.operators.list_diff import list_diff, list_diff_json, list_diff_lines
+    from atc_py.report.operators.list_diff import list_diff, list_diff_lines
     from atc_py.spec import library
 
     if len(names) != _TWO or first is not None:
         raise click.UsageError("give --list twice and no opsets to compare two lists")
     found = list_diff((names[0], names[1]), (library(names[0]), library(names[1])), operator)
     if as_json:
-        print_json(list_diff_json(found))
+        print_json(found.as_json())
         return
     _print_lines(list_diff_lines(found, lang))
 

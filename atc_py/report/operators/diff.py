@@ -13,6 +13,7 @@ from atc_py.source.schema_changes import Change, changes
 from atc_py.spec import OpSpec
 from atc_py.spec.model import compressed
 from atc_py.spec.names import folded
+from atc_py.system.structs import Result
 from atc_py.text import SEMICOLON, Text
 
 SAME = Text("inputs, outputs, attributes and dtypes are the same")
@@ -21,19 +22,18 @@ SAME = Text("inputs, outputs, attributes and dtypes are the same")
 _FIRST = Text("first version")
 
 
-@dataclass(frozen=True, slots=True)
-class VersionStep:
+class VersionStep(Result, frozen=True):
     """A version of an operator.
 
     Attributes:
         version: the opset that brought it; 0 for the time before the operator existed.
-        changes: what it changed; nothing for the first.
         opsets: the listed opsets at which it is in force.
+        changes: what it changed; nothing for the first.
     """
 
     version: int
-    changes: tuple[Change, ...]
     opsets: tuple[int, ...]
+    changes: tuple[Change, ...]
 
 
 def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
@@ -44,13 +44,13 @@ def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
     found = [
         VersionStep(
             row.since_version,
-            changes(versions[position - 1], row) if position else (),
             _opsets(spec, versions, position),
+            changes(versions[position - 1], row) if position else (),
         )
         for position, row in enumerate(versions)
     ]
     early = tuple(opset for opset in spec.opsets if opset < versions[0].since_version)
-    return (*([VersionStep(0, (), early)] if early else []), *found)
+    return (*([VersionStep(0, early, ())] if early else []), *found)
 
 
 def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Text]]:
@@ -73,15 +73,7 @@ def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Text]]
 
 def history_json(spec: OpSpec, history: SchemaHistory) -> list[dict[str, object]]:
     """The same as JSON values; the time before the operator existed is left out."""
-    return [
-        {
-            "version": step.version,
-            "opsets": list(step.opsets),
-            "changes": [change.as_json() for change in step.changes],
-        }
-        for step in steps(spec, history)
-        if step.version
-    ]
+    return [step.as_json() for step in steps(spec, history) if step.version]
 
 
 def _opsets(spec: OpSpec, versions: Sequence[OperatorSchema], position: int) -> tuple[int, ...]:
