@@ -2,67 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
 from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import TimeRange
 from atc_py.diag import Diagnostic
+from atc_py.passes.fusion.record import PassFusions
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.results.fixing import FixedNode
 from atc_py.results.memory_facts import MemoryFacts
 from atc_py.source import BiasConvention, Outcome
 from atc_py.system.json_text import json_values
 from atc_py.system.structs import Result
-
-
-class MissLike(Protocol):
-    """A place where a rule almost applied."""
-
-    @property
-    def reason(self) -> str:
-        """Reason why the rule does not apply."""
-        ...
-
-    @property
-    def node(self) -> str:
-        """The target node at fault."""
-        ...
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """Names of the source nodes that it came from."""
-        ...
-
-    @property
-    def depth(self) -> int:
-        """Nodes of the pattern that were there."""
-        ...
-
-    @property
-    def anchor(self) -> str:
-        """The target node that the pattern begins at; empty for `node` itself."""
-        ...
-
-
-class RecordLike(Protocol):
-    """Record of one pass."""
-
-    @property
-    def matched(self) -> int:
-        """Places where the pattern was."""
-        ...
-
-    @property
-    def effective(self) -> int:
-        """Places that were rewritten."""
-        ...
-
-    @property
-    def nearest(self) -> MissLike | None:
-        """The miss that had most of the pattern."""
-        ...
 
 
 class FusionEffect(Result, frozen=True):
@@ -78,7 +30,7 @@ class FusionEffect(Result, frozen=True):
     name: str
     atc_names: tuple[str, ...]
     is_ub: bool
-    record: RecordLike
+    record: PassFusions
 
 
 def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
