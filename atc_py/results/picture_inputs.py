@@ -120,13 +120,13 @@ def _settings(node: OmNode) -> AippSettings:
     Raises:
         AtcError: OM_CONTENT for an attribute that is not of its type.
     """
-    aipp_settings = AippSettings.from_attributes(node.attributes)
-    for field in fields(aipp_settings):
-        value, default = getattr(aipp_settings, field.name), field.default
+    settings = AippSettings.from_attributes(node.attributes)
+    for field in fields(settings):
+        value, default = getattr(settings, field.name), field.default
         if not _is_like(value, default):
             raise OM_CONTENT.error(
                 Text(
-                    "attribute {name} of {node} must be like {default}, aipp_settings {value}",
+                    "attribute {name} of {node} must be like {default}, found {value}",
                     name=field.name,
                     node=repr(node.name),
                     default=repr(default),
@@ -134,7 +134,7 @@ def _settings(node: OmNode) -> AippSettings:
                 ),
                 place=Place(node_name=node.name, op_type=node.op, field=field.name),
             )
-    return aipp_settings
+    return settings
 
 
 def _is_like(value: object, default: object) -> bool:
