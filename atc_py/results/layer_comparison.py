@@ -381,18 +381,15 @@ def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Targe
     """The missed targets, output by output; none without targets."""
     if not targets:
         return []
-    target_misses = [
-        TargetMiss(name, "", None, None, reason=why) for name, why in done.uncompared.items()
-    ]
+    misses = [TargetMiss(name, "", None, None, reason=why) for name, why in done.uncompared.items()]
     for name, at in done.outputs.items():
-        if name in done.uncompared:
-            continue
         layer = done.layers[at]
-        target_misses += [
+        misses += [
             TargetMiss(name, figure, value, targets[figure], layer.figures.lost_share)
             for figure, value in missed_figures(layer, targets).items()
+            if name not in done.uncompared
         ]
-    return target_misses
+    return misses
 
 
 def passes(done: LayerComparison) -> bool | None:
