@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from atc_py.frontend.reading.file_graph import read_file_graph
-from atc_py.pipeline.opened import is_offline
+from atc_py.onnx_graph.reading.file_graph import read_file_graph
+from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.package.foreign import is_offline
 from atc_py.results.compiled_model import CompiledModel
-from atc_py.source.file_graph import FileGraph
 
 
 def compiled_file_graph(model: Path, compiled: CompiledModel) -> FileGraph | None:

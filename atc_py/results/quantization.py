@@ -8,10 +8,10 @@ import msgspec
 
 from atc_py.check.findings import OtherVerdict
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source import BiasConvention, Outcome, QuantizedNode
 from atc_py.options.compile_options import QuantBias
 from atc_py.results.fixing import FixedNode
 from atc_py.results.output_error import ErrorFigures
-from atc_py.source import BiasConvention, Outcome, QuantizedNode
 from atc_py.system.json_text import json_values
 from atc_py.system.structs import Count, Ratio, Result, Share
 from atc_py.target import socs

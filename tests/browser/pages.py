@@ -7,12 +7,12 @@ import numpy as np
 import onnx
 
 from atc_py.compare.summary import SummaryOptions, summaries_of, summary_of
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.choices import ConvertChoice, chosen_gears
 from atc_py.options.compile_options import CheckOptions
 from atc_py.pipeline.check import check_files
 from atc_py.report.check.json_document import check_document
 from atc_py.report.page.html_page import check_html, summaries_html, summary_html
-from atc_py.source.file_graph import FileGraph
 from tests.bench.models import randomised_light
 from tests.bench.sized_networks import SIZED_NETWORKS
 from tests.browser.networks import (

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.report.escape import visible
 from atc_py.report.layers.text import (
     cause_text,
@@ -17,7 +18,6 @@ from atc_py.report.layers.text import (
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.source.file_graph import FileGraph
 
 COLUMNS = (
     "Index", "OpType", "NPUDump", "DataType", "GroundTruth", "TensorIndex", "Shape", "OverFlow",

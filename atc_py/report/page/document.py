@@ -15,6 +15,7 @@ from atc_py import __version__
 from atc_py.cost.cores import cube_depth, vector_cores
 from atc_py.cost.network import KernelCost
 from atc_py.cost.pipes import PIPES
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.page.actions import actions_json
 from atc_py.report.page.findings import BothChecks, check_json
@@ -26,7 +27,6 @@ from atc_py.report.page.words import diagnostic_json, in_both, name_text, table_
 from atc_py.report.profile.text import bound_text, calibration_tables, format_time
 from atc_py.results.profile import GearCost, Profile, SocProfile
 from atc_py.results.summary import ModelSummary
-from atc_py.source.file_graph import FileGraph
 from atc_py.target import Soc
 from atc_py.target.rates import rates_of
 from atc_py.tensor.dtypes import DType

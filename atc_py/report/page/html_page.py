@@ -5,6 +5,7 @@ from pathlib import Path
 
 from atc_py.check.findings import CheckReport
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.report.check.document import CheckDocument
 from atc_py.report.check.json_document import check_document
 from atc_py.report.page.document import page_json, summary_document
@@ -15,7 +16,6 @@ from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.profile import Profile
 from atc_py.results.summary import ModelSummary
-from atc_py.source.file_graph import FileGraph
 from atc_py.system.resources import templates_dir
 
 

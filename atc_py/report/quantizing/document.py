@@ -6,6 +6,7 @@ import msgspec
 
 from atc_py.check.findings import OtherVerdict
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source import BiasConvention, QuantizedNode
 from atc_py.results.output_error import ErrorFigures
 from atc_py.results.quantization import (
     BalancedTensor,
@@ -24,7 +25,6 @@ from atc_py.results.quantization import (
     StepGain,
     ValueShares,
 )
-from atc_py.source import BiasConvention, QuantizedNode
 from atc_py.system.json_text import json_schema
 from atc_py.system.structs import DocumentTypes
 from atc_py.text import Text
