@@ -15,7 +15,7 @@ from atc_py.diag.codes import all_codes
 from atc_py.passes.manager import PIPELINE
 from atc_py.report.explained.page import example_parts
 from atc_py.report.operators.list_diff import list_diff, list_diff_lines
-from atc_py.report.operators.lists import lists_json
+from atc_py.report.operators.listing import lists_json
 from atc_py.spec import Level, compressed, library
 from atc_py.spec.implied import rules_of
 from atc_py.spec.lists import operator_lists

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from atc_py.check.findings import ModelCheck
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.system.memory_limit import limited_memory, memory_limit
 
@@ -35,13 +35,13 @@ class FileCheck(NamedTuple):
         check: what was found.
         names: the model's inputs; None for a file that cannot be read.
         unknown: names in the finer controls that it does not have.
-        outline: of its graph; None where nobody asked for it.
+        file_graph: of its graph; None where nobody asked for it.
     """
 
     check: ModelCheck
     names: frozenset[str] | None = None
     unknown: tuple[Diagnostic, ...] = ()
-    outline: ModelOutline | None = None
+    file_graph: FileGraph | None = None
 
 
 def checked_files(

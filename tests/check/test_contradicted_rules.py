@@ -14,9 +14,8 @@ from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
 from atc_py.report.check.json_document import check_document
 from atc_py.report.model.offline_model import model_tables
-from atc_py.report.planning.formats import plan_json
 from atc_py.report.planning.tables import plan_lines
-from atc_py.report.profile.json_document import profile_json
+from atc_py.report.profile.formats import profile_json
 from atc_py.report.profile.text import profile_tables
 from atc_py.report.tables import plain_lines
 from atc_py.results.cann_nodes import read_newer
@@ -175,7 +174,7 @@ def test_an_offline_model_knows_which_nodes_a_later_list_alone_takes(tmp_path: P
     for lines in (info, plain_lines(profile_tables(profile)[0])):
         assert "  cann-9.0 alone takes  LayerNormalization 2" in lines
     plan = atc_py.plan_model(path, target={"cosine": 0.9})
-    assert plan_json(plan)["newer"] == newer
+    assert plan.as_json()["newer"] == newer
     with speaking("zh"):
         assert any("2 个节点（LayerNormalization）仅 cann-9.0" in line for line in plan_lines(plan))
     api.convert(

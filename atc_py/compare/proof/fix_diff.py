@@ -13,7 +13,7 @@ from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.onnx_graph.typing.known_type import known_type
-from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChange
+from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, NodeChange
 
 _SMALL = 4
 """Elements of a constant up to which its data is shown."""

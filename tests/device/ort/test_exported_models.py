@@ -222,7 +222,7 @@ def test_every_operator_has_an_emulation() -> None:
 
 
 def test_json_has_the_record(tmp_path: Path) -> None:
-    from atc_py.results.export import Export
+    from atc_py.results.conversion import Export
 
     record = Export(
         tmp_path / "m.onnx", tmp_path / "n.onnx", None, "sim", {}, OPSET, {"Add": 1}, 1, 1, 9

@@ -13,7 +13,7 @@ from atc_py.device.sim.node import TensorFacts
 from atc_py.diag import AtcError
 from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.kernels.kernels import emit_kernels
-from atc_py.report.kernels.tables import kernel_tables
+from atc_py.report.kernel_tables import kernel_tables
 from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType

@@ -1,4 +1,4 @@
-"""The outlook of a model with open dims: what is known of it, and whether any dims compile."""
+"""Report on a model with open dims: what is known of it, and whether any dims compile."""
 
 from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.check.refusal import RulesBrokenError
@@ -17,8 +17,8 @@ from atc_py.spec import specifications
 from atc_py.target import find_soc
 
 
-def outlook(file: OnnxFile, options: CompileOptions) -> SourceModel:
-    """Return what is known of a file whose dims are open, besides those of the options.
+def report_open_model(file: OnnxFile, options: CompileOptions) -> SourceModel:
+    """Find out what is known of a file whose dims are open, besides those of the options.
 
     A file that rules or CANN's semantics change before it is compiled is not judged.
 

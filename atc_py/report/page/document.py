@@ -15,20 +15,19 @@ from atc_py import __version__
 from atc_py.cost.cores import cube_depth, vector_cores
 from atc_py.cost.network import KernelCost
 from atc_py.cost.pipes import PIPES
-from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.report.model.semantics import newer_rows, semantics_tables
-from atc_py.report.overview.actions import actions_json
-from atc_py.report.overview.findings import BothChecks, check_json
-from atc_py.report.overview.fusions import fusions_json
-from atc_py.report.overview.graphs import compiled_json, source_json
-from atc_py.report.overview.precision import precision_json
-from atc_py.report.overview.verdict import outputs_json
-from atc_py.report.overview.wins import Win, biggest_wins
-from atc_py.report.overview.words import diagnostic_json, in_both, name_text, table_json
+from atc_py.report.page.actions import actions_json
+from atc_py.report.page.findings import BothChecks, check_json
+from atc_py.report.page.graphs import compiled_json, source_json
+from atc_py.report.page.precision import precision_json
+from atc_py.report.page.verdict import outputs_json
+from atc_py.report.page.wins import Win, biggest_wins, fusions_json
+from atc_py.report.page.words import diagnostic_json, in_both, name_text, table_json
 from atc_py.report.profile.text import bound_text, calibration_tables, format_time
 from atc_py.report.tables import Table
-from atc_py.results.overview import Overview
 from atc_py.results.profile import GearCost, Profile, SocProfile
+from atc_py.results.summary import ModelSummary
 from atc_py.target import Soc
 from atc_py.target.rates import rates_of
 from atc_py.tensor.dtypes import DType
@@ -58,18 +57,18 @@ def time_json(done: Profile) -> dict[str, object]:
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     return {
         "pipes": list(PIPES),
-        "socs": [_soc(each) for each in done.socs],
+        "socs": [_soc(soc) for soc in done.socs],
         "calibration": [*map(table_json, tables)],
     }
 
 
 def _soc(each: SocProfile) -> dict[str, object]:
     cost = each.cost
-    found: dict[str, object] = {"soc": each.soc, "verdict": in_both(each.verdict)}
+    document: dict[str, object] = {"soc": each.soc, "verdict": in_both(each.verdict)}
     if cost is None:
-        return found
+        return document
     memory = cost.footprint
-    return found | {
+    return document | {
         "fits": cost.fits,
         "time": [cost.time.low, cost.time.expected, cost.time.high],
         "nodes": cost.nodes,
@@ -163,8 +162,8 @@ def _now() -> str:
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def overview_document(
-    done: Overview, checks: BothChecks | None = None, at: int = 0
+def summary_document(
+    done: ModelSummary, checks: BothChecks | None = None, at: int = 0
 ) -> dict[str, object]:
     """The document of one model.
 
@@ -177,7 +176,7 @@ def overview_document(
         return _document(done, checks, at)
 
 
-def _document(done: Overview, checks: BothChecks | None, at: int) -> dict[str, object]:
+def _document(done: ModelSummary, checks: BothChecks | None, at: int) -> dict[str, object]:
     """The document of one model, made while this process speaks English."""
     check = None if checks is None else check_json(checks, at)
     wins, state = _wins(done), _state(done, check)
@@ -195,10 +194,10 @@ def _document(done: Overview, checks: BothChecks | None, at: int) -> dict[str, o
         "outputs": outputs_json(done),
         "actions": actions_json(done, check, wins, is_sound=state == "compiles"),
         "check": check,
-        "refusals": [diagnostic_json(found) for found in done.refusals],
+        "refusals": [diagnostic_json(refusal) for refusal in done.refusals],
         "not_compared": [diagnostic_json(found) for found in done.not_compared],
         "missed": [diagnostic_json(found) for found in done.missed],
-        "source": None if done.outline is None else source_json(done.outline),
+        "source": None if done.file_graph is None else source_json(done.file_graph),
         "compiled": None if done.compiled is None else compiled_json(done.compiled),
         "kernels": _kernels(done),
         "precision": None if done.comparison is None else precision_json(done.comparison),
@@ -209,7 +208,7 @@ def _document(done: Overview, checks: BothChecks | None, at: int) -> dict[str, o
     }
 
 
-def _state(done: Overview, check: dict[str, Any] | None) -> str:
+def _state(done: ModelSummary, check: dict[str, Any] | None) -> str:
     """`compiles`, `refused` or `undecided`."""
     if done.compiled is not None or done.comparison is not None:
         return "compiles"
@@ -219,20 +218,20 @@ def _state(done: Overview, check: dict[str, Any] | None) -> str:
     return {"error": "refused", "unknown": "undecided"}.get(str(verdict), "compiles")
 
 
-def _wins(done: Overview) -> list[Win]:
+def _wins(done: ModelSummary) -> list[Win]:
     """The biggest wins on the first SoC."""
     if done.profile is None or done.compiled is None or not done.profile.costs:
         return []
     return biggest_wins(done.profile.costs[0], done.compiled.report)
 
 
-def _facts(done: Overview) -> dict[str, object]:
-    found: dict[str, object] = {"file": name_text(done.model.name), **_file(done.model)}
-    if done.outline is not None:
-        found |= _outline(done.outline)
+def _facts(done: ModelSummary) -> dict[str, object]:
+    document: dict[str, object] = {"file": name_text(done.model.name), **_file(done.model)}
+    if done.file_graph is not None:
+        document |= _file_graph(done.file_graph)
     if done.compiled is not None:
         compiled = done.compiled
-        found |= {
+        document |= {
             "soc": compiled.description.soc,
             "compiled_nodes": len(compiled.description.nodes),
             "compiled_bytes": compiled.file_bytes,
@@ -240,18 +239,18 @@ def _facts(done: Overview) -> dict[str, object]:
             "launches": compiled.report.get("launches"),
         }
     if done.check is not None:
-        found |= {"check_mode": done.check.precision_mode, "check_soc": done.check.soc}
-    return found
+        document |= {"check_mode": done.check.precision_mode, "check_soc": done.check.soc}
+    return document
 
 
-def _outline(outline: ModelOutline) -> dict[str, object]:
+def _file_graph(file_graph: FileGraph) -> dict[str, object]:
     return {
-        "graph": name_text(outline.name),
-        "producer": name_text(outline.producer),
-        "opsets": {name_text(key or "ai.onnx"): each for key, each in outline.opsets.items()},
-        "nodes": len(outline.nodes),
-        "parameters": outline.parameters,
-        "weight_bytes": outline.weight_bytes,
+        "graph": name_text(file_graph.name),
+        "producer": name_text(file_graph.producer),
+        "opsets": {name_text(key or "ai.onnx"): opset for key, opset in file_graph.opsets.items()},
+        "nodes": len(file_graph.nodes),
+        "parameters": file_graph.parameters,
+        "weight_bytes": file_graph.weight_bytes,
     }
 
 
@@ -270,7 +269,7 @@ def _file(path: Path) -> dict[str, object]:
     return {"bytes": size, "sha256": digest.hexdigest()}
 
 
-def _kernels(done: Overview) -> str:
+def _kernels(done: ModelSummary) -> str:
     """The sources of the kernels by name, as compressed JSON in base64."""
     if done.compiled is None or not done.compiled.sources:
         return ""
@@ -280,7 +279,7 @@ def _kernels(done: Overview) -> str:
     ).decode()
 
 
-def _semantics(done: Overview) -> list[dict[str, object]]:
+def _semantics(done: ModelSummary) -> list[dict[str, object]]:
     found = None
     if done.comparison is not None:
         found = done.comparison.semantics

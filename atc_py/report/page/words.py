@@ -50,13 +50,13 @@ def table_json(table: Table, names: Collection[int] = ()) -> dict[str, object]:
     }
 
 
-def diagnostic_json(found: Diagnostic) -> dict[str, object]:
+def diagnostic_json(diagnostic: Diagnostic) -> dict[str, object]:
     """A diagnostic: code, sentence, place, hint."""
     return {
-        "code": found.code.id,
-        "name": found.code.name,
-        "message": in_both(found.message),
-        "help": in_both(found.help or found.code.remedy),
-        "node": None if found.place is None else found.place.node,
-        "place": "" if found.place is None else name_text(str(found.place)),
+        "code": diagnostic.code.id,
+        "name": diagnostic.code.name,
+        "message": in_both(diagnostic.message),
+        "help": in_both(diagnostic.help or diagnostic.code.remedy),
+        "node": None if diagnostic.place is None else diagnostic.place.node,
+        "place": "" if diagnostic.place is None else name_text(str(diagnostic.place)),
     }

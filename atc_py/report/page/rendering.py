@@ -114,7 +114,7 @@ def _policy(style: str, *scripts: str) -> str:
     parts = (
         "default-src 'none'",
         f"style-src '{_digest(style)}'",
-        "script-src " + " ".join(f"'{_digest(each)}'" for each in scripts),
+        "script-src " + " ".join(f"'{_digest(script)}'" for script in scripts),
         "base-uri 'none'",
         "form-action 'none'",
     )

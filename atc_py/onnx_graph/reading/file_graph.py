@@ -1,4 +1,4 @@
-"""The outline of a file that was read: its nodes, and what a survey found out about its values."""
+"""The graph of a file that was read: its nodes, and what a survey found out about its values."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,15 +10,15 @@ from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.source import SourceModel, SourceTensor
-from atc_py.onnx_graph.source.outline import ModelOutline, OutlineNode, OutlineValue
+from atc_py.onnx_graph.source.file_graph import FileGraph, FileNode, FileValue
 from atc_py.tensor.shapes import Dims, element_count
 
 _MOST_ITEMS, _MOST_TEXT = 16, 200
 """Items of a list and characters of a text that an attribute shows."""
 
 
-def read_outline(path: Path, dims: Mapping[str, Dims]) -> ModelOutline:
-    """The outline of the model in a file, which is not surveyed for it.
+def read_file_graph(path: Path, dims: Mapping[str, Dims]) -> FileGraph:
+    """The graph of the model in a file, which is not surveyed for it.
 
     Args:
         path: the file.
@@ -27,25 +27,25 @@ def read_outline(path: Path, dims: Mapping[str, Dims]) -> ModelOutline:
     Raises:
         AtcError: the file cannot be read.
     """
-    return outline_of(read_model(path, lenient=True), None, dims)
+    return file_graph_of(read_model(path, lenient=True), None, dims)
 
 
-def outline_of(
+def file_graph_of(
     file: OnnxFile, model: SourceModel | None, dims: Mapping[str, Dims] | None = None
-) -> ModelOutline:
-    """The outline of a file.
+) -> FileGraph:
+    """The graph of a file.
 
     Args:
         file: the file.
         model: the survey of its model, if there is one.
         dims: dims that are known beside it, by name.
     """
-    values = {name: OutlineValue("", known) for name, known in (dims or {}).items()}
+    values = {name: FileValue("", known) for name, known in (dims or {}).items()}
     values |= _values(file, model)
     constants = [each for each in file.contents.names if each in values]
     sizes = (values[name].dims for name in constants)
     proto = file.proto
-    return ModelOutline(
+    return FileGraph(
         path=file.path,
         name=file.name,
         producer=f"{_text(proto.producer_name)} {_text(proto.producer_version)}".strip(),
@@ -64,17 +64,17 @@ def _text(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
 
 
-def _node(node: WorkNode) -> OutlineNode:
+def _node(node: WorkNode) -> FileNode:
     attributes = {_text(each.name): _attribute_text(each) for each in node.proto.attribute}
-    return OutlineNode(
+    return FileNode(
         node.index, node.name, node.op_type, node.domain, node.reads, node.writes, attributes
     )
 
 
-def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[tuple[str, OutlineValue]]:
+def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[tuple[str, FileValue]]:
     """Yield values with what is known of them: as declared, as inferred, and constants."""
     for name, known in file.declared.items():
-        yield name, OutlineValue(_element(known.element), known.dims)
+        yield name, FileValue(_element(known.element), known.dims)
     for tensor in () if model is None else _tensors(model):
         yield tensor.name, _inferred(tensor)
     for proto in file.proto.graph.initializer:
@@ -87,12 +87,12 @@ def _tensors(model: SourceModel) -> Iterator[SourceTensor]:
     yield from (*model.inputs, *model.outputs)
 
 
-def _inferred(tensor: SourceTensor) -> OutlineValue:
-    return OutlineValue(tensor.element, tensor.dims)
+def _inferred(tensor: SourceTensor) -> FileValue:
+    return FileValue(tensor.element, tensor.dims)
 
 
-def _constant(tensor: TensorProto) -> OutlineValue:
-    return OutlineValue(_element(tensor.data_type), tuple(tensor.dims), is_const=True)
+def _constant(tensor: TensorProto) -> FileValue:
+    return FileValue(_element(tensor.data_type), tuple(tensor.dims), is_const=True)
 
 
 def _element(number: int) -> str:

@@ -10,11 +10,10 @@ from atc_py.report.layers.text import (
     output_verdict,
     verdict_lines,
 )
-from atc_py.report.overview.words import Both, both, in_both, name_text, table_json
-from atc_py.results.histogram import MagnitudeHistogram
+from atc_py.report.page.words import Both, both, in_both, name_text, table_json
+from atc_py.results.judgment import QUANTILES, FigureSpread, MagnitudeHistogram
 from atc_py.results.layer import FAILING_DISTANCE, Layer, number_json
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
-from atc_py.results.sample_spread import QUANTILES, FigureSpread
 from atc_py.text import in_language
 
 
@@ -44,10 +43,12 @@ def spreads_json(done: LayerComparison) -> dict[str, object]:
     }
 
 
-def _figure(found: FigureSpread, names: dict[str, int]) -> list[object]:
+def _figure(figure_spread: FigureSpread, names: dict[str, int]) -> list[object]:
     """One figure; the name of its worst sample gets a position in `names`."""
-    at = names.setdefault(found.sample, len(names))
-    mean, worst, *quantiles = map(_number, (found.mean, found.worst, *found.quantiles))
+    at = names.setdefault(figure_spread.sample, len(names))
+    mean, worst, *quantiles = map(
+        _number, (figure_spread.mean, figure_spread.worst, *figure_spread.quantiles)
+    )
     return [mean, worst, at, *quantiles]
 
 
@@ -62,7 +63,7 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
         "soc": done.soc,
         "mode": done.precision_mode,
         "samples": done.samples,
-        "engines": [name_text(each) for each in done.engines],
+        "engines": [name_text(engine) for engine in done.engines],
         "device": done.device,
         "stopped": in_both(done.stopped) if done.stopped else "",
         "limit": FAILING_DISTANCE,
@@ -77,11 +78,11 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
         "outputs": [_output(done, name) for name in (*done.outputs, *_uncompared(done))],
         "layers": [_layer(done, layer) for layer in done.layers],
         "alone": [
-            [side, name_text(each.name), name_text(each.op), in_both(each.reason)]
+            [side, name_text(row.name), name_text(row.op), in_both(row.reason)]
             for side, rows in (("device", done.device_alone), ("original", done.original_alone))
-            for each in rows
+            for row in rows
         ],
-        "histograms": [[at, _histogram(each)] for at, each in done.histograms.items()],
+        "histograms": [[at, _histogram(histogram)] for at, histogram in done.histograms.items()],
         **spreads_json(done),
     }
 
@@ -92,7 +93,7 @@ def _uncompared(done: LayerComparison) -> list[str]:
 
 
 def _output(done: LayerComparison, name: str) -> dict[str, object]:
-    found: dict[str, object] = {
+    document: dict[str, object] = {
         "name": name_text(name),
         "verdict": in_both(output_verdict(done, name)),
         "reason": in_both(done.uncompared.get(name, "")),
@@ -101,8 +102,8 @@ def _output(done: LayerComparison, name: str) -> dict[str, object]:
     ranking = done.rankings.get(name)
     if ranking is not None:
         best = "" if ranking.top5 is None else f", top-5 {ranking.top5:.2%}"
-        found["classes"] = f"top-1 {ranking.top1:.2%}{best}"
-    return found
+        document["classes"] = f"top-1 {ranking.top1:.2%}{best}"
+    return document
 
 
 def _layer(done: LayerComparison, layer: Layer) -> list[object]:
@@ -126,7 +127,10 @@ def _layer(done: LayerComparison, layer: Layer) -> list[object]:
         name_text(layer.source_op or layer.op),
         layer.dtype,
         list(layer.shape),
-        *(number_json(each) if not math.isinf(each) else number_text(each) for each in numbers),
+        *(
+            number_json(number) if not math.isinf(number) else number_text(number)
+            for number in numbers
+        ),
         layer.origin.value,
         layer.root,
         in_both(origin_words(done, layer)),
@@ -138,28 +142,28 @@ def _faults(layer: Layer) -> list[Both]:
     return [in_both(text) for text in layer.faults]
 
 
-def _suggestion(found: Suggestion) -> dict[str, object]:
+def _suggestion(suggestion: Suggestion) -> dict[str, object]:
     return {
-        "lines": [in_both(line) for line in suggestion_words(found)],
+        "lines": [in_both(line) for line in suggestion_words(suggestion)],
         "kept": [
             [name_text(each.line), name_text(each.op), each.nodes, each.engine]
-            for each in found.kept
+            for each in suggestion.kept
         ],
-        "reached": found.reached,
-        "outputs": table_json(outputs_with(found), (0,))
-        if found.kept or found.out_of_reach
+        "reached": suggestion.reached,
+        "outputs": table_json(outputs_with(suggestion), (0,))
+        if suggestion.kept or suggestion.out_of_reach
         else None,
     }
 
 
-def _histogram(found: MagnitudeHistogram) -> dict[str, object]:
+def _histogram(magnitude_histogram: MagnitudeHistogram) -> dict[str, object]:
     return {
-        "low": found.low,
-        "high": found.high,
-        "original": [round(each, 5) for each in found.original],
-        "device": [round(each, 5) for each in found.device],
-        "zeros": list(found.zeros),
-        "lost": list(found.lost),
-        "limits": dict(found.limits),
-        "values": found.values,
+        "low": magnitude_histogram.low,
+        "high": magnitude_histogram.high,
+        "original": [round(each, 5) for each in magnitude_histogram.original],
+        "device": [round(each, 5) for each in magnitude_histogram.device],
+        "zeros": list(magnitude_histogram.zeros),
+        "lost": list(magnitude_histogram.lost),
+        "limits": dict(magnitude_histogram.limits),
+        "values": magnitude_histogram.values,
     }

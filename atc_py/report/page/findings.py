@@ -16,7 +16,7 @@ from atc_py.report.check.words import (
     shape_option,
     verdict_text,
 )
-from atc_py.report.overview.words import Both, both, in_both, name_text
+from atc_py.report.page.words import Both, both, in_both, name_text
 from atc_py.spec.deviations import Certainty
 
 
@@ -53,7 +53,9 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
         "cann": english.cann,
         "lists": both(lists_text(english, first, "en"), lists_text(chinese, second, "zh")),
         "soc_note": both(english.soc_note, chinese.soc_note),
-        "baseline": both(*(baseline_text(_with_counts(each, checks)) for each in checks.documents)),
+        "baseline": both(
+            *(baseline_text(_with_counts(document, checks)) for document in checks.documents)
+        ),
         "levels": {each.value: in_both(words) for each, words in LEVELS.items()},
         "counts": dict(first.counts),
         "node_counts": dict(first.node_counts),
@@ -100,7 +102,7 @@ def _finding(english: Found, chinese: Found, *, known: bool) -> dict[str, object
     def pair(text: Callable[[Found], str]) -> Both:
         return both(text(english), text(chinese))
 
-    found: dict[str, object] = {
+    document: dict[str, object] = {
         "code": english.code,
         "name": english.name,
         "level": english.level,
@@ -123,4 +125,4 @@ def _finding(english: Found, chinese: Found, *, known: bool) -> dict[str, object
         "fix_call": fix_call(english) if english.fixed_by else "",
         "certainty": _certainty(english),
     }
-    return found | {name: value for name, value in extras.items() if value}
+    return document | {name: value for name, value in extras.items() if value}

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from atc_py.check.findings import Standing
 from atc_py.report.layers.text import number_text
-from atc_py.report.overview.words import in_both, name_text
+from atc_py.report.page.words import in_both, name_text
 from atc_py.results.layer_comparison import LayerComparison, TargetMiss, misses_of
-from atc_py.results.overview import Overview
+from atc_py.results.summary import ModelSummary
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, verbatim
 
 _NAMED = 3
@@ -30,7 +30,7 @@ class FailingOutput(NamedTuple):
     missed: bool
 
 
-def is_refused(done: Overview) -> bool:
+def is_refused(done: ModelSummary) -> bool:
     """True if the model does not compile."""
     broken = done.check is not None and done.check.standing is Standing.ERROR
     return done.compiled is None and (broken or bool(done.refusals))
@@ -76,8 +76,8 @@ def _error(compared: LayerComparison, output: FailingOutput) -> float:
     return error if error == error else float("inf")  # noqa: PLR0124  (NaN is not equal to itself)
 
 
-def outputs_json(done: Overview) -> dict[str, object] | None:
-    """Return which outputs fail, for the page; None where nothing was compared."""
+def outputs_json(done: ModelSummary) -> dict[str, object] | None:
+    """Failing outputs, for the page; None where nothing was compared."""
     compared = done.comparison
     if compared is None:
         return None
@@ -93,9 +93,13 @@ def outputs_json(done: Overview) -> dict[str, object] | None:
     }
 
 
-def outputs_word(found: Sequence[Overview]) -> str | None:
+def outputs_word(model_summaries: Sequence[ModelSummary]) -> str | None:
     """`fail` if an output of any fails, else `pass`; None where nothing was compared."""
-    compared = [each.comparison for each in found if each.comparison is not None]
+    compared = [
+        model_summary.comparison
+        for model_summary in model_summaries
+        if model_summary.comparison is not None
+    ]
     if not compared:
         return None
     fail = any(each.stopped or failing_outputs(each) for each in compared)
@@ -109,7 +113,7 @@ def left_out(count: int, shown: int) -> Text:
     return Text(" and {left} more", context="of all", left=count - shown, count=count)
 
 
-def verdict_line(done: Overview) -> Text:
+def verdict_line(done: ModelSummary) -> Text:
     """A line that says whether it compiles, and which outputs fail."""
     gear = Text(" (gear {gear})", gear=done.gear) if done.gear else Text("")
     head = verbatim(done.model.name) + gear + COLON

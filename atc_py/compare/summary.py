@@ -1,9 +1,10 @@
 """Everything about a model for its report: checked, compiled, estimated and compared."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from atc_py.check.findings import Standing
 from atc_py.compare.comparison_session import GivenSamples
@@ -15,7 +16,7 @@ from atc_py.cost.calibration import Calibration
 from atc_py.cost.estimate import Fit
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import format_input_shapes
@@ -26,7 +27,8 @@ from atc_py.package.foreign import is_offline
 from atc_py.pipeline.check import check_files
 from atc_py.pipeline.profile import profile_model
 from atc_py.results.compiled_model import CompiledModel
-from atc_py.results.overview import Overview
+from atc_py.results.summary import ModelSummary
+from atc_py.system.structs import Result, replace
 from atc_py.target import find_soc
 from atc_py.text import Text
 
@@ -35,8 +37,7 @@ _STUBS_ONLY = frozenset({"templates"})
 """Options of a compilation that concern the text of kernel stubs, which a comparison does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class OverviewOptions:
+class SummaryOptions(Result, frozen=True):
     """Options of a report.
 
     Attributes:
@@ -54,21 +55,21 @@ class OverviewOptions:
     """
 
     socs: Sequence[str] = ()
-    compiling: Mapping[str, Any] = field(default_factory=dict)
-    running: Mapping[str, Any] = field(default_factory=dict)
-    targets: Mapping[str, float] = field(default_factory=dict)
+    compiling: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    running: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    targets: Mapping[str, float] = msgspec.field(default_factory=dict)
     fit: Fit | None = None
     calibration: Calibration | None = None
     gears: Gears | None = None
     gear: NamedGear | None = None
     compares: bool = True
-    given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    given: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
-def overviews_of(
-    model: Path, options: OverviewOptions, on_stage: Callable[[str], None] | None = None
-) -> list[Overview]:
-    """Return what is found out about a model: one overview, or one for each gear.
+def summaries_of(
+    model: Path, options: SummaryOptions, on_stage: Callable[[str], None] | None = None
+) -> list[ModelSummary]:
+    """A summary of a model, or one for each gear.
 
     Args:
         model: an ONNX file or an offline model.
@@ -80,7 +81,7 @@ def overviews_of(
     """
     gears = options.gears
     if gears is None:
-        return [overview_of(model, options, on_stage)]
+        return [summary_of(model, options, on_stage)]
     found = []
     samples = fitting_samples(options.running.get("samples", 1), gears)
     options = replace(options, running={**options.running, "samples": samples})
@@ -88,13 +89,13 @@ def overviews_of(
         shapes = gears.shapes_of(at)
         own = replace(options, gears=None, compiling={**options.compiling, "input_shape": shapes})
         name = format_gear(values)
-        done = overview_of(model, own, _announcing(on_stage, name))
+        done = summary_of(model, own, _announcing(on_stage, name))
         found.append(replace(done, gear=name, shape=format_input_shapes(shapes)))
     return _with_samples_left_out(found, samples)
 
 
-def _with_samples_left_out(found: list[Overview], samples: GivenSamples) -> list[Overview]:
-    """Overviews of which the first one has the samples that fit no gear.
+def _with_samples_left_out(found: list[ModelSummary], samples: GivenSamples) -> list[ModelSummary]:
+    """Summaries of which the first one has the samples that fit no gear.
 
     Raises:
         AtcError: NO_SAMPLES or BAD_SAMPLE where no sample fits any gear.
@@ -114,9 +115,9 @@ def _announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[
     return None if on_stage is None else lambda stage: on_stage(f"gear {gear}: {stage}")
 
 
-def overview_of(
-    model: Path, options: OverviewOptions, on_stage: Callable[[str], None] | None = None
-) -> Overview:
+def summary_of(
+    model: Path, options: SummaryOptions, on_stage: Callable[[str], None] | None = None
+) -> ModelSummary:
     """Return what is found out about a model; refusals are part of the answer.
 
     Args:
@@ -128,7 +129,7 @@ def overview_of(
         AtcError: a file cannot be read, or an option has no meaning.
     """
     announce = on_stage or (lambda _stage: None)
-    done = Overview(model, options.given)
+    done = ModelSummary(model, options.given)
     if is_offline(model):
         announce("profile")
         return _estimated(done, options)
@@ -147,15 +148,15 @@ def overview_of(
     return _compared(done, options)
 
 
-def _checked(done: Overview, options: OverviewOptions) -> Overview:
+def _checked(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
     compiling = options.compiling
-    outlines: dict[str, ModelOutline] = {}
+    file_graphs: dict[str, FileGraph] = {}
     shapes = shapes_and_ranges(compiling.get("input_shape", ""))[0]
     soc = options.socs[0] if options.socs else _DEFAULT_SOC
     chosen = parse_options("report", CheckOptions, compiling, soc=soc, input_shape=shapes)
-    check = check_files([done.model], chosen, outlines=outlines)
+    check = check_files([done.model], chosen, file_graphs=file_graphs)
     _refuse_unread(check.models[0].faults, is_read=bool(check.models[0].opsets))
-    return replace(done, check=check, outline=outlines.get(str(done.model)))
+    return replace(done, check=check, file_graph=file_graphs.get(str(done.model)))
 
 
 def _refuse_unread(faults: Sequence[Any], *, is_read: bool) -> None:
@@ -168,7 +169,7 @@ def _refuse_unread(faults: Sequence[Any], *, is_read: bool) -> None:
         raise AtcError(*faults)
 
 
-def _estimated(done: Overview, options: OverviewOptions) -> Overview:
+def _estimated(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
     """It compiled for each SoC, with what it costs there."""
     compiled: list[CompiledModel] = []
     try:
@@ -183,7 +184,7 @@ def _estimated(done: Overview, options: OverviewOptions) -> Overview:
     return replace(done, profile=profile, compiled=compiled[0] if compiled else None)
 
 
-def _compared(done: Overview, options: OverviewOptions) -> Overview:
+def _compared(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
     """It with its layers compared, or with the reason why they are not."""
     compiling = {key: each for key, each in options.compiling.items() if key not in _STUBS_ONLY}
     ranges = shapes_and_ranges(compiling.get("input_shape", ""))[1]

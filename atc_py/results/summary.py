@@ -1,26 +1,27 @@
 """Everything that commands found out about one model; every part may be missing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from atc_py.check.findings import CheckReport
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.profile import Profile
+from atc_py.system.structs import Result
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class ModelSummary(Result, frozen=True):
     """One model as its report shows it.
 
     Attributes:
         model: the file.
         options: values of the options that were given, by name; none for a flag.
         check: the findings of the check against the operator list.
-        outline: the graph of the ONNX file.
+        file_graph: the graph of the ONNX file.
         compiled: the model as compiled for the first SoC.
         comparison: the layers compared with the original.
         profile: the estimates.
@@ -32,9 +33,9 @@ class Overview:
     """
 
     model: Path
-    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    options: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     check: CheckReport | None = None
-    outline: ModelOutline | None = None
+    file_graph: FileGraph | None = None
     compiled: CompiledModel | None = None
     comparison: LayerComparison | None = None
     profile: Profile | None = None

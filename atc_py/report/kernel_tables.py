@@ -21,8 +21,8 @@ _CODES = {
 
 def summary(listed: KernelList) -> str:
     """`24 kernels for sim, 18 complete; they serve 312 nodes`."""
-    complete = sum(each["complete"] for each in listed.kernels)
-    nodes = sum(len(row["nodes"]) for each in listed.kernels for row in each["rows"])
+    complete = sum(kernel["complete"] for kernel in listed.kernels)
+    nodes = sum(len(row["nodes"]) for kernel in listed.kernels for row in kernel["rows"])
     count = len(listed.kernels)
     return spoken(
         Text(
@@ -42,19 +42,19 @@ def kernel_tables(listed: KernelList) -> list[Table]:
     head = ("kernel", "operator", "family", "state", "nodes>", "lines>")
     lines = tuple(
         (
-            each["name"],
-            each["op"],
-            each["family"],
-            spoken(_state(each)),
-            str(sum(len(row["nodes"]) for row in each["rows"])),
-            str(each["lines"]),
+            kernel["name"],
+            kernel["op"],
+            kernel["family"],
+            spoken(_state(kernel)),
+            str(sum(len(row["nodes"]) for row in kernel["rows"])),
+            str(kernel["lines"]),
         )
-        for each in listed.kernels
+        for kernel in listed.kernels
     )
     plans = ("kernel", "shapes", "nodes>", "cores>", "tile plan", "moved>", "buffers used")
     rows = tuple(
         (
-            each["name"],
+            kernel["name"],
             _shapes(row["shapes"]),
             str(len(row["nodes"])),
             str(row["cores"]),
@@ -62,8 +62,8 @@ def kernel_tables(listed: KernelList) -> list[Table]:
             format_bytes(row["read_bytes"] + row["written_bytes"]),
             _buffers(row["buffers"], listed.buffers),
         )
-        for each in listed.kernels
-        for row in each["rows"]
+        for kernel in listed.kernels
+        for row in kernel["rows"]
     )
     return [Table("Kernels", head, lines), Table("Plans", plans, rows)]
 
@@ -94,8 +94,8 @@ def _plan(tiling: Mapping[str, Any]) -> str:
 def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str:
     """`ub 18.0 KiB of 256.0 KiB (7%)`."""
     total: Counter[str] = Counter()
-    for each in used:
-        total[each["storage"]] += each["bytes"]
+    for buffer in used:
+        total[buffer["storage"]] += buffer["bytes"]
     return ", ".join(
         f"{name} {share_text(format_bytes(count), format_bytes(sizes[name]))} ({count / sizes[name]:.0%})"
         for name, count in total.items()
@@ -107,13 +107,13 @@ def verified_tables(checked: Sequence[KernelVerdict]) -> list[Table]:
     head = ("kernel", "shapes", "result", "ulps>", "")
     rows = tuple(
         (
-            each.kernel["name"],
-            _shapes(each.kernel["rows"][each.row]["shapes"]),
-            spoken(each.verdict.value),
-            f"{each.ulps:.2g}" if each.verdict in {Verdict.CLOSE, Verdict.DIFFERS} else "",
-            each.text if each.verdict is Verdict.SKIPPED else "",
+            result.kernel["name"],
+            _shapes(result.kernel["rows"][result.row]["shapes"]),
+            spoken(result.verdict.value),
+            f"{result.ulps:.2g}" if result.verdict in {Verdict.CLOSE, Verdict.DIFFERS} else "",
+            result.text if result.verdict is Verdict.SKIPPED else "",
         )
-        for each in checked
+        for result in checked
     )
     return (
         [Table("Kernels on the host and in the simulator", head, rows, said=(4,))] if rows else []
@@ -122,7 +122,7 @@ def verified_tables(checked: Sequence[KernelVerdict]) -> list[Table]:
 
 def verified_summary(checked: Sequence[KernelVerdict]) -> str:
     """`21 equal, 2 close, 4 skeleton`."""
-    counts = Counter(each.verdict for each in checked)
+    counts = Counter(result.verdict for result in checked)
     listed = [
         Text(f"{{n}} {verdict.value}", n=counts[verdict]) for verdict in Verdict if counts[verdict]
     ]
@@ -130,34 +130,34 @@ def verified_summary(checked: Sequence[KernelVerdict]) -> str:
 
 
 def verified_json(
-    checked: Sequence[KernelVerdict], found: Iterable[Diagnostic] = ()
+    checked: Sequence[KernelVerdict], diagnostics: Iterable[Diagnostic] = ()
 ) -> dict[str, Any]:
     """The results as JSON, with what was found wrong."""
     return {
         "kernels": [
             {
-                "name": each.kernel["name"],
-                "op": each.kernel["op"],
-                "shapes": each.kernel["rows"][each.row]["shapes"],
-                "result": each.verdict.value,
-                "ulps": each.ulps if each.ulps < float("inf") else None,
-                "text": each.text,
+                "name": result.kernel["name"],
+                "op": result.kernel["op"],
+                "shapes": result.kernel["rows"][result.row]["shapes"],
+                "result": result.verdict.value,
+                "ulps": result.ulps if result.ulps < float("inf") else None,
+                "text": result.text,
             }
-            for each in checked
+            for result in checked
         ],
-        "diagnostics": [each.as_json() for each in found],
+        "diagnostics": [diagnostic.as_json() for diagnostic in diagnostics],
     }
 
 
 def findings(checked: Sequence[KernelVerdict]) -> list[Diagnostic]:
     """A diagnostic for each kernel that is wrong."""
     return [
-        _CODES[each.verdict].diagnostic(
-            verbatim(f"{each.kernel['name']}: ") + Text(each.text),
+        _CODES[result.verdict].diagnostic(
+            verbatim(f"{result.kernel['name']}: ") + Text(result.text),
             place=Place(
-                node_name=each.kernel["rows"][each.row]["nodes"][0], op_type=each.kernel["op"]
+                node_name=result.kernel["rows"][result.row]["nodes"][0], op_type=result.kernel["op"]
             ),
         )
-        for each in checked
-        if each.verdict.is_wrong
+        for result in checked
+        if result.verdict.is_wrong
     ]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from atc_py.onnx_graph.source.outline import ModelOutline, OutlineNode
+from atc_py.onnx_graph.source.file_graph import FileGraph, FileNode
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.report.model.recorded_reasons import recorded_text
-from atc_py.report.overview.words import in_both, name_text
+from atc_py.report.page.words import in_both, name_text
 from atc_py.results.compiled_model import CompiledModel
 
 
@@ -19,18 +19,18 @@ class _Positions:
         return [self.names.setdefault(name, len(self.names)) for name in names]
 
 
-def source_json(outline: ModelOutline) -> dict[str, object]:
+def source_json(file_graph: FileGraph) -> dict[str, object]:
     """The graph of the ONNX file.
 
     Nodes are [position in the file, name, operator, inputs, outputs, attributes]; values are
     [name, dtype, dims, 1 for a constant].
     """
     positions = _Positions()
-    inputs, outputs = positions.of(outline.inputs), positions.of(outline.outputs)
-    nodes = [_source_node(node, positions) for node in outline.nodes]
+    inputs, outputs = positions.of(file_graph.inputs), positions.of(file_graph.outputs)
+    nodes = [_source_node(node, positions) for node in file_graph.nodes]
     values = []
     for name in positions.names:
-        known = outline.values.get(name)
+        known = file_graph.values.get(name)
         row = [name_text(name)]
         values.append(
             row
@@ -41,7 +41,7 @@ def source_json(outline: ModelOutline) -> dict[str, object]:
     return {"inputs": inputs, "outputs": outputs, "nodes": nodes, "values": values}
 
 
-def _source_node(node: OutlineNode, positions: _Positions) -> list[object]:
+def _source_node(node: FileNode, positions: _Positions) -> list[object]:
     domain = f"{node.domain}::" if node.domain else ""
     return [
         node.index,
@@ -122,7 +122,7 @@ def _tensor(description: OmModel, at: int) -> list[object]:
 
 
 def _storage(tensor: OmTensor) -> str:
-    """Return how a value is stored; empty for row by row."""
+    """Storage of a value; empty for row by row."""
     found = tensor.storage
     if found is None:
         return ""

@@ -8,12 +8,12 @@ from atc_py.options.compare_options import COMPARED, NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import options_in
 from atc_py.report.escape import visible
-from atc_py.report.overview.verdict import FailingOutput, failing_outputs, left_out
-from atc_py.report.overview.wins import Win
-from atc_py.report.overview.words import in_both, name_text
+from atc_py.report.page.verdict import FailingOutput, failing_outputs, left_out
+from atc_py.report.page.wins import Win
+from atc_py.report.page.words import in_both, name_text
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.results.overview import Overview
+from atc_py.results.summary import ModelSummary
 from atc_py.text import COLON, SEMICOLON, Text, Words
 
 _MOST = 5
@@ -43,9 +43,9 @@ _WORTH = 0.05
 
 
 def actions_json(
-    done: Overview, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
+    done: ModelSummary, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
 ) -> list[dict[str, object]]:
-    """Return what to do first.
+    """The next steps, the most urgent first.
 
     Args:
         done: what is known.
@@ -66,7 +66,7 @@ def _action(text: Text, command: str = "", node: str = "") -> dict[str, object]:
     return {"text": in_both(text), "command": command, "node": name_text(node)}
 
 
-def _command(done: Overview, command: str, *words: str) -> str:
+def _command(done: ModelSummary, command: str, *words: str) -> str:
     """A command line about the model, quoted for a shell, with the options of this one."""
     left_out = REPORTING | {"convert": COMPARING, "compare": CONVERTING}.get(command, frozenset())
     if command != "convert" and done.gear:
@@ -78,10 +78,10 @@ def _command(done: Overview, command: str, *words: str) -> str:
         for word in _words(name, values if name != "--soc" else values[:1])
     ]
     parts = ["atc-py", command, str(done.model), *given, *_shape(done, command), *words]
-    return " ".join(shlex.quote(visible(each)) for each in parts)
+    return " ".join(shlex.quote(visible(part)) for part in parts)
 
 
-def _shape(done: Overview, command: str) -> tuple[str, ...]:
+def _shape(done: ModelSummary, command: str) -> tuple[str, ...]:
     return () if command == "convert" or not done.gear else ("--input-shape", done.shape)
 
 
@@ -93,7 +93,7 @@ def _words(name: str, values: Sequence[str]) -> Iterator[str]:
         yield from (name, value)
 
 
-def _refused(done: Overview, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
+def _refused(done: ModelSummary, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
     if check is not None:
         if check["fix"]:
             count = check["removed"]
@@ -139,7 +139,7 @@ def _begun(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:] if word.isalpha() and word.islower() else sentence
 
 
-def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
+def _imprecise(done: ModelSummary) -> Iterator[dict[str, object]]:
     """Yield what makes its outputs more precise."""
     compared = done.comparison
     if compared is None:
@@ -154,7 +154,7 @@ def _imprecise(done: Overview) -> Iterator[dict[str, object]]:
 
 
 def _failing_outputs(
-    done: Overview, compared: LayerComparison, failing: Sequence[FailingOutput]
+    done: ModelSummary, compared: LayerComparison, failing: Sequence[FailingOutput]
 ) -> dict[str, object]:
     targets = [f"--fail-under={name}={least:g}" for name, least in compared.targets.items()]
     goal = f" {' '.join(targets)}" if targets else ""
@@ -194,7 +194,7 @@ def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]
     )
 
 
-def _slow(done: Overview, wins: Sequence[Win]) -> Iterator[dict[str, object]]:
+def _slow(done: ModelSummary, wins: Sequence[Win]) -> Iterator[dict[str, object]]:
     for win in wins:
         if win.share >= _WORTH and win.helps:
             command = _command(done, "convert", "--why-not", win.pass_name) if win.pass_name else ""

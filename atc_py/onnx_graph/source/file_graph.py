@@ -1,4 +1,4 @@
-"""Outline of a model's file: every node as the file has it, and what is known of each value."""
+"""The graph of a model's file: every node as the file has it, and what is known of each value."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ import msgspec
 from atc_py.tensor.shapes import Dims
 
 
-class OutlineValue(msgspec.Struct, frozen=True):
+class FileValue(msgspec.Struct, frozen=True):
     """A value of the file.
 
     Attributes:
@@ -22,7 +22,7 @@ class OutlineValue(msgspec.Struct, frozen=True):
     is_const: bool = False
 
 
-class OutlineNode(msgspec.Struct, frozen=True):
+class FileNode(msgspec.Struct, frozen=True):
     """A node of the file's graph.
 
     Attributes:
@@ -44,7 +44,7 @@ class OutlineNode(msgspec.Struct, frozen=True):
     attributes: Mapping[str, str]
 
 
-class ModelOutline(msgspec.Struct, frozen=True):
+class FileGraph(msgspec.Struct, frozen=True):
     """A file's graph and facts.
 
     Attributes:
@@ -66,7 +66,7 @@ class ModelOutline(msgspec.Struct, frozen=True):
     opsets: Mapping[str, int]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    nodes: tuple[OutlineNode, ...]
-    values: Mapping[str, OutlineValue]
+    nodes: tuple[FileNode, ...]
+    values: Mapping[str, FileValue]
     parameters: int
     weight_bytes: int
