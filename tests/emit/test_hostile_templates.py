@@ -167,12 +167,9 @@ def test_modules_in_the_current_folder_are_not_imported(
     for name in ("json", "pickle", "jinja2", "atc_py"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(9)", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    process = rendering._Process()
-    monkeypatch.setattr(rendering, "_process", lambda: process)
-    try:
-        assert rendered(tmp_path, "{{ 1 + 1 }}") == "2"
-    finally:
-        process.close()
+    rendering._process().close()
+    rendering._process.cache_clear()
+    assert rendered(tmp_path, "{{ 1 + 1 }}") == "2"
 
 
 def test_own_templates_render_alike_in_the_sandbox(tmp_path: Path) -> None:
