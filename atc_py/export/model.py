@@ -17,15 +17,14 @@ from atc_py.export.constants import ConstantSource, Initializer
 from atc_py.export.elements import element_type, held_dtype
 from atc_py.export.functions import Functions
 from atc_py.export.late_rounding import without_early_roundings
-from atc_py.export.node import CompiledNode, NoFormError, read_attributes
+from atc_py.export.node import CompiledNode, NoFormError
 from atc_py.export.reads import reads_of
 from atc_py.export.registry import find_emulation
-from atc_py.ir.types import TensorType
-from atc_py.package.schema import OmNode, OmTensor
-from atc_py.package.stored_types import TRANS_DATA, storage_of
+from atc_py.package.node_view import TensorFacts, read_attributes
+from atc_py.package.schema import OmNode
+from atc_py.package.stored_types import TRANS_DATA
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
 from atc_py.text import Text
 
 _CONTROL = frozenset({"Switch", "Merge"})
@@ -105,7 +104,10 @@ class _Emulator:
         self._model = model
         self._flat = flat
         self._description = model.description
-        self._types = [_type(tensor) for tensor in self._description.tensors]
+        self._types = [
+            TensorFacts(DType.parse(tensor.dtype), tuple(tensor.shape))
+            for tensor in self._description.tensors
+        ]
         self._stands_for: dict[int, int] = {}
         self._names = self._value_names()
         self._taken = frozenset(self._names)
@@ -252,13 +254,16 @@ class _Emulator:
             if member is not None:
                 constants[at] = partial(self._model.array, member)
         return CompiledNode(
-            row,
-            node,
+            node.op,
+            node.name,
+            node.engine,
             tuple(self._types[tensor] if tensor >= 0 else None for tensor in node.inputs),
             tuple(self._types[tensor] for tensor in node.outputs),
-            read_attributes(row, node.attributes),
-            constants,
-            frozenset(at for at, out in enumerate(node.outputs) if out not in self._read),
+            read_attributes(row, node.attributes, NoFormError),
+            row=row,
+            source=node,
+            constants=constants,
+            unread=frozenset(at for at, out in enumerate(node.outputs) if out not in self._read),
         )
 
     def _body(self, facts: CompiledNode, writes: Sequence[str]) -> Body:
@@ -361,9 +366,3 @@ def _is_on_grid(made: NDArray[Any], dtype: DType) -> bool:
     if made.dtype != np.float32 or not is_rounded(dtype):
         return False
     return bool((made.astype(dtype.numpy).astype(made.dtype) == made).all())
-
-
-def _type(tensor: OmTensor) -> TensorType:
-    return TensorType(
-        DType.parse(tensor.dtype), tuple(tensor.shape), Format(tensor.format), storage_of(tensor)
-    )

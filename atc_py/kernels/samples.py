@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.program import Step
-from atc_py.device.sim.node import TensorFacts
 from atc_py.emit.family import InputSample
 from atc_py.emit.registry import families_of
+from atc_py.package.node_view import TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 

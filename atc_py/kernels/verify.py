@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.program import Program, Step
-from atc_py.device.sim.node import TensorFacts
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.emit.writing import write_kernels
 from atc_py.kernels.agreement import agreement
@@ -25,6 +24,7 @@ from atc_py.kernels.index import KernelEntry, PortEntry, check_fit
 from atc_py.kernels.listing import KernelList, index_place, kernel_texts, read_kernels
 from atc_py.kernels.program import Job, JobOutcome, run_jobs
 from atc_py.kernels.samples import SampledLaunch, case_of
+from atc_py.package.node_view import TensorFacts
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.system.temp_folders import work_folder

@@ -18,8 +18,8 @@ from typing_extensions import Unpack
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.device.sim.kernel_modules import MODULES
 from atc_py.device.sim.memory.array_pool import Pool
-from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import Kind, rounding
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.system.memory_limit import format_size
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, element_count
@@ -115,7 +115,7 @@ class Call(msgspec.Struct, frozen=True):
         fixed: positions of the inputs that hold the same data in every launch.
     """
 
-    node: NodeFacts
+    node: NodeView
     inputs: tuple[NDArray[Any] | None, ...]
     outputs: tuple[NDArray[Any], ...]
     workspace: Workspace = msgspec.field(default_factory=Workspace)
@@ -201,7 +201,7 @@ class Kernel(msgspec.Struct, frozen=True):
 
     op: str
     run: Callable[[Call], None]
-    types: Callable[[NodeFacts], tuple[TensorFacts, ...]]
+    types: Callable[[NodeView], tuple[TensorFacts, ...]]
     rounding: Rounding = Rounding.BOUNDARY
     in_place: bool = False
     alias: bool = False
@@ -292,7 +292,7 @@ def shared(
 
 
 def kernel(
-    op: str, types: Callable[[NodeFacts], tuple[TensorFacts, ...]], **traits: Unpack[Traits]
+    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]], **traits: Unpack[Traits]
 ) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
     """Register a function as the kernel of target operator `op`; `Kernel` explains the rest.
 

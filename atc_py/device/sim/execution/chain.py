@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.device.sim.execution.program import Step
 from atc_py.device.sim.kernel import Call, Kernel, Launch, Part, Rounding, in_turn, shared
-from atc_py.device.sim.node import NodeFacts
 from atc_py.device.sim.numerics.function_tables import looking_up, table_of
 from atc_py.device.sim.numerics.rounding import Kind, is_rounded
+from atc_py.package.node_view import NodeView
 from atc_py.system.structs import replace
 from atc_py.target import Unit, find_operator
 from atc_py.tensor.dtypes import DType
@@ -89,7 +89,7 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
         operands: position of each input among the inputs of the whole chain, or None.
     """
 
-    node: NodeFacts
+    node: NodeView
     kernel: Kernel
     operands: tuple[int | None, ...]
 
@@ -138,7 +138,7 @@ class _Chain(msgspec.Struct, frozen=True):
         lead: the head as a link where it is a function of one number, else None.
     """
 
-    node: NodeFacts
+    node: NodeView
     kernel: Kernel
     inputs: int
     links: tuple[_Link, ...]
@@ -216,7 +216,7 @@ def _rounding_clipped(
     return lambda: (positive if low[0] >= 0 else other)()  # noqa: PLW0108  (anew each time)
 
 
-def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:
+def _kind_of_results(node: NodeView, kernel: Kernel) -> Kind | None:
     """The facts of a kernel's results that are to be rounded; None if they are not."""
     if kernel.rounding is not Rounding.BOUNDARY or not is_rounded(node.outputs[0].dtype):
         return None

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from atc_py.device.backend import NodeProfile
 from atc_py.device.sim.execution.program import Step
 from atc_py.device.sim.kernel import Call, Kernel, Launch, Rounding, in_turn
-from atc_py.device.sim.node import NodeError, TensorFacts
 from atc_py.device.sim.numerics.rounding import is_rounded, round_to_grid
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
+from atc_py.package.node_view import NodeError, TensorFacts
 from atc_py.text import Text
 
 Cost: TypeAlias = "tuple[float, list[int]]"

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.device.sim.attributes import read_attributes
 from atc_py.device.sim.execution.chain import chained
 from atc_py.device.sim.execution.program import Program, Step, freeing, without_moves
 from atc_py.device.sim.kernel import Kernel, find_kernel
 from atc_py.device.sim.memory.slot_plan import plan_memory
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts, UnknownNumbersError
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.package.node_view import (
+    NodeError,
+    NodeView,
+    TensorFacts,
+    UnknownNumbersError,
+    read_attributes,
+)
 from atc_py.package.schema import OmNode, OmPort
 from atc_py.target import Operand, TargetOp, find_operator
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
@@ -68,7 +73,7 @@ class _Judged(msgspec.Struct, frozen=True):
         is_late: only the run knows all dims, or a number on which they depend.
     """
 
-    facts: NodeFacts
+    facts: NodeView
     row: TargetOp
     kernel: Kernel
     is_late: bool
@@ -222,7 +227,7 @@ class _Loader:
             return None
         alike = judged.facts
         numbers = self._numbers(node, judged.row)
-        facts = NodeFacts(
+        facts = NodeView(
             node.op, node.name, node.engine, alike.inputs, alike.outputs, alike.attributes, numbers
         )
         inputs, outputs = tuple(node.inputs), tuple(node.outputs)
@@ -261,7 +266,7 @@ class _Loader:
             _check_operands("input", row.inputs, node.inputs)
             _check_operands("output", row.outputs, node.outputs)
             attributes = read_attributes(row, node.attributes)
-            facts = NodeFacts(node.op, node.name, node.engine, inputs, outputs, attributes, numbers)
+            facts = NodeView(node.op, node.name, node.engine, inputs, outputs, attributes, numbers)
             known = _Judged(facts, row, kernel, is_late=not _has_static_types(facts, kernel))
             self._judged[key] = known
         return known
@@ -316,7 +321,7 @@ def _check_operands(kind: str, operands: Sequence[Operand], tensors: Sequence[in
         raise NodeError(f"{kind}s {list(tensors)} must all be there")
 
 
-def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
+def _has_static_types(node: NodeView, kernel: Kernel) -> bool:
     """Check the declared output types by those that the kernel computes.
 
     Returns:
@@ -339,7 +344,7 @@ def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
     return True
 
 
-def _check_open_types(node: NodeFacts, kernel: Kernel) -> None:
+def _check_open_types(node: NodeView, kernel: Kernel) -> None:
     """Check the declared output types of a node some of whose dims only the run knows.
 
     Dtypes and ranks follow whatever these dims are, and so do dims that two trials give alike.

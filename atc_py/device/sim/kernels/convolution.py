@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, Launch, falls_together, in_turn, kernel, shared
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.cube_types import (
     check_channels,
     convolution_operands,
@@ -31,6 +30,7 @@ from atc_py.device.sim.numerics.integer_products import (
 )
 from atc_py.device.sim.primitives.channelwise import channelwise, is_worthwhile
 from atc_py.device.sim.primitives.window import Window, padding, taps_of
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 
 _COLUMNS = 512 * 1024
 """Elements of columns at a time, so that they stay in the cache of the core that unrolls them."""
@@ -54,7 +54,7 @@ _SHORT = 24
 """Elements in a row below which copying int8 to float32 takes much longer than within float32."""
 
 
-def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
+def _convolution_types(node: NodeView, groups: int) -> tuple[TensorFacts, ...]:
     """N, output channels of the filter, and as many windows as fit."""
     x, weights, dtype = convolution_operands(node)
     batch, channels, height, width = x.shape
@@ -66,11 +66,11 @@ def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
     return (TensorFacts(dtype, (batch, filters, *windows)),)
 
 
-def _conv2d_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _conv2d_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return _convolution_types(node, node.integer("groups"))
 
 
-def _depthwise_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _depthwise_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of a convolution of which every input channel is a group."""
     convolution_operands(node)
     return _convolution_types(node, node.x.shape[1])

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
 Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
 
-def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None:
+def _hold_parameters(node: NodeView, axis: int, names: tuple[str, ...]) -> None:
     """Require parameters to have the shape of x from `axis` on, and one dtype."""
     require_float(node.x)
     for position, name in enumerate(names, start=1):
@@ -43,7 +43,7 @@ def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
     return formula(call, *rows)
 
 
-def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _layer_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; gamma and beta are as x from the first normalized axis on."""
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
     (axis,) = axes_of((first,), node.x.rank)
@@ -102,7 +102,7 @@ _CHANNEL_AXES = 2
 """Axes that InstanceNorm keeps: image and channel."""
 
 
-def _instance_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _instance_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; gamma and beta have one element per channel."""
     require_float(node.x)
     one_dtype(node.present)
@@ -135,7 +135,7 @@ def instance_norm(call: Call) -> None:
     np.add(out, beta, out=out)
 
 
-def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _rms_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; gamma is as the last axes of x, which are normalized."""
     rank = node.required(1).rank
     one_dtype(node.present)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, Workspace, in_turn, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.window import Axis, Window, along, folding, spatial
 from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 
 _BLOCK = 256 * 1024
 """Elements of the input worked on at a time; its intermediate results stay in cache."""
@@ -23,7 +23,7 @@ _LONG = 3
 _ONES = (1, 1, 1, 1)
 
 
-def _window(node: NodeFacts) -> Window:
+def _window(node: NodeView) -> Window:
     """The node's window after padding_mode and global_pooling have had their say.
 
     Raises:
@@ -56,7 +56,7 @@ def _same(axis: Axis, dim: int) -> Axis:
     return Axis(axis.size, axis.stride, axis.dilation, before, missing - before)
 
 
-def _pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _pool_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """N, C, and as many windows as fit."""
     x = node.x
     require_float(x)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.node import NodeError
+from atc_py.package.node_view import NodeError
 
 Activation: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
-from atc_py.device.sim.node import NodeFacts, TensorFacts
+from atc_py.package.node_view import NodeView, TensorFacts
 
 Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def moving(
-    op: str, types: Callable[[NodeFacts], tuple[TensorFacts, ...]]
+    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]]
 ) -> Callable[[Callable[[Call], Copies]], Callable[[Call], Copies]]:
     """Register what says which copies the kernel of `op` makes.
 

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Launch, Workspace, in_turn
-from atc_py.device.sim.node import NodeError, NodeFacts
+from atc_py.package.node_view import NodeError, NodeView
 
 
 class Tap(msgspec.Struct, frozen=True):
@@ -127,7 +127,7 @@ class Window(msgspec.Struct, frozen=True):
         return self.height.outputs(height, ceil=ceil), self.width.outputs(width, ceil=ceil)
 
 
-def window_of(node: NodeFacts, size: tuple[int, int]) -> Window:
+def window_of(node: NodeView, size: tuple[int, int]) -> Window:
     """The window of a node whose attributes strides, dilations and pads are CANN's.
 
     Strides and dilations are in NCHW order, pads are [top, bottom, left, right].
@@ -144,7 +144,7 @@ def window_of(node: NodeFacts, size: tuple[int, int]) -> Window:
     )
 
 
-def spatial(node: NodeFacts, name: str) -> tuple[int, int]:
+def spatial(node: NodeView, name: str) -> tuple[int, int]:
     """The two spatial elements of a four-element attribute in NCHW order.
 
     Raises:

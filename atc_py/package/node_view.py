@@ -1,16 +1,18 @@
-"""Static facts about a node as kernels and type rules see them; checked before anything runs."""
+"""A node of an offline model as the simulator, emulations and kernels see it: types and attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.target.row import AttributeValue
-from atc_py.tensor.dtypes import DType
+from atc_py.package.schema import OmAttribute
+from atc_py.target.row import Attribute, AttributeValue, TargetOp
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
+from atc_py.text import Text
 
 
 class NodeError(ValueError):
@@ -88,10 +90,11 @@ class TensorFacts(msgspec.Struct, frozen=True):
         )
 
 
-class NodeFacts(msgspec.Struct, frozen=True):
+class NodeView(msgspec.Struct, frozen=True):
     """A node: operator, types and attributes; the attributes fit the operator's row.
 
     Attributes:
+        error: what its methods raise.
         op: target operator.
         name: the node's name.
         engine: what executes it.
@@ -100,6 +103,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
         attributes: by name, defaults of the operator's row filled in.
         numbers: data of the inputs that the operator reads as numbers, by position.
     """
+
+    error: ClassVar[type[NodeError]] = NodeError
 
     op: str
     name: str
@@ -126,7 +131,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
         """
         facts = self.input(position)
         if facts is None:
-            raise NodeError(f"input {position} is absent")
+            raise self.error(f"input {position} is absent")
         return facts
 
     def numbers_of(self, position: int, name: str) -> NDArray[Any]:
@@ -161,7 +166,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
         """An attribute of type string."""
         return cast("str", self.attributes[name])
 
-    def dtype(self, name: str) -> DType:
+    def dtype_named(self, name: str) -> DType:
         """An attribute of type dtype."""
         return cast("DType", self.attributes[name])
 
@@ -173,8 +178,12 @@ class NodeFacts(msgspec.Struct, frozen=True):
         """
         values = cast("tuple[int, ...]", self.attributes[name])
         if count is not None and len(values) != count:
-            raise NodeError(f"{name} must have {count} elements, found {list(values)}")
+            raise self.error(f"{name} must have {count} elements, found {list(values)}")
         return values
+
+    def floats(self, name: str) -> tuple[float, ...]:
+        """An attribute of type floats."""
+        return cast("tuple[float, ...]", self.attributes[name])
 
     def expect(self, name: str, allowed: AttributeValue) -> None:
         """Check that attribute `name` has the one value that the kernel implements.
@@ -182,6 +191,69 @@ class NodeFacts(msgspec.Struct, frozen=True):
         Raises:
             NodeError: it has another value.
         """
-        found = self.attributes[name]
-        if found != allowed:
-            raise NodeError(f"{name} must be {allowed!r} on this device, found {found!r}")
+        value = self.attributes[name]
+        if value != allowed:
+            raise self.error(f"{name} must be {allowed!r} on this device, found {value!r}")
+
+
+def read_attributes(
+    row: TargetOp, stated: Mapping[str, OmAttribute], error: type[NodeError] = NodeError
+) -> dict[str, AttributeValue]:
+    """The attributes that `row` declares, as the model states them or by default.
+
+    Raises:
+        NodeError: of the kind `error`; one is not declared, is missing, or has the wrong type.
+    """
+    unknown = [name for name in stated if row.attribute(name) is None]
+    if unknown:
+        raise error(
+            Text("{name} has no attribute {unknown}", name=row.name, unknown=", ".join(unknown))
+        )
+    try:
+        return {declared.name: _read(declared, stated) for declared in row.attributes}
+    except NodeError as fault:
+        if isinstance(fault, error):
+            raise
+        raise error(*fault.args) from None
+
+
+def _read(declared: Attribute, stated: Mapping[str, OmAttribute]) -> AttributeValue:
+    if declared.name in stated:
+        return _typed(declared, stated[declared.name])
+    if declared.default is None:
+        raise NodeError(f"attribute {declared.name} is missing")
+    return declared.default
+
+
+def _typed(declared: Attribute, value: OmAttribute) -> AttributeValue:
+    """`value` in the type that the row declares."""
+    if isinstance(value, list):
+        return _typed_list(declared, value)
+    kind = declared.type
+    if kind == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if kind == "dtype" and isinstance(value, str):
+        return _dtype(declared.name, value)
+    if (kind, type(value)) in {("int", int), ("bool", bool), ("string", str)}:
+        return value
+    raise _wrong_type(declared, value)
+
+
+def _typed_list(declared: Attribute, values: list[int | float]) -> AttributeValue:
+    if declared.type == "ints" and all(type(value) is int for value in values):
+        return tuple(int(value) for value in values)
+    if declared.type == "floats":
+        return tuple(float(value) for value in values)
+    raise _wrong_type(declared, values)
+
+
+def _dtype(name: str, text: str) -> DType:
+    """The dtype called `text`."""
+    try:
+        return DType.parse(text)
+    except UnknownDTypeError as error:
+        raise NodeError(f"attribute {name}: {error}") from None
+
+
+def _wrong_type(declared: Attribute, value: OmAttribute) -> NodeError:
+    return NodeError(f"attribute {declared.name} must be {declared.type}, found {value!r}")
