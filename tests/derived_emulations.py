@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from atc_py.export.functions import DOMAIN, OPSET
-from atc_py.export.registry import emulations
+from atc_py.export.registry import EMULATIONS
 
 
 def emulations_page() -> Iterator[str]:
     """Yield a section for each module of emulations, a row for each operator."""
     groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for op, emulation in sorted(emulations().items()):
+    for op, emulation in sorted(EMULATIONS.all().items()):
         text = inspect.getdoc(emulation.write) or ""
         groups[emulation.write.__module__].append((op, " ".join(text.split())))
     yield "# Target operators in ONNX"

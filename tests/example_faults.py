@@ -132,8 +132,8 @@ def _odd_devices() -> Iterator[None]:
 @contextmanager
 def _without_form() -> Iterator[None]:
     """Let Relu have no form in ONNX's operators."""
-    others = {op: form for op, form in forms.emulations().items() if op != "Relu"}
-    with mock.patch.object(forms, "_EMULATIONS", others):
+    with mock.patch.dict(forms.EMULATIONS.all()):
+        del forms.EMULATIONS.all()["Relu"]
         yield
 
 
@@ -147,7 +147,7 @@ def _rule(op: str) -> Iterator[None]:
         operators=frozenset({"Mish"}),
         apply=lambda site: [site.op(op, site.name(0))],
     )
-    with mock.patch.dict(rules._RULES, {"wrong": rule}):
+    with mock.patch.dict(rules.load_rules(), {"wrong": rule}):
         yield
 
 

@@ -1,13 +1,11 @@
 """Emulations and their registry: a function for each target operator writes its nodes."""
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeAlias
 
 from atc_py.export.body import Body
+from atc_py.system.register import Register, place_of
 
 Write: TypeAlias = Callable[[Body], "str | Sequence[str]"]
 
@@ -28,7 +26,10 @@ class Emulation:
     moves: bool = False
 
 
-_EMULATIONS: dict[str, Emulation] = {}
+EMULATIONS: Register[str, Emulation] = Register("emulation of", "atc_py.export.operators")
+"""By target operator."""
+
+find_emulation = EMULATIONS.get
 
 
 def emulates(*operators: str, moves: bool = False) -> Callable[[Write], Write]:
@@ -39,30 +40,9 @@ def emulates(*operators: str, moves: bool = False) -> Callable[[Write], Write]:
     """
 
     def register(write: Write) -> Write:
+        emulation = Emulation(write, moves)
         for op in operators:
-            if op in _EMULATIONS:
-                raise ValueError(f"two emulations of {op}")
-            _EMULATIONS[op] = Emulation(write, moves)
+            EMULATIONS.add(op, emulation, place_of(write))
         return write
 
     return register
-
-
-def emulations() -> Mapping[str, Emulation]:
-    """Every emulation, by operator."""
-    _import_operators()
-    return _EMULATIONS
-
-
-def find_emulation(op: str) -> Emulation | None:
-    """The emulation of `op`, or None."""
-    return emulations().get(op)
-
-
-@lru_cache(maxsize=1)
-def _import_operators() -> None:
-    """Import every module of `operators/`, whose functions then register themselves."""
-    from atc_py.export import operators as package
-
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")

@@ -1,7 +1,7 @@
 """A supervised process: a fresh Python that answers messages, bounded in time and memory.
 
-It is no fork: a fork of a process with threads has their locks and none of the threads. It is not
-multiprocessing's either, because workers of Dask may not start those.
+A fork would have the locks of this process's threads and none of the threads. Processes of
+multiprocessing are forbidden to workers of Dask.
 
 A message is a list of byte strings. Its number of parts comes first, then each part, numbers and
 parts alike with eight bytes of length. A message without parts says that the work begins now.
@@ -230,7 +230,7 @@ def private_bytes(pid: int) -> int:
 
 
 def describe_end(status: int) -> Text:
-    """How a process ended, as a clause."""
+    """The clause that says how a process ended."""
     if status >= 0:
         return Text("ended with status {status}", status=status)
     try:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
 import msgspec
@@ -16,11 +14,11 @@ from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Unpack
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
-from atc_py.device.sim.kernel_modules import MODULES
 from atc_py.device.sim.memory.array_pool import Pool
 from atc_py.device.sim.numerics.rounding import Kind, rounding
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.system.memory_limit import format_size
+from atc_py.system.register import Register, place_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text
@@ -219,7 +217,7 @@ class Kernel(msgspec.Struct, frozen=True):
     @property
     def place(self) -> str:
         """Module and line of the function, for messages."""
-        return f"{self.run.__module__}:{self.run.__code__.co_firstlineno}"
+        return place_of(self.run)
 
 
 class Traits(TypedDict, total=False):
@@ -248,10 +246,10 @@ def falls_together(length: int, dtype: DTypeLike) -> bool:
     return length * np.dtype(dtype).itemsize % _PAGE == 0
 
 
-_GROUPS = "atc_py.device.sim.kernels"
-"""The package of the modules that register kernels."""
+KERNELS: Register[str, Kernel] = Register("kernel of", "atc_py.device.sim.kernels")
+"""By target operator."""
 
-_KERNELS: dict[str, Kernel] = {}
+find_kernel = KERNELS.get
 
 
 def in_turn(launches: Sequence[Launch]) -> Launch:
@@ -302,31 +300,7 @@ def kernel(
 
     def register(run: Callable[[Call], None]) -> Callable[[Call], None]:
         row = Kernel(op, run, types, **traits)
-        other = _KERNELS.setdefault(op, row)
-        if other is not row:
-            raise ValueError(f"two kernels for {op}: {other.place} and {row.place}")
+        KERNELS.add(op, row, row.place)
         return run
 
     return register
-
-
-def kernels() -> Mapping[str, Kernel]:
-    """Every kernel, by operator."""
-    _import_groups()
-    return _KERNELS
-
-
-def find_kernel(op: str) -> Kernel | None:
-    """The kernel of `op`, or None; of a listed operator its module alone is imported."""
-    if op not in _KERNELS and op in MODULES:
-        importlib.import_module(f"{_GROUPS}.{MODULES[op]}")
-    if op not in _KERNELS:
-        _import_groups()
-    return _KERNELS.get(op)
-
-
-@lru_cache(maxsize=1)
-def _import_groups() -> None:
-    """Import every module of `kernels/`, whose functions then register themselves."""
-    for module in pkgutil.iter_modules(importlib.import_module(_GROUPS).__path__):
-        importlib.import_module(f"{_GROUPS}.{module.name}")
