@@ -2,13 +2,14 @@
 
 import json
 
+from atc_py.check.predicate import PREDICATES
 from atc_py.device.sim.kernel import KERNELS
 from atc_py.emit.registry import FAMILIES
 from atc_py.export.registry import EMULATIONS
 from atc_py.lowering.registry import LOWERINGS
 from atc_py.target.operator_table import ROWS
 
-REGISTERS = (KERNELS, FAMILIES, EMULATIONS, LOWERINGS, ROWS)
+REGISTERS = (PREDICATES, KERNELS, FAMILIES, EMULATIONS, LOWERINGS, ROWS)
 
 
 def module_index() -> str:

@@ -26,7 +26,7 @@ class CompiledNode(NodeView, frozen=True, kw_only=True):
         unread: positions of the outputs that nothing reads; an emulation may leave those out.
     """
 
-    error: ClassVar[type[NodeError]] = NoFormError
+    fault: ClassVar[type[NodeError]] = NoFormError
     row: TargetOp
     source: OmNode
     constants: Mapping[int, Callable[[], NDArray[Any]]] = msgspec.field(default_factory=dict)

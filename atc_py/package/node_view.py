@@ -94,7 +94,7 @@ class NodeView(msgspec.Struct, frozen=True):
     """A node: operator, types and attributes; the attributes fit the operator's row.
 
     Attributes:
-        error: what its methods raise.
+        fault: what its methods raise.
         op: target operator.
         name: the node's name.
         engine: what executes it.
@@ -104,7 +104,7 @@ class NodeView(msgspec.Struct, frozen=True):
         numbers: data of the inputs that the operator reads as numbers, by position.
     """
 
-    error: ClassVar[type[NodeError]] = NodeError
+    fault: ClassVar[type[NodeError]] = NodeError
 
     op: str
     name: str
@@ -131,7 +131,7 @@ class NodeView(msgspec.Struct, frozen=True):
         """
         facts = self.input(position)
         if facts is None:
-            raise self.error(f"input {position} is absent")
+            raise self.fault(f"input {position} is absent")
         return facts
 
     def numbers_of(self, position: int, name: str) -> NDArray[Any]:
@@ -178,7 +178,7 @@ class NodeView(msgspec.Struct, frozen=True):
         """
         values = cast("tuple[int, ...]", self.attributes[name])
         if count is not None and len(values) != count:
-            raise self.error(f"{name} must have {count} elements, found {list(values)}")
+            raise self.fault(f"{name} must have {count} elements, found {list(values)}")
         return values
 
     def floats(self, name: str) -> tuple[float, ...]:
@@ -193,7 +193,7 @@ class NodeView(msgspec.Struct, frozen=True):
         """
         value = self.attributes[name]
         if value != allowed:
-            raise self.error(f"{name} must be {allowed!r} on this device, found {value!r}")
+            raise self.fault(f"{name} must be {allowed!r} on this device, found {value!r}")
 
 
 def read_attributes(

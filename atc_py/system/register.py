@@ -77,7 +77,7 @@ class Register(Generic[Key, Row]):
             self._known[name] = {k: row for k, row in self._rows.items() if _name(k) == name}
         return self._known[name]
 
-    def all(self) -> Mapping[Key, Row]:
+    def all(self) -> dict[Key, Row]:
         """Every row, in the order of the modules."""
         for module in _modules(self.package):
             self._load(module)

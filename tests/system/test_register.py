@@ -1,7 +1,7 @@
 """Registers: rows by key, whose modules are imported as they are asked for."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,8 @@ Shop = Callable[..., "Register[str, object]"]
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """Return what makes a package of modules, each with one row, and its register."""
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    """Yield what makes a package of modules, each with one row, and its register."""
     monkeypatch.syspath_prepend(str(tmp_path))
     for cached in (module._modules, module._modules_by_name):
         cached.cache_clear()

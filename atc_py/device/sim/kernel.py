@@ -121,11 +121,11 @@ class Call(msgspec.Struct, frozen=True):
     finishing: Callable[[NDArray[Any], Part], Launch] | None = None
     fixed: frozenset[int] = frozenset()
 
-    def onto(self, outputs: tuple[NDArray[Any], ...]) -> Call:
+    def with_outputs(self, outputs: tuple[NDArray[Any], ...]) -> Call:
         """This launch with results to fill; `dataclasses.replace` takes much longer."""
         return Call(self.node, self.inputs, outputs, self.workspace, self.workers, fixed=self.fixed)
 
-    def made(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
+    def memoized(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
         """A function that gives `make()` of input `position`, once if data are fixed."""
         if position not in self.fixed:
             return make
@@ -252,7 +252,7 @@ KERNELS: Register[str, Kernel] = Register("kernel of", "atc_py.device.sim.kernel
 find_kernel = KERNELS.get
 
 
-def in_turn(launches: Sequence[Launch]) -> Launch:
+def sequence(launches: Sequence[Launch]) -> Launch:
     """A launch that does all of `launches`, one after the other."""
     if len(launches) == 1:
         return launches[0]
@@ -264,7 +264,7 @@ def in_turn(launches: Sequence[Launch]) -> Launch:
     return launch
 
 
-def shared(
+def split_among_workers(
     workers: Workers, total: int, build: Callable[[int, int], Launch], least: int = 1
 ) -> Launch:
     """A launch that does items 0 to `total`, split among workers where that is worthwhile.

@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.device.sim.execution.program import Step
-from atc_py.device.sim.kernel import Call, Kernel, Launch, Part, Rounding, in_turn, shared
+from atc_py.device.sim.kernel import (
+    Call,
+    Kernel,
+    Launch,
+    Part,
+    Rounding,
+    sequence,
+    split_among_workers,
+)
 from atc_py.device.sim.numerics.function_tables import looking_up, table_of
 from atc_py.device.sim.numerics.rounding import Kind, is_rounded
 from atc_py.package.node_view import NodeView
@@ -169,9 +177,9 @@ class _Chain(msgspec.Struct, frozen=True):
         def part(start: int, stop: int) -> Launch:
             values, place = target[start:stop], ((target.size,), (slice(start, stop),))
             found = looking_up(table, source[start:stop], values, call.workspace)
-            return in_turn([found, finishing(values, place)])
+            return sequence([found, finishing(values, place)])
 
-        return shared(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
+        return split_among_workers(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
 
     def _finishing(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
         """A launch that rounds a part of the head's result and applies the links in place.
@@ -199,7 +207,7 @@ class _Chain(msgspec.Struct, frozen=True):
                 kind = None
         if kind is not None:
             launches.append(call.rounding(values, dtype, kind))
-        return in_turn(launches)
+        return sequence(launches)
 
 
 def _rounding_clipped(

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, falls_together, in_turn, kernel, shared
+from atc_py.device.sim.kernel import (
+    Call,
+    Launch,
+    falls_together,
+    kernel,
+    sequence,
+    split_among_workers,
+)
 from atc_py.device.sim.numerics.cube_types import (
     check_channels,
     convolution_operands,
@@ -87,7 +94,7 @@ def _bound(call: Call, groups: int | None) -> Launch:
     images = [partial(_image, call, count, at) for at in range(len(call.x))]
     if call.x.dtype == np.int8:
         return lambda: [image()() for image in images]
-    return in_turn([image() for image in images])
+    return sequence([image() for image in images])
 
 
 @kernel("Conv2D", _conv2d_types, finishes=True, bind=_bind)
@@ -130,10 +137,10 @@ def _image(call: Call, groups: int, at: int) -> Launch:
     if terms and width < _SHORT and matrices.shape[2] > depth:
         fill()
         filled = widened(call, "data", filled)  # one pass more saves time for every tap
-        fill = in_turn([])
+        fill = sequence([])
     taps = taps_of(filled, window, (height, width))
     product = _Product(call, matrices, taps, biases, results, at, terms)
-    return in_turn([fill, product.launch()])
+    return sequence([fill, product.launch()])
 
 
 def _channelwise(call: Call, window: Window, at: int) -> Launch:
@@ -148,7 +155,7 @@ def _channelwise(call: Call, window: Window, at: int) -> Launch:
             batch, count, height, width = call.out.shape
             place = (at, filters, slice(None))
             launches.append(call.finishing(values, ((batch, count, height * width), place)))
-        return in_turn(launches)
+        return sequence(launches)
 
     return channelwise(call, window, at, finish)
 
@@ -196,7 +203,7 @@ class _Product(msgspec.Struct, frozen=True):
         if rows * width >= _MANY_PIXELS and not self._is_direct(self.taps):
             return self._split(rows, products, partial(self._rows, slice(0, 1)))
         columns, unroll = self._columns(self.taps)
-        return in_turn([*unroll, self._split(filters, products, partial(self._filters, columns))])
+        return sequence([*unroll, self._split(filters, products, partial(self._filters, columns))])
 
     @staticmethod
     def _is_direct(taps: NDArray[Any]) -> bool:
@@ -206,12 +213,12 @@ class _Product(msgspec.Struct, frozen=True):
     def _split(self, total: int, products: int, part: Callable[[int, int], Launch]) -> Launch:
         """Share `products` multiplications, which are in `total` pieces."""
         least = -(-total * PRODUCTS_AT_ONCE // max(products, 1))
-        return shared(self.call.workers, total, part, least)
+        return split_among_workers(self.call.workers, total, part, least)
 
     def _groups(self, first: int, last: int) -> Launch:
         """A launch that computes some groups, so many at once that columns stay in cache."""
         some = self._at_once(self.results.shape[3])
-        return in_turn(
+        return sequence(
             [
                 self._rows(slice(start, min(start + some, last)), 0, self.taps.shape[4])
                 for start in range(first, last, some)
@@ -226,7 +233,7 @@ class _Product(msgspec.Struct, frozen=True):
             columns, unroll = self._columns(self.taps[groups, :, :, :, row:last])
             pixels = slice(row * width, last * width)
             launches += (*unroll, self._multiply(columns, groups, slice(None), pixels))
-        return in_turn(launches)
+        return sequence(launches)
 
     def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield rows of a map in blocks of about equal size, whose results BLAS likes to write."""
@@ -284,4 +291,4 @@ class _Product(msgspec.Struct, frozen=True):
             launches.append(call.finishing(sums, (self.results.shape, place)))
         if not direct:
             launches.append(partial(np.copyto, target, sums))
-        return in_turn(launches)
+        return sequence(launches)

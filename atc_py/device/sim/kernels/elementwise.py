@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
 from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.blocks import by_blocks, by_pairs
 from atc_py.device.sim.primitives.moves import Copies, moving
@@ -224,7 +224,7 @@ def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray
     if not whole:
         return ends[0]
     rows = flat[:whole].reshape(-1, _ROW), row
-    return in_turn([partial(choose, *rows, out=result[:whole].reshape(-1, _ROW)), *ends])
+    return sequence([partial(choose, *rows, out=result[:whole].reshape(-1, _ROW)), *ends])
 
 
 def _expand_types(node: NodeView) -> tuple[TensorFacts, ...]:

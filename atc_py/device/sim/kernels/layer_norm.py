@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
+from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
@@ -196,8 +196,8 @@ def _by_rows(call: Call, formula: Rows) -> Launch:
         launch = partial(formula, source[here], values, scratch)
         if call.finishing is None:
             return launch
-        return in_turn([launch, call.finishing(values, (target.shape, (here,)))])
+        return sequence([launch, call.finishing(values, (target.shape, (here,)))])
 
-    return shared(
-        call.workers, blocks, lambda start, stop: in_turn([*map(block, range(start, stop))])
+    return split_among_workers(
+        call.workers, blocks, lambda start, stop: sequence([*map(block, range(start, stop))])
     )

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel
+from atc_py.device.sim.kernel import Call, Launch, kernel, sequence
 from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
@@ -38,7 +38,7 @@ def _bind(call: Call) -> Launch:
     x, out = call.x, call.out
     masked = np.broadcast_to(call.input(1), x.shape)
     scale = x.dtype.type(call.node.number("scale"))
-    return in_turn(
+    return sequence(
         [
             partial(np.multiply, x, scale, out),
             partial(np.copyto, out, _LOWEST, where=masked),

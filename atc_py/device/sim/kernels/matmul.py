@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
+from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
 from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype
 from atc_py.device.sim.numerics.hf32 import with_hf32
 from atc_py.device.sim.numerics.integer_products import (
@@ -92,7 +92,7 @@ def _by_itself(call: Call, turn: str) -> Launch:
     right = call.input(1)
     apart = call.workspace.take("apart", right.shape, right.dtype)
     other = replace(call, inputs=(call.x, apart, *call.inputs[2:]))
-    return in_turn([partial(np.copyto, apart, right), _products(other, *_operands(other, turn))])
+    return sequence([partial(np.copyto, apart, right), _products(other, *_operands(other, turn))])
 
 
 @kernel(
@@ -134,7 +134,7 @@ def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -
         b = right if axis == -_MATRIX else _cut(right, axis, piece)
         return _part(call, (a, b), terms, axis, piece)
 
-    return shared(call.workers, pieces, part, least)
+    return split_among_workers(call.workers, pieces, part, least)
 
 
 def _part(
@@ -157,7 +157,7 @@ def _part(
         launches.append(call.finishing(sums, (out.shape, place)))
     if sums is not target:
         launches.append(partial(np.copyto, target, sums))
-    return in_turn(launches)
+    return sequence(launches)
 
 
 def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:

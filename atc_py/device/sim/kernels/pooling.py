@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, Workspace, in_turn, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, Workspace, kernel, sequence
 from atc_py.device.sim.primitives.window import Axis, Window, along, folding, spatial
 from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
@@ -80,7 +80,7 @@ def max_pool(call: Call) -> None:
 
 def _bind_avg(call: Call) -> Launch:
     counts = _counts(call)
-    return in_turn([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
+    return sequence([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
 
 
 @kernel("AvgPoolV2", _pool_types, bind=_bind_avg)
@@ -109,7 +109,7 @@ def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
         rows = call.workspace.take("rows", (len(source), outputs[0], width), source.dtype)
         launches += pool.along(window.height, source, 1, rows)
         launches += pool.along(window.width, rows, 2, target)
-    return in_turn(launches)
+    return sequence(launches)
 
 
 class _Pool(msgspec.Struct, frozen=True):

@@ -94,7 +94,7 @@ def _bind_rnn(call: Call) -> Launch:
     """A launch that runs the layer; weights that do not change are turned once."""
     batch, width = call.x.shape[1:]
     return partial(
-        _run_rnn, call, call.made(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
+        _run_rnn, call, call.memoized(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
     )
 
 
@@ -135,7 +135,9 @@ def _dynamic_gru_types(node: NodeView) -> tuple[TensorFacts, ...]:
 def _bind_gru(call: Call) -> Launch:
     """A launch that runs the layer; weights that do not change are turned once."""
     batch = call.x.shape[1]
-    return partial(_run_gru, call, call.made(2, lambda: StateWeights.of(call.input(2).T, batch)))
+    return partial(
+        _run_gru, call, call.memoized(2, lambda: StateWeights.of(call.input(2).T, batch))
+    )
 
 
 @kernel("DynamicGRUV2", _dynamic_gru_types, bind=_bind_gru)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
 from atc_py.device.sim.numerics.integer_norms import integer_norms
 from atc_py.device.sim.numerics.row_sums import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
@@ -77,7 +77,7 @@ def _bind_mean(call: Call) -> Launch:
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     count = np.prod([call.x.shape[axis] for axis in axes], dtype=np.int64)
     divide = partial(np.divide, call.out, call.out.dtype.type(count), call.out)
-    return in_turn([_bind_sum(call), divide])
+    return sequence([_bind_sum(call), divide])
 
 
 @kernel("ReduceMeanD", _mean_types, bind=_bind_mean)

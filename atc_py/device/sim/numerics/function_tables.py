@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
-from atc_py.device.sim.kernel import Call, Kernel, Launch, Workspace, in_turn
+from atc_py.device.sim.kernel import Call, Kernel, Launch, Workspace, sequence
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
@@ -88,4 +88,4 @@ def looking_up(
             partial(np.copyto, place, code),
             partial(table.take, place, None, block, "wrap"),
         )
-    return in_turn(launches)
+    return sequence(launches)
