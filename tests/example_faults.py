@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from atc_py.export import registry as forms
+from atc_py.export import model as emulated
 from atc_py.fix import registry as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
@@ -132,8 +132,10 @@ def _odd_devices() -> Iterator[None]:
 @contextmanager
 def _without_form() -> Iterator[None]:
     """Let Relu have no form in ONNX's operators."""
-    with mock.patch.dict(forms.EMULATIONS.all()):
-        del forms.EMULATIONS.all()["Relu"]
+    find = emulated.find_emulation
+    with mock.patch.object(
+        emulated, "find_emulation", lambda op: None if op == "Relu" else find(op)
+    ):
         yield
 
 

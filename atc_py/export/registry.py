@@ -2,10 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
+from onnx import defs
+
 from atc_py.export.body import Body
+from atc_py.export.functions import OPSET
 from atc_py.system.register import Register, place_of
+from atc_py.target import find_operator
 
 Write: TypeAlias = Callable[[Body], "str | Sequence[str]"]
 
@@ -29,7 +34,24 @@ class Emulation:
 EMULATIONS: Register[str, Emulation] = Register("emulation of", "atc_py.export.operators")
 """By target operator."""
 
-find_emulation = EMULATIONS.get
+
+def find_emulation(op: str) -> Emulation | None:
+    """The emulation of `op`, or None."""
+    return EMULATIONS.get(op) or _same_name(op)
+
+
+@cache
+def _same_name(op: str) -> Emulation | None:
+    """The emulation of a function of each element that ONNX has, too, and calls the same."""
+    row = find_operator(op)
+    if row is None or row.vector is None or row.attributes or not defs.has(op, OPSET, ""):
+        return None
+
+    def write(body: Body) -> str:
+        return body.add(op, *body.all())
+
+    write.__doc__ = f"Write {op} of ONNX: {row.summary}"
+    return Emulation(write)
 
 
 def emulates(*operators: str, moves: bool = False) -> Callable[[Write], Write]:

@@ -21,7 +21,7 @@ from atc_py.diag.codes import (
     NO_ONNX_FORM,
     NO_ONNXRUNTIME,
 )
-from atc_py.export import registry
+from atc_py.export.registry import EMULATIONS
 from tests.check.checks import residual_network
 from tests.frontend import onnx_files
 
@@ -109,7 +109,7 @@ def test_storage_is_the_simulators_alone(om: Path) -> None:
 
 
 def test_model_without_a_form_does_not_load(om: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(registry.EMULATIONS.all(), "Conv2D")
+    monkeypatch.delitem(EMULATIONS.all(), "Conv2D")
     with pytest.raises(AtcError) as caught:
         atc_py.load(om, device="ort")
     assert {each.code for each in caught.value.diagnostics} == {NO_ONNX_FORM}
@@ -141,7 +141,7 @@ def test_command_writes_a_model_that_computes_the_same(
 def test_refused_export_writes_nothing(
     om: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(registry.EMULATIONS.all(), "Conv2D")
+    monkeypatch.delitem(EMULATIONS.all(), "Conv2D")
     done = CliRunner().invoke(cli, ["export", str(om), "-o", str(tmp_path / "new.onnx")])
     assert done.exit_code != 0
     assert not list(tmp_path.iterdir())
