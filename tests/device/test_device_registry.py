@@ -72,7 +72,10 @@ def test_device_that_cannot_be_made_is_refused(
 
 
 def test_every_target_operator_has_a_kernel_and_no_other_has() -> None:
-    assert set(KERNELS.all()) == {row.name for row in operators()}
+    rows = {row.name for row in operators()}
+    lacking, others = sorted(rows - KERNELS.all().keys()), sorted(KERNELS.all().keys() - rows)
+    assert not lacking, f"write a @kernel in a module of atc_py/device/sim/kernels for {lacking}"
+    assert not others, f"add a row in a module of atc_py/target/rows for {others}"
 
 
 def test_kernels_only_alias_where_no_kernel_is_launched() -> None:
