@@ -214,7 +214,10 @@ def _exchange(
             answers.put(answer)
             if answer:
                 return
-    except (EOFError, OSError, ValueError, MemoryError, OverflowError):
+    except (EOFError, OSError):
+        answers.put(None)
+    except (ValueError, MemoryError, OverflowError):  # larger than it may be, or its pipe is closed
+        process.kill()
         answers.put(None)
 
 
