@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 from atc_py.export import model as emulated
+from atc_py.export.registry import find_emulation
 from atc_py.fix import registry as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
@@ -132,9 +133,8 @@ def _odd_devices() -> Iterator[None]:
 @contextmanager
 def _without_form() -> Iterator[None]:
     """Let Relu have no form in ONNX's operators."""
-    find = emulated.find_emulation
     with mock.patch.object(
-        emulated, "find_emulation", lambda op: None if op == "Relu" else find(op)
+        emulated, "find_emulation", lambda op: None if op == "Relu" else find_emulation(op)
     ):
         yield
 

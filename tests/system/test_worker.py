@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.system.worker import UNBOUNDED, Bounds, NoAnswerError, Worker, describe_end
+from atc_py.system.worker import UNBOUNDED, Bounds, NoAnswerError, Part, Worker, describe_end
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRY = "tests.system.answering:main"
@@ -31,7 +31,7 @@ def ending(worker: Worker, word: str, bounds: Bounds = UNBOUNDED) -> tuple[str, 
 
 
 def test_parts_come_back_as_they_are_whatever_the_process_prints(worker: Worker) -> None:
-    parts = [b"", bytes(range(256)) * 40_000, memoryview(b"view")]
+    parts: list[Part] = [b"", bytes(range(256)) * 40_000, memoryview(b"view")]
     for word in (b"echo", b"print"):
         pid, *others = worker.ask([word, *parts])
         assert int(pid) > 0

@@ -129,8 +129,8 @@ class Call(msgspec.Struct, frozen=True):
         """A function that gives `make()` of input `position`, once if data are fixed."""
         if position not in self.fixed:
             return make
-        found = make()
-        return lambda: found
+        value = make()
+        return lambda: value
 
     def finish(self, values: NDArray[Any], part: Part) -> None:
         """Do now what is left to do to a part of the result."""
@@ -258,8 +258,8 @@ def sequence(launches: Sequence[Launch]) -> Launch:
         return launches[0]
 
     def launch() -> None:
-        for each in launches:
-            each()
+        for step in launches:
+            step()
 
     return launch
 

@@ -174,7 +174,7 @@ class _Loader:
     def _define_given(self) -> dict[str, int]:
         """Note constants and inputs of the model as there; the inputs by name."""
         tensors = self._description.tensors
-        self._defined.update(at for at, each in enumerate(tensors) if each.member is not None)
+        self._defined.update(at for at, tensor in enumerate(tensors) if tensor.member is not None)
         inputs = self._ports("input", self._description.inputs)
         self._define(inputs.values(), None)
         return inputs
@@ -191,7 +191,7 @@ class _Loader:
 
     def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
         """Inputs or outputs of the model by name, each checked by the list of tensors."""
-        found: dict[str, int] = {}
+        by_name: dict[str, int] = {}
         for port in ports:
             if not 0 <= port.tensor < len(self._tensors):
                 self._find(
@@ -204,13 +204,13 @@ class _Loader:
                     ),
                     None,
                 )
-            elif port.name in found:
+            elif port.name in by_name:
                 self._find(
                     Text("two {kind}s are called {port}", kind=kind, port=repr(port.name)), None
                 )
             else:
-                found[port.name] = port.tensor
-        return found
+                by_name[port.name] = port.tensor
+        return by_name
 
     def _define(self, tensors: Iterable[int], place: Place | None) -> None:
         """Note that `tensors` are computed or fed here, and nowhere else."""
@@ -234,7 +234,7 @@ class _Loader:
         return Step(index, facts, judged.kernel, inputs, outputs, judged.is_late)
 
     def _judge(self, index: int, node: OmNode) -> _Judged | None:
-        """Return what holds for a node and all that are alike, or None after a finding."""
+        """Judge a node and all that are alike; None after a finding."""
         try:
             row, kernel = _known(node)
             self._check_tensors(node)
@@ -250,7 +250,7 @@ class _Loader:
         return judged
 
     def _sound(self, node: OmNode, row: TargetOp, kernel: Kernel) -> _Judged:
-        """Return what holds for a node, from a cache; raises NodeError.
+        """Judge a node, once for all that are alike; raises NodeError.
 
         Nodes are alike if operator, engine, attributes, the types of all tensors and the numbers
         that are read are equal. The text of attributes tells 1 from 1.0 and True.
@@ -287,14 +287,14 @@ class _Loader:
         """Data of constant inputs that the operator reads as numbers."""
         if not row.reads_numbers:
             return {}
-        found = {}
+        numbers = {}
         for position in row.numbers_at(len(node.inputs)):
             tensor = node.inputs[position]
             if tensor >= 0 and self._description.tensors[tensor].member is not None:
                 if tensor not in self._constants:
                     self._open(tensor)
-                found[position] = self._constants[tensor]
-        return found
+                numbers[position] = self._constants[tensor]
+        return numbers
 
 
 def _place(index: int, node: OmNode) -> Place:
