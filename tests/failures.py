@@ -5,6 +5,7 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from textwrap import shorten
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 from typing_extensions import Self
 
 Test = Callable[..., None]
+
+_LONG = 100
+"""Letters of a case by which it is named."""
 
 
 class Failures:
@@ -32,7 +36,9 @@ class Failures:
         try:
             yield
         except (Exception, pytest.fail.Exception) as failure:  # noqa: BLE001  (any test's)
-            self._found.append(f"{', '.join(map(str, case))}:\n{_text_of(failure)}")
+            self._found.append(
+                f"{', '.join(shorten(str(part), _LONG) for part in case)}:\n{_text_of(failure)}"
+            )
 
     def __enter__(self) -> Self:
         return self
