@@ -15,8 +15,9 @@ from typing import Any
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.sandbox import MOST_TEXT
+from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
 from atc_py.system.worker import ONE_THREAD, Bounds, NoAnswerError, Worker, as_error
-from atc_py.text import Text
+from atc_py.text import Text, os_reason
 from atc_py.text.packed import unpacked
 
 SECONDS = 10
@@ -44,6 +45,8 @@ def render_apart(folders: tuple[Path, ...], name: str, context: Mapping[str, Any
         try:
             _process().start()
             (data,) = _process().ask([request], Bounds(_WALL * SECONDS, answer=_MOST_ANSWER))
+        except OSError as error:
+            raise _not_started(folders[0] / name, name, error) from error
         except NoAnswerError as error:
             raise _worker_ended(folders[0] / name, name, error.status) from error
     answer = json.loads(data, object_hook=unpacked)
@@ -61,6 +64,15 @@ def _process() -> Worker:
 
 _LOCK = Lock()
 """Held while the process has a template."""
+
+
+def _not_started(path: Path, name: str, error: OSError) -> AtcError:
+    reason = Text("its process does not start: {reason}", reason=os_reason(error))
+    return BAD_TEMPLATE.error(
+        Text("template {name} does not render: {reason}", name=repr(name), reason=reason),
+        place=Place(file=str(path)),
+        help=RAISE_SYSTEM_LIMITS,
+    )
 
 
 def _worker_ended(path: Path, name: str, status: int) -> AtcError:

@@ -172,6 +172,17 @@ def test_modules_in_the_current_folder_are_not_imported(
     assert rendered(tmp_path, "{{ 1 + 1 }}") == "2"
 
 
+def test_process_that_does_not_start_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(rendering.Worker, "start", refuse)
+    message = refusal(tmp_path, "{{ 1 + 1 }}")
+    assert message.endswith("its process does not start: Resource temporarily unavailable")
+
+
 def test_own_templates_render_alike_in_the_sandbox(tmp_path: Path) -> None:
     folder = tmp_path / "templates"
     shutil.copytree(OWN, folder)
