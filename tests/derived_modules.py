@@ -3,9 +3,9 @@
 import json
 
 from atc_py.check.predicate import PREDICATES
+from atc_py.device.ort.registry import EMULATIONS
 from atc_py.device.sim.kernel import KERNELS
-from atc_py.emit.registry import FAMILIES
-from atc_py.export.registry import EMULATIONS
+from atc_py.kernels.registry import FAMILIES
 from atc_py.lowering.registry import LOWERINGS
 from atc_py.target.operator_table import ROWS
 

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from atc_py.export import model as emulated
-from atc_py.export.registry import find_emulation
+from atc_py.device.ort import model as emulated
+from atc_py.device.ort.registry import find_emulation
 from atc_py.fix import registry as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
