@@ -15,6 +15,7 @@ import msgspec
 from atc_py.check.answers import Answer
 from atc_py.diag import Code
 from atc_py.spec import Rule
+from atc_py.system.register import Register, place_of
 from atc_py.text import Text
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Predicate(msgspec.Struct, frozen=True):
     help: Text
 
 
-REGISTER: dict[type[Rule], Predicate] = {}
-"""The predicates of the modules of `atc_py.check.rules` that are imported."""
+PREDICATES: Register[str, Predicate] = Register("predicate of", "atc_py.check.rules")
+"""By the name of the kind of rule."""
 
 
 def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Callable[[_T], _T]:
@@ -61,11 +62,8 @@ def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Call
     """
 
     def register(function: _T) -> _T:
-        first = REGISTER.get(kind)
-        if first is not None:
-            here, there = function.__qualname__, first.test.__qualname__
-            raise ValueError(f"{kind.__name__} is answered by {there} and by {here}")
-        REGISTER[kind] = Predicate(kind, function, code, Text(demand), help_)
+        row = Predicate(kind, function, code, Text(demand), help_)
+        PREDICATES.add(kind.__name__, row, place_of(function))
         return function
 
     return register

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
@@ -56,7 +56,7 @@ def _require_within(x: TensorFacts, index: TensorFacts, axis: int, names: tuple[
             )
 
 
-def _one_axis(node: NodeFacts, name: str) -> int:
+def _one_axis(node: NodeView, name: str) -> int:
     """The attribute `name`, an axis of x, from the front."""
     return axes_of((node.integer(name),), node.x.rank)[0]
 
@@ -64,7 +64,7 @@ def _one_axis(node: NodeFacts, name: str) -> int:
 # Picking ---------------------------------------------------------------------------------------
 
 
-def _gather_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _gather_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x with that of indices in place of the axis."""
     axis, indices = _one_axis(node, "axis"), node.required(1)
     _require_indices(indices, "indices")
@@ -80,7 +80,7 @@ def gather(call: Call) -> None:
     call.x.take(indices, axis=axis, out=call.out, mode="clip")
 
 
-def _gather_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _gather_elements_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of index, which reaches no further than x beside the axis."""
     axis, index = _one_axis(node, "dim"), node.required(1)
     _require_indices(index, "index")
@@ -98,7 +98,7 @@ def gather_elements(call: Call) -> None:
     np.copyto(call.out, np.take_along_axis(call.x[tuple(reached)], wanted, axis))
 
 
-def _tuple_length(node: NodeFacts, batch_dims: int = 0) -> int:
+def _tuple_length(node: NodeView, batch_dims: int = 0) -> int:
     """Return how many axes of x, after those of the batch, the tuples of indices reach into."""
     indices = node.required(1)
     _require_indices(indices, "indices")
@@ -117,7 +117,7 @@ def _tuple_length(node: NodeFacts, batch_dims: int = 0) -> int:
     return length
 
 
-def _gather_nd_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _gather_nd_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of indices without its last axis, then the axes tuples do not reach."""
     batch = node.integer("batch_dims")
     length = _tuple_length(node, batch)
@@ -150,7 +150,7 @@ def _places(indices: NDArray[Any], reached: Shape, *, negative: bool = True) -> 
 # Placing ---------------------------------------------------------------------------------------
 
 
-def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _scatter_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; updates has a slice for each tuple."""
     length, updates = _tuple_length(node), node.required(2)
     one_dtype((node.x, updates))
@@ -171,7 +171,7 @@ def scatter(call: Call) -> None:
     _put(call.out.reshape(math.prod(reached), -1), places, call.input(2))
 
 
-def _scatter_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _scatter_elements_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of data; indices reach no further beside the axis, each has an update."""
     axis, indices, updates = _one_axis(node, "axis"), node.required(1), node.required(2)
     node.expect("reduction", "none")
@@ -209,7 +209,7 @@ def _put(rows: NDArray[Any], places: Indices, updates: NDArray[Any]) -> None:
     rows[places[last]] = updates.reshape(places.size, rows.shape[1])[last]
 
 
-def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _reverse_types(node: NodeView) -> tuple[TensorFacts, ...]:
     batch, time = (_one_axis(node, name) for name in ("batch_dim", "seq_dim"))
     lengths = node.required(1)
     _require_indices(lengths, "seq_lengths")
@@ -241,7 +241,7 @@ def reverse_sequence(call: Call) -> None:
 # Marking ---------------------------------------------------------------------------------------
 
 
-def _one_hot_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _one_hot_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x with a new axis of dim depth."""
     one_dtype((node.required(1), node.required(2)))
     for position, name in ((1, "on_value"), (2, "off_value")):
@@ -275,7 +275,7 @@ def one_hot(call: Call) -> None:
     call.out.reshape(-1)[(outer * depth + chosen) * inner + rest] = on
 
 
-def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _non_zero_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A row for each axis and as many columns as declared, which the run must keep."""
     node.expect("transpose", allowed=True)
     node.expect("dtype", DType.INT64)
@@ -306,7 +306,7 @@ def non_zero(call: Call) -> None:
     np.stack(found, out=call.out)
 
 
-def _where_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _where_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """As many rows as declared, which the run must keep, and a column for each axis."""
     declared, rank = node.outputs[0].dims, node.x.rank
     if len(declared) != 2 or declared[1] not in {rank, None}:  # noqa: PLR2004  (elements and axes)

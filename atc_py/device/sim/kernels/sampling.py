@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.samples import neighbors, pixels_at
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 Array = NDArray[Any]
@@ -23,7 +23,7 @@ _CHOICES = {
 }
 
 
-def _grid_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _grid_types(node: NodeView) -> tuple[TensorFacts, ...]:
     x, grid = node.x, node.required(1)
     require_float(x)
     one_dtype((x, grid))
@@ -74,7 +74,7 @@ def grid_sampler_2d(call: Call) -> None:
 
 
 def _coordinates(
-    places: Array, size: int, node: NodeFacts, *, aligned: bool, nearest: bool
+    places: Array, size: int, node: NodeView, *, aligned: bool, nearest: bool
 ) -> Array:
     """Coordinates in pixels of an axis, held to the image unless padding is zeros.
 
@@ -132,7 +132,7 @@ _PARTS = 3
 """What offsets hold of a point: x, y, weight."""
 
 
-def _deformable_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _deformable_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Images in which every window has pixels of its own."""
     x, offsets = node.x, node.required(1)
     require_float(x)
@@ -154,7 +154,7 @@ def _deformable_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(x.dtype, (*x.shape[:2], windows[0] * height, windows[1] * width)),)
 
 
-def _windows(node: NodeFacts) -> tuple[int, int]:
+def _windows(node: NodeView) -> tuple[int, int]:
     """Return how many windows are below and beside each other.
 
     Raises:
@@ -201,7 +201,7 @@ def deformable_offsets(call: Call) -> None:
     call.workers.split(images * groups, sample)
 
 
-def _points(node: NodeFacts, side: int, dtype: Any) -> Array:
+def _points(node: NodeView, side: int, dtype: Any) -> Array:
     """Coordinates [windows, points] along one side, without offsets."""
     stride, dilation = (node.integers(name, 4)[2 + side] for name in ("strides", "dilations"))
     points, before = node.integers("ksize", 2)[side], node.integers("pads", 4)[2 * side]

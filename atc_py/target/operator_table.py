@@ -6,15 +6,12 @@ generic device), the AI CPU kernel list, and the ONNX operator list (limits beyo
 on the AI CPU).
 """
 
-import importlib
-import pkgutil
-from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from functools import lru_cache
 
+from atc_py.system.register import Register
 from atc_py.system.structs import replace
-from atc_py.target import rows
 from atc_py.target.row import Column, TargetOp
-from atc_py.target.row_modules import MODULES
 from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
 
@@ -46,22 +43,29 @@ def _twins(columns: tuple[Column, ...]) -> Iterator[Column]:
 def _become(column: Column, dtype: DType) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
     """The dtypes of `column` with `dtype` in place of float16."""
     inputs, outputs = (
-        tuple(dtype if each is DType.FLOAT16 else each for each in side)
+        tuple(dtype if own is DType.FLOAT16 else own for own in side)
         for side in (column.inputs, column.outputs)
     )
     return inputs, outputs
 
 
+ROWS: Register[str, TargetOp] = Register(
+    "row of", "atc_py.target.rows", listed="ROWS", keys=lambda row, _: [row.name], sparse=True
+)
+"""By name, as their modules state them: without the columns of bfloat16 that follow."""
+
+
 def operators() -> tuple[TargetOp, ...]:
     """Every row, by name."""
-    return tuple(row for _, row in sorted(_by_name().items()))
+    rows = map(find_operator, sorted(ROWS.all()))
+    return tuple(row for row in rows if row is not None)
 
 
 @lru_cache(maxsize=1024)
 def find_operator(name: str) -> TargetOp | None:
     """The row of the operator called `name`, or None; of listed modules it imports one."""
-    module = MODULES.get(name)
-    return (_unlisted_rows() if module is None else _rows_of(module)).get(name)
+    row = ROWS.get(name)
+    return None if row is None else with_bfloat16(row)
 
 
 @lru_cache(maxsize=1024)
@@ -69,47 +73,3 @@ def is_view(op: str) -> bool:
     """True if operator `op` shows its first input's data and launches no kernel."""
     row = find_operator(op)
     return row is not None and not row.launches_kernel
-
-
-def row_modules() -> dict[str, str]:
-    """The module of `rows/` that has the row of each operator.
-
-    Raises:
-        ValueError: two modules have a row for one operator.
-    """
-    found: dict[str, str] = {}
-    for module in (each.name for each in pkgutil.iter_modules(rows.__path__)):
-        for name in (row.name for row in _listed(module)):
-            if name in found:
-                raise ValueError(f"{name} has a row in {found[name]} and in {module}")
-            found[name] = module
-    return found
-
-
-@cache
-def _by_name() -> Mapping[str, TargetOp]:
-    return {name: _rows_of(module)[name] for name, module in row_modules().items()}
-
-
-@cache
-def _unlisted_rows() -> Mapping[str, TargetOp]:
-    """The rows of modules that the derived table does not know yet."""
-    known = set(MODULES.values())
-    return {
-        name: row
-        for module in (each.name for each in pkgutil.iter_modules(rows.__path__))
-        if module not in known
-        for name, row in _rows_of(module).items()
-    }
-
-
-@cache
-def _rows_of(module: str) -> Mapping[str, TargetOp]:
-    return {row.name: with_bfloat16(row) for row in _listed(module)}
-
-
-def _listed(module: str) -> tuple[TargetOp, ...]:
-    found: tuple[TargetOp, ...] = getattr(
-        importlib.import_module(f"{rows.__name__}.{module}"), "ROWS", ()
-    )
-    return found

@@ -1,15 +1,16 @@
-"""Static facts about a node as kernels and type rules see them; checked before anything runs."""
+"""A node of an offline model as the simulator, emulations and kernels see it: types and attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.target.row import AttributeValue
-from atc_py.tensor.dtypes import DType
+from atc_py.package.schema import OmAttribute
+from atc_py.target.row import Attribute, AttributeValue, TargetOp
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
 from atc_py.text import Text
 
@@ -92,10 +93,11 @@ class TensorFacts(msgspec.Struct, frozen=True):
         )
 
 
-class NodeFacts(msgspec.Struct, frozen=True):
+class NodeView(msgspec.Struct, frozen=True):
     """A node: operator, types and attributes; the attributes fit the operator's row.
 
     Attributes:
+        fault: what its methods raise.
         op: target operator.
         name: the node's name.
         engine: what executes it.
@@ -104,6 +106,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
         attributes: by name, defaults of the operator's row filled in.
         numbers: data of the inputs that the operator reads as numbers, by position.
     """
+
+    fault: ClassVar[type[NodeError]] = NodeError
 
     op: str
     name: str
@@ -130,7 +134,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
         """
         facts = self.input(position)
         if facts is None:
-            raise NodeError(Text("input {position} is absent", position=position))
+            raise self.fault(Text("input {position} is absent", position=position))
         return facts
 
     def numbers_of(self, position: int, name: str) -> NDArray[Any]:
@@ -166,7 +170,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
         """An attribute of type string."""
         return cast("str", self.attributes[name])
 
-    def dtype(self, name: str) -> DType:
+    def dtype_named(self, name: str) -> DType:
         """An attribute of type dtype."""
         return cast("DType", self.attributes[name])
 
@@ -179,8 +183,12 @@ class NodeFacts(msgspec.Struct, frozen=True):
         values = cast("tuple[int, ...]", self.attributes[name])
         if count is not None and len(values) != count:
             text = Text("{name} must have {count} elements, found {found}")
-            raise NodeError(text.with_values(name=name, count=count, found=list(values)))
+            raise self.fault(text.with_values(name=name, count=count, found=list(values)))
         return values
+
+    def floats(self, name: str) -> tuple[float, ...]:
+        """An attribute of type floats."""
+        return cast("tuple[float, ...]", self.attributes[name])
 
     def expect(self, name: str, allowed: AttributeValue) -> None:
         """Check that attribute `name` has the one value that the kernel implements.
@@ -188,7 +196,71 @@ class NodeFacts(msgspec.Struct, frozen=True):
         Raises:
             NodeError: it has another value.
         """
-        found = self.attributes[name]
-        if found != allowed:
+        value = self.attributes[name]
+        if value != allowed:
             text = Text("{name} must be {allowed} on this device, found {found}")
-            raise NodeError(text.with_values(name=name, allowed=repr(allowed), found=repr(found)))
+            raise self.fault(text.with_values(name=name, allowed=repr(allowed), found=repr(value)))
+
+
+def read_attributes(
+    row: TargetOp, stated: Mapping[str, OmAttribute], error: type[NodeError] = NodeError
+) -> dict[str, AttributeValue]:
+    """The attributes that `row` declares, as the model states them or by default.
+
+    Raises:
+        NodeError: of the kind `error`; one is not declared, is missing, or has the wrong type.
+    """
+    unknown = [name for name in stated if row.attribute(name) is None]
+    if unknown:
+        raise error(
+            Text("{name} has no attribute {unknown}", name=row.name, unknown=", ".join(unknown))
+        )
+    try:
+        return {declared.name: _read(declared, stated) for declared in row.attributes}
+    except NodeError as fault:
+        if isinstance(fault, error):
+            raise
+        raise error(*fault.args) from None
+
+
+def _read(declared: Attribute, stated: Mapping[str, OmAttribute]) -> AttributeValue:
+    if declared.name in stated:
+        return _typed(declared, stated[declared.name])
+    if declared.default is None:
+        raise NodeError(Text("attribute {name} is missing", name=declared.name))
+    return declared.default
+
+
+def _typed(declared: Attribute, value: OmAttribute) -> AttributeValue:
+    """`value` in the type that the row declares."""
+    if isinstance(value, list):
+        return _typed_list(declared, value)
+    kind = declared.type
+    if kind == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if kind == "dtype" and isinstance(value, str):
+        return _dtype(declared.name, value)
+    if (kind, type(value)) in {("int", int), ("bool", bool), ("string", str)}:
+        return value
+    raise _wrong_type(declared, value)
+
+
+def _typed_list(declared: Attribute, values: list[int | float]) -> AttributeValue:
+    if declared.type == "ints" and all(type(value) is int for value in values):
+        return tuple(int(value) for value in values)
+    if declared.type == "floats":
+        return tuple(float(value) for value in values)
+    raise _wrong_type(declared, values)
+
+
+def _dtype(name: str, text: str) -> DType:
+    """The dtype called `text`."""
+    try:
+        return DType.parse(text)
+    except UnknownDTypeError as error:
+        raise NodeError(Text("attribute {name}: {error}", name=name, error=error)) from None
+
+
+def _wrong_type(declared: Attribute, value: OmAttribute) -> NodeError:
+    text = Text("attribute {name} must be {type}, found {found}")
+    return NodeError(text.with_values(name=declared.name, type=declared.type, found=repr(value)))
