@@ -156,7 +156,9 @@ class FixProof:
     @property
     def nbytes(self) -> int:
         """What the samples take; an array that is in several counts in each."""
-        return sum(each.nbytes for pair in self.samples for values in pair for each in values.values())
+        return sum(
+            each.nbytes for pair in self.samples for values in pair for each in values.values()
+        )
 
 
 def prove(
