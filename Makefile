@@ -110,13 +110,13 @@ bench-large: $(VENV)/.dev ## Measure models with 6 and 10 GB of weights; takes 1
 	$(BIN)/python -m tests.bench.very_large
 
 kernels: $(VENV)/.dev ## Build the kernels of all operators and networks; hold them against the simulator
-	$(PYTEST) -m sweep tests/emit
+	$(PYTEST) -m sweep tests/kernels
 	$(BIN)/python -m tests.kernels_of_networks $(KERNELS)
 
 text-lines: $(VENV)/.dev ## Quantize an OCR line reader and plan its dtypes; read lines as in floats
 	$(BIN)/python -m tests.quantizing.text_lines
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" tests/quantizing/test_text_lines.py \
-	  tests/planning/test_line_reader.py
+	  tests/quantizing/plan/test_line_reader.py
 
 kill-sweep: $(VENV)/.dev ## Stop conversions at 50 instants by each of three signals; look at what is left
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.faults.kill_sweep $(INSTANTS)
@@ -165,11 +165,11 @@ exports: $(VENV)/.dev $(TORCH_VENV)/.installed ## Export networks with PyTorch; 
 	$(FIGURES) -m tests.trained.fixed_page --write
 
 netron: $(VENV)/.dev ## Export the shared and quantized networks; open each with Netron's own loader, under Node
-	$(BIN)/python -m tests.export.netron
+	$(BIN)/python -m tests.device.ort.netron
 
 twin: $(VENV)/.dev ## Repeat every simulated run of the device's, networks' and conformance tests in onnxruntime
-	$(PYTEST) -m "" -p tests.export.twin tests/device tests/networks tests/conformance
-	$(PYTEST) -m "" tests/export
+	$(PYTEST) -m "" -p tests.device.ort.twin tests/device tests/networks tests/conformance
+	$(PYTEST) -m "" tests/device/ort
 
 # Programs of other packages, which bring their own models; PyTorch comes from its environment above.
 EXEC_VENV ?= $(HOME)/.cache/atc-py/programs
@@ -181,7 +181,7 @@ $(EXEC_VENV)/.installed: $(TORCH_VENV)/.installed
 	@touch $@
 
 exec-programs: $(VENV)/.dev $(EXEC_VENV)/.installed ## Run programs of other packages under `atc-py exec`; compare what they print
-	ATC_PY_PROGRAMS=$(EXEC_VENV)/bin/python $(BIN)/python -m pytest -m "" tests/exec/packages
+	ATC_PY_PROGRAMS=$(EXEC_VENV)/bin/python $(BIN)/python -m pytest -m "" tests/adapters/exec/packages
 
 # FUZZ_COUNT, FUZZ_SEED and FUZZ_SECONDS choose the round; with atheris, coverage guides a second one.
 fuzz: $(VENV)/.dev ## Try mutated models, ONNX's and offline ones; print failures, their seeds, and the codes given

@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING, Any
 from atc_py.system.notebook import set_renderer
 
 if TYPE_CHECKING:
+    from atc_py.adapters.session.session import InferenceSession
     from atc_py.api import (
         Model,
         check_models,
@@ -59,8 +60,7 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.pipeline.export import export_model
     from atc_py.pipeline.profile import profile_model
-    from atc_py.planning.plan_model import plan_model
-    from atc_py.session.session import InferenceSession
+    from atc_py.quantizing.plan.plan_model import plan_model
     from atc_py.system.memory_limit import limited_memory
 
 __all__ = [

@@ -26,16 +26,16 @@ from atc_py.options.choices import (
 )
 from atc_py.options.compile_options import AUTO, CheckOptions
 from atc_py.pipeline.convert import convert as convert
-from atc_py.running.model import Model as Model
+from atc_py.pipeline.running.model import Model as Model
 from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
     from atc_py.check.findings import CheckReport
+    from atc_py.onnx_graph.source.outline import ModelOutline
     from atc_py.quantizing.choices import QuantizeChoice
     from atc_py.results.fixing import Fixing
     from atc_py.results.float_quantization import FloatQuantization
     from atc_py.results.quantization import Quantization
-    from atc_py.source.outline import ModelOutline
 
 
 @guarded_run()
@@ -224,7 +224,7 @@ def fix_model(
         >>> atc_py.check_models("fixed.onnx").standing.value
         'rewrite'
     """
-    from atc_py.compare.fix_file import fix_file
+    from atc_py.compare.proof.fix_file import fix_file
     from atc_py.options.fix_options import SEEDS, FixOptions
 
     reject_unknown("fix_model", choice, FixChoice)

@@ -15,7 +15,7 @@ from onnx.backend.base import Backend, BackendRep
 
 from atc_py.api import convert, load
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT
-from atc_py.running.model import Model
+from atc_py.pipeline.running.model import Model
 from atc_py.text import Text
 
 _IR_VERSION = 8

@@ -10,7 +10,7 @@ from atc_py.aipp import AippSettings, source_shape
 from atc_py.aipp.fields import AIPP_FIELDS, AippField, FieldKind
 from atc_py.aipp.image_formats import IMAGE_FORMATS
 from atc_py.aipp.rules import AIPP_RULES
-from atc_py.running.aipp_preview import on_device
+from atc_py.pipeline.running.aipp_preview import on_device
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "aipp.md"
 

@@ -5,8 +5,8 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 
-from atc_py.export.functions import DOMAIN, OPSET
-from atc_py.export.registry import emulations
+from atc_py.device.ort.functions import DOMAIN, OPSET
+from atc_py.device.ort.registry import emulations
 
 
 def emulations_page() -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from atc_py.atc.faults import TEXTS
-from atc_py.atc.options import GROUPS, AtcOption, Since, Treatment
+from atc_py.adapters.atc.faults import TEXTS
+from atc_py.adapters.atc.options import GROUPS, AtcOption, Since, Treatment
 
 GUIDE = (
     (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from atc_py.device.sim.kernel import kernels
-from atc_py.emit.registry import listed_families
+from atc_py.kernels.registry import listed_families
 from atc_py.lowering.registry import lowered_operators
 from atc_py.target.operators import row_modules
 

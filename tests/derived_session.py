@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from atc_py.session.members import ARGUMENTS, BINDING, MEMBERS, OPTIONS, MemberRow
+from atc_py.adapters.session.members import ARGUMENTS, BINDING, MEMBERS, OPTIONS, MemberRow
 
 _HEAD = """# InferenceSession
 
@@ -58,7 +58,7 @@ that an option has no effect.
 _MIDDLE = """
 onnxruntime's own object does not tell which dims, libraries and initializers it was given. Dims are found by a session of
 onnxruntime's on a model that has nothing but inputs of the same names. Libraries and initializers are known where the options
-record them: `atc_py.session.options.recorded_options(onnxruntime.SessionOptions)` is a class that does. A model that uses
+record them: `atc_py.adapters.session.options.recorded_options(onnxruntime.SessionOptions)` is a class that does. A model that uses
 operators of a library is refused in any case.
 """
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from atc_py.export import registry as forms
+from atc_py.device.ort import registry as forms
 from atc_py.fix import registry as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from unittest import mock
 
 from atc_py.cli.main import main
-from atc_py.kernels.toolchain import Compiler
+from atc_py.compare.kernels.toolchain import Compiler
 from atc_py.text.language import speak
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import onnx
 
-from atc_py.kernels.toolchain import find_compiler
-from atc_py.kernels.verify import KernelVerdict, verify_kernels
+from atc_py.compare.kernels.toolchain import find_compiler
+from atc_py.compare.kernels.verify import KernelVerdict, verify_kernels
 from atc_py.pipeline.opened import opened_model
 from tests.bench.models import LIGHT, randomised_light
 

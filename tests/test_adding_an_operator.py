@@ -24,7 +24,7 @@ from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import one_node_model
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 from tests.test_layers import layer_violations
 from tests.test_style import size_faults
 

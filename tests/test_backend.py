@@ -14,7 +14,7 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT
 from tests.check.checks import residual_network
 from tests.end_to_end import run_with_onnxruntime
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 IMAGE = np.random.default_rng(0).standard_normal((1, 3, 8, 8), dtype=np.float32)
 KEEP = {"precision_mode": "must_keep_origin_dtype"}

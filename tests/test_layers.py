@@ -113,7 +113,7 @@ def test_modules_keep_the_layers() -> None:
 @pytest.mark.parametrize(
     ("module", "text"),
     [
-        ("ir.graph", "from atc_py.source.model import SourceModel"),
+        ("ir.graph", "from atc_py.onnx_graph.source.model import SourceModel"),
         ("ir.graph", "import atc_py.target"),
         ("ir.graph", "from atc_py import target"),
         ("ir.graph", "if TYPE_CHECKING:\n    from atc_py.target import Soc"),
@@ -122,7 +122,7 @@ def test_modules_keep_the_layers() -> None:
         ("passes.fusion.fuse_relu", "from atc_py.package.writer import write_model"),
         ("check.predicates", "import onnx"),
         ("lowering.ops.nn", "import onnx.helper"),
-        ("lowering.ops.nn", "from atc_py.frontend.folding.fold import fold_graph"),
+        ("lowering.ops.nn", "from atc_py.onnx_graph.folding.fold import fold_graph"),
         ("passes.base", "from onnx import helper"),
         ("report.text", "from rich.table import Table"),
         ("pipeline.compile", "import click"),
@@ -131,7 +131,7 @@ def test_modules_keep_the_layers() -> None:
         ("device.sim.node", "from atc_py.ir import Graph"),
         ("device.sim.backend", "from atc_py.lowering.lower import lower_model"),
         ("device.sim.backend", "import atc_py.spec"),
-        ("device.registry", "from atc_py.emit import kernels"),
+        ("device.registry", "from atc_py.kernels import kernels"),
         ("__init__", "from atc_py.cli.main import main"),
         ("ais_bench.command", "from atc_py.cli.main import main"),
         ("ir.graph", "from . import types"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atc_py.cli.main import main
-from tests.planning.test_plan import chain
+from tests.quantizing.plan.test_plan import chain
 from tests.test_quantization_page import BLOCK
 from tests.test_readme import commands
 

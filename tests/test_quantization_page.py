@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atc_py.cli.main import main
-from atc_py.frontend.rewriting.qdq import reasons
+from atc_py.onnx_graph.rewriting.qdq import reasons
 from atc_py.text import Text
 from tests.test_readme import commands
 

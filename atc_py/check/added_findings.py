@@ -7,7 +7,7 @@ from typing import TypeAlias
 from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import operator_label
 from atc_py.diag import Diagnostic
-from atc_py.source import SourceModel
+from atc_py.onnx_graph.source import SourceModel
 from atc_py.system.structs import replace
 
 _Key: TypeAlias = tuple[int | None, str | None, str | None]

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import TypeAlias
 
 from atc_py.ir import ConstData
-from atc_py.source import SourceAttr, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceAttr, SourceNode, SourceTensor
 from atc_py.tensor.shapes import element_count
 
 Likeness: TypeAlias = Hashable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.answers import HOLDS, Answer, State, unknown
 from atc_py.check.predicate import Predicate
 from atc_py.check.rules.reading import rank_of
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule, When
 from atc_py.spec.implied import OperandPresent
 from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS

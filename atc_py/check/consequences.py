@@ -6,7 +6,7 @@ types. Whatever cannot be decided about later nodes then follows from that one f
 
 from collections.abc import Callable, Collection, Iterable
 
-from atc_py.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 
 
 class Consequences:

@@ -13,7 +13,7 @@ from atc_py.check.rule_subjects import rule_subject
 from atc_py.check.sentences import filled, predicate_of
 from atc_py.diag import Place
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import ONNX_DOMAINS, OpSpec
 from atc_py.spec.deviations import Certainty, Deviation
 from atc_py.spec.generations import Generation, editions, find_generation

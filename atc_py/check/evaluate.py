@@ -30,7 +30,7 @@ from atc_py.check.quantized import QuantizedModel
 from atc_py.check.restating import OpsetPlacement, OpsetRefusal, place_node
 from atc_py.check.sentences import predicate_of
 from atc_py.diag import Diagnostic
-from atc_py.source import INTERNAL_PREFIX, SchemaHistory, SourceModel, SourceNode
+from atc_py.onnx_graph.source import INTERNAL_PREFIX, SchemaHistory, SourceModel, SourceNode
 from atc_py.spec import Library, OpSpec, Rule
 from atc_py.spec.implied import OperandAbsent, rules_of
 from atc_py.system.structs import replace

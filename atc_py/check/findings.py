@@ -11,8 +11,8 @@ import msgspec
 from atc_py.check.condition_words import with_condition
 from atc_py.check.rewrite_text import rewrite_text
 from atc_py.diag import Code, Diagnostic, Place
+from atc_py.onnx_graph.source import BiasConvention, OpenDim, QuantizedNode
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
-from atc_py.source import BiasConvention, OpenDim, QuantizedNode
 from atc_py.spec import Level
 from atc_py.system.notebook import notebook_html
 from atc_py.system.structs import Result, replace

@@ -25,7 +25,7 @@ from atc_py.diag.codes import (
     UNSUPPORTED_OPSET,
 )
 from atc_py.diag.suggestions import nearest
-from atc_py.source import SchemaHistory, SourceModel, SourceNode
+from atc_py.onnx_graph.source import SchemaHistory, SourceModel, SourceNode
 from atc_py.spec import ONNX_DOMAINS, Level, Library, OpSpec, Rule
 from atc_py.spec.rewrites import EFFECTS, REWRITES
 from atc_py.spec.rule import CounterEvidence

@@ -5,7 +5,7 @@ CANN's parser keeps flags in the process: what one node sets concerns those that
 
 from collections.abc import Callable, Sequence
 
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import OpSpec
 from atc_py.spec.deviation_rules import NoneBeforeSets, SetsAsBefore
 

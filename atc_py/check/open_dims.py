@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag import Diagnostic, Place
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.system.structs import replace
 from atc_py.text import COMMA, SEMICOLON, Text, verbatim
 

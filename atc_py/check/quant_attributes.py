@@ -6,7 +6,7 @@ from atc_py.check.condition_words import soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag import Place
 from atc_py.diag.codes import QUANT_ROOT_RESET, QUANT_ROUND_MODE
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text

@@ -12,7 +12,7 @@ from atc_py.diag.codes import (
     LAYER_ROLLED_BACK,
     UNSUPPORTED_FORM,
 )
-from atc_py.source import Outcome, QuantizedNode, SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import Outcome, QuantizedNode, SourceModel, SourceNode, SourceTensor
 from atc_py.system.structs import replace
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import DType

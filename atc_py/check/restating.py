@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from atc_py.check.rules.reading import READ_LIMIT
-from atc_py.source import (
+from atc_py.onnx_graph.source import (
     INTERNAL_PREFIX,
     AttributeSchema,
     FormalParameter,

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Sequence
 
 from atc_py.check.alike import likeness
-from atc_py.source import SourceModel, SourceNode
+from atc_py.onnx_graph.source import SourceModel, SourceNode
 
 _OF_SHAPES = frozenset({"Shape", "Size"})
 """Operators of ONNX whose results follow from the shapes of their inputs alone."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from atc_py.check.alternatives import EXPORTED, FUSED, WRITTEN
-from atc_py.source import OperatorSchema, SchemaHistory
+from atc_py.onnx_graph.source import OperatorSchema, SchemaHistory
 from atc_py.spec import ONNX_DOMAINS, Library
 from atc_py.text import SEMICOLON, Text, plural
 

@@ -58,8 +58,8 @@ def aipp(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.options.output_paths import file_output
     from atc_py.options.picture_sizes import parse_size
+    from atc_py.pipeline.running.aipp_preview import PreviewOptions, preview
     from atc_py.report.model.aipp_previews import preview_json, preview_tables
-    from atc_py.running.aipp_preview import PreviewOptions, preview
 
     options = PreviewOptions(
         size=None if size is None else parse_size(size),

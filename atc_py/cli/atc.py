@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from atc_py.atc.console import Console
+from atc_py.adapters.atc.console import Console
 from atc_py.cli.console import print_diagnostics, print_error, print_line, progress
 from atc_py.cli.streams import StdoutError
 from atc_py.text.language import without_language
@@ -33,7 +33,7 @@ def atc(context: click.Context, words: tuple[str, ...]) -> None:
 
     Exit status: 0 done, 255 failed, as with atc; 130 interrupted (Ctrl-C), 143 terminated.
     """
-    from atc_py.atc.console import Console
+    from atc_py.adapters.atc.console import Console
     from atc_py.report.escape import clipped
 
     def say(line: str) -> None:
@@ -53,7 +53,7 @@ def _status(words: Sequence[str], console: Console) -> int:
 
     Bugs and missing memory are reported as by other commands, after atc's verdict.
     """
-    from atc_py.atc.run import FAILED, run_atc, say_unknown_failure
+    from atc_py.adapters.atc.run import FAILED, run_atc, say_unknown_failure
     from atc_py.system.memory_limit import require_own_memory
 
     try:

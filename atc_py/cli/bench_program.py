@@ -1,4 +1,4 @@
-"""`python -m atc_py.ais_bench` as a program: streams, signals and bugs are handled as by `atc-py`."""
+"""`python -m atc_py.adapters.ais_bench` as a program: streams, signals and bugs are handled as by `atc-py`."""
 
 import sys
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def _status(arguments: Sequence[str]) -> int:
     from atc_py.cli import failures
 
     try:
-        from atc_py.ais_bench.command import main as bench
+        from atc_py.adapters.ais_bench.command import main as bench
 
         status = bench(arguments)
         sys.stdout.flush()

@@ -12,10 +12,10 @@ from typing_extensions import Unpack
 from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables, progress
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.options.choices import PrecisionChoice
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.report.check.document import CheckDocument
-from atc_py.source.outline import ModelOutline
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import same_path
 from atc_py.text import Text

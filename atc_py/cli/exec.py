@@ -17,7 +17,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.exec.launch import Notice
+    from atc_py.adapters.exec.launch import Notice
     from atc_py.options.choices import ConvertChoice
     from atc_py.results.program_run import ProgramRun
 
@@ -90,8 +90,8 @@ def program(  # noqa: PLR0913  (one parameter an option)
     if given and not shadow:
         raise click.UsageError("--shadow-return has no effect without --shadow")
     paths = _report_files(reports)
-    from atc_py.exec.options import require_sense
-    from atc_py.exec.run import run_program
+    from atc_py.adapters.exec.options import require_sense
+    from atc_py.adapters.exec.run import run_program
 
     require_sense(choice, soc=soc, op_specs=op_specs, device=device, max_memory=max_memory)
 

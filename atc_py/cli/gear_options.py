@@ -96,7 +96,7 @@ def reported_gears(command: Callable[..., Any]) -> Callable[..., Any]:
         from atc_py.options.choices import ConvertChoice, chosen_gears
         from atc_py.options.gear_choice import parse_gear_choice
         from atc_py.options.gears import GearKind
-        from atc_py.pipeline.opened import is_offline
+        from atc_py.package.foreign import is_offline
 
         form, position = kwargs["input_format"], kwargs.pop("gear")
         listed = ConvertChoice(

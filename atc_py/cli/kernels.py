@@ -73,9 +73,9 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 with --verify a kernel cannot be built, faults or computes other
     numbers than the simulator, or there is no C++ compiler.
     """
-    from atc_py.emit.writing import write_kernels
-    from atc_py.kernels.listing import kernel_texts
-    from atc_py.kernels.trust import check_trust
+    from atc_py.compare.kernels.listing import kernel_texts
+    from atc_py.compare.kernels.trust import check_trust
+    from atc_py.kernels.writing import write_kernels
     from atc_py.options.output_paths import output_folder
     from atc_py.pipeline.opened import opened_model
 
@@ -97,7 +97,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
 
 
 def _list(opened: OfflineModel, form: str) -> None:
-    from atc_py.kernels.listing import read_kernels
+    from atc_py.compare.kernels.listing import read_kernels
     from atc_py.report.kernels.tables import kernel_tables, summary
 
     listed = read_kernels(opened)
@@ -112,8 +112,8 @@ def _verify(
     context: click.Context, opened: OfflineModel, form: str, *, sanitize: bool, seed: int
 ) -> None:
     """Verify the kernels, and exit with an error status if one is wrong."""
-    from atc_py.kernels.toolchain import find_compiler
-    from atc_py.kernels.verify import verify_kernels
+    from atc_py.compare.kernels.toolchain import find_compiler
+    from atc_py.compare.kernels.verify import verify_kernels
     from atc_py.report.kernels.tables import (
         findings,
         verified_json,

@@ -67,7 +67,7 @@ def show(
 
     Of one that ONNX has and the list does not, what rewrites it.
     """
-    from atc_py.frontend.reading.history import history
+    from atc_py.onnx_graph.reading.history import history
     from atc_py.report.operators.listing import find_named_spec
     from atc_py.report.operators.page import operator_json, operator_lines
     from atc_py.spec import specifications
@@ -131,7 +131,7 @@ def diff(
         return
     if operator is None or first is None or second is None:
         raise click.UsageError("give OPERATOR and two of OPSET, or --list twice")
-    from atc_py.frontend.reading.history import history
+    from atc_py.onnx_graph.reading.history import history
     from atc_py.report.operators.diff import diff_json, diff_lines, operator_diff
 
     found = operator_diff(operator, first, second, history())
@@ -150,7 +150,7 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
 
     Without PATH and --op-specs, atc-py's own are checked.
     """
-    from atc_py.frontend.reading.history import history
+    from atc_py.onnx_graph.reading.history import history
     from atc_py.report.operators.listing import lint_line
     from atc_py.spec.lint import lint
     from atc_py.spec.lists import operator_lists

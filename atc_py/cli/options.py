@@ -262,7 +262,7 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
     from click.core import ParameterSource
 
     from atc_py.options.choices import PrecisionChoice
-    from atc_py.pipeline.opened import is_offline
+    from atc_py.package.foreign import is_offline
 
     compiling = {*PrecisionChoice.__annotations__, "aipp", "input_shape", "op_specs", *also}
     given = [

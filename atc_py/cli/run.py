@@ -12,7 +12,7 @@ from atc_py.cli.console import print_diagnostics, print_json, print_tables, prog
 from atc_py.cli.gear_options import gear_choice
 from atc_py.cli.options import AS_JSON, MAX_MEMORY
 from atc_py.options.gear_choice import GearChoice
-from atc_py.running.model import Model
+from atc_py.pipeline.running.model import Model
 from atc_py.text import Text
 
 _STORAGE = ("logical", "exact")
@@ -120,8 +120,8 @@ def run(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.api import load
     from atc_py.options.output_paths import output_folder
+    from atc_py.pipeline.running.execute import RunOptions, execute, mismatches
     from atc_py.report.model.runs import run_json, run_tables
-    from atc_py.running.execute import RunOptions, execute, mismatches
 
     if timeout is None and device not in _OWN_DEVICES:
         timeout = _FOREIGN_TIMEOUT

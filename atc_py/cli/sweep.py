@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from atc_py.adapters.sweep.inputs import SweepOptions
+from atc_py.adapters.sweep.run import SweepRun
 from atc_py.cli import options
 from atc_py.cli.console import (
     print_diagnostics,
@@ -19,8 +21,6 @@ from atc_py.cli.sample_option import JOBS, number_of_samples
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import DEFAULT_LIST, LIST_VARIABLE, PrecisionMode
 from atc_py.results.sweep import SweepRow
-from atc_py.sweep.inputs import SweepOptions
-from atc_py.sweep.run import SweepRun
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import exists
 from atc_py.text import COLON, COMMA, Text, plural
@@ -165,10 +165,10 @@ def _made(
         place: processes or the cluster that make them, and the folder of results.
         quiet: show nothing.
     """
+    from atc_py.adapters.sweep.grid import combinations_of, named_models
+    from atc_py.adapters.sweep.kept import KeptRows
+    from atc_py.adapters.sweep.run import run_sweep
     from atc_py.jobs import open_executor
-    from atc_py.sweep.grid import combinations_of, named_models
-    from atc_py.sweep.kept import KeptRows
-    from atc_py.sweep.run import run_sweep
 
     named = named_models(models)
     grid = combinations_of(named, *axes, specs=chosen.specs)
@@ -194,9 +194,9 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _options(given: dict[str, Any], lang: str) -> SweepOptions:
+    from atc_py.adapters.sweep.inputs import SweepOptions
     from atc_py.options.choices import input_shapes
     from atc_py.options.compile_options import Semantics
-    from atc_py.sweep.inputs import SweepOptions
     from atc_py.system.memory_limit import parse_size
 
     samples = given["samples"]
@@ -237,7 +237,7 @@ def _samples(text: str) -> int | Path:
     if text.isascii() and text.isdigit():
         return number_of_samples("--compare", text)
     if exists(text):
-        from atc_py.running.sample_files import entries
+        from atc_py.pipeline.running.sample_files import entries
 
         entries(Path(text))
         return Path(text)

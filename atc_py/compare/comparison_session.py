@@ -37,14 +37,14 @@ from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
 from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import OfflineModel
+from atc_py.pipeline.running.feeds import odd_feeds, read_feeds
+from atc_py.pipeline.running.model import ports_of
+from atc_py.pipeline.running.samples import Samples, evenly
+from atc_py.pipeline.running.stored_array import stored_array
 from atc_py.results.cann_nodes import read_semantics
 from atc_py.results.layer import OwnError
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.results.picture_inputs import AIPP
-from atc_py.running.feeds import odd_feeds, read_feeds
-from atc_py.running.model import ports_of
-from atc_py.running.samples import Samples, evenly
-from atc_py.running.stored_array import stored_array
 from atc_py.system.folders import make_folder
 from atc_py.text import Text
 
@@ -366,7 +366,7 @@ class ComparisonSession:
         """The data of files; pictures and settings of AIPP as their inputs take them."""
         if self._pictures is None and settings is None:
             return read_feeds(texts, self._ports, sink)
-        from atc_py.running.picture_files import picture_feeds
+        from atc_py.pipeline.running.picture_files import picture_feeds
 
         return picture_feeds(self._package.description, texts, self._ports, settings, sink)
 

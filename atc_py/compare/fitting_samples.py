@@ -17,10 +17,10 @@ from atc_py.diag import AtcError, Diagnostic, Sink
 from atc_py.diag.codes import NO_SAMPLES
 from atc_py.options.gears import Gears
 from atc_py.options.input_shapes import format_input_shapes
+from atc_py.pipeline.running.model import Port
+from atc_py.pipeline.running.sample_files import FileSamples
+from atc_py.pipeline.running.samples import ArraySamples, Samples, has_rows
 from atc_py.results.picture_inputs import picture_inputs
-from atc_py.running.model import Port
-from atc_py.running.sample_files import FileSamples
-from atc_py.running.samples import ArraySamples, Samples, has_rows
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text

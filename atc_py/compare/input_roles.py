@@ -9,7 +9,7 @@ import onnx
 
 from atc_py.compare.node_order import nodes_within
 from atc_py.compare.reference import ReferenceModel
-from atc_py.running.model import Port
+from atc_py.pipeline.running.model import Port
 
 _THROUGH = frozenset(
     {"Cast", "Expand", "Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Tile"}

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.compare.input_roles import Role
-from atc_py.running.feeds import random_array, require_feeds
-from atc_py.running.model import Port
+from atc_py.pipeline.running.feeds import random_array, require_feeds
+from atc_py.pipeline.running.model import Port
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from atc_py.compare.reference import ReferenceModel, open_reference
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.frontend.reading.onnx_file import OnnxFile
-from atc_py.frontend.reading.read import read_model
-from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.compile_options import AUTO
 from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 from atc_py.text import Text

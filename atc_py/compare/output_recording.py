@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
-from atc_py.running.stored_array import StoredArray, stored_array
+from atc_py.pipeline.running.stored_array import StoredArray, stored_array
 
 Feeds = Mapping[str, NDArray[Any]]
 

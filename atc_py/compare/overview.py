@@ -15,18 +15,18 @@ from atc_py.cost.calibration import Calibration
 from atc_py.cost.estimate import Fit
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.options.choices import chosen_mode, optional_path, precision_options, shapes_and_ranges
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.gear_choice import GearChoice
 from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.options.ranges import refuse_ranges
+from atc_py.package.foreign import is_offline
 from atc_py.pipeline.check import check_files
-from atc_py.pipeline.opened import is_offline
 from atc_py.pipeline.profile import profile_model
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.overview import Overview
-from atc_py.source.outline import ModelOutline
 from atc_py.target import find_soc
 from atc_py.text import Text
 

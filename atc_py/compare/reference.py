@@ -28,8 +28,8 @@ from atc_py.compare.reference_engines import (
 )
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
-from atc_py.frontend.quantizing.balance_marks import balanced_values
-from atc_py.frontend.reading.mapped import reading_errors
+from atc_py.onnx_graph.reading.mapped import reading_errors
+from atc_py.onnx_graph.rewriting.balance_marks import balanced_values
 from atc_py.system.input_files import check_regular
 from atc_py.text import SEMICOLON, Text
 

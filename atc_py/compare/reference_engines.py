@@ -11,9 +11,9 @@ import onnx
 from numpy.typing import NDArray
 
 from atc_py.compare.node_order import nodes_within
-from atc_py.frontend.folding.evaluator_faults import FINITE, fault_of
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.tensors import dtype_of_element
+from atc_py.onnx_graph.folding.evaluator_faults import FINITE, fault_of
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.system.memory_limit import require_memory
 from atc_py.system.one_thread import granted_threads
 from atc_py.text import Text

@@ -15,11 +15,11 @@ from atc_py.compare.inputs import fitting_feeds
 from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.model import Port
+from atc_py.pipeline.running.sample_files import FileSamples
+from atc_py.pipeline.running.sample_rows import RowSamples
+from atc_py.pipeline.running.samples import ArraySamples, Samples, checked, has_rows, named_paths
 from atc_py.results.picture_inputs import picture_inputs
-from atc_py.running.model import Port
-from atc_py.running.sample_files import FileSamples
-from atc_py.running.sample_rows import RowSamples
-from atc_py.running.samples import ArraySamples, Samples, checked, has_rows, named_paths
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -27,7 +27,7 @@ Feeds = Mapping[str, NDArray[Any]]
 
 PathText = str | os.PathLike[str]
 if TYPE_CHECKING:
-    from atc_py.running.picture_folders import PictureFolders
+    from atc_py.pipeline.running.picture_folders import PictureFolders
 
     GivenFiles = PathText | Sequence[PathText] | Sequence[Mapping[str, Any]]
 
@@ -149,7 +149,7 @@ class GivenSamples:
             if not picture_inputs(inputs.description):
                 yield label, feeds
                 continue
-            from atc_py.running.pictures import filled
+            from atc_py.pipeline.running.pictures import filled
 
             yield label, filled(inputs.description, {**inputs.fed_settings, **feeds})
 
@@ -219,7 +219,7 @@ def picture_folders(
     Raises:
         AtcError: as `PictureFolders` does.
     """
-    from atc_py.running.picture_folders import PictureFolders
+    from atc_py.pipeline.running.picture_folders import PictureFolders
 
     settings = inputs.fed_settings
     return PictureFolders(named, inputs.description, inputs.ports, settings, fitting=fitting)
@@ -232,7 +232,7 @@ def _whole_pictures(description: OmModel) -> Feeds:
     """
     if not any(each.is_dynamic for each in picture_inputs(description)):
         return {}
-    from atc_py.running.pictures import whole_picture_settings
+    from atc_py.pipeline.running.pictures import whole_picture_settings
 
     try:
         return whole_picture_settings(description)

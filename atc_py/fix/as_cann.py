@@ -19,15 +19,15 @@ from atc_py.fix.site import Site
 from atc_py.fix.splice import splice
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import UnfitError
-from atc_py.frontend.folding.bind import observe_inputs
-from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.frontend.folding.if_branches import fold_with_branches
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.onnx_file import OnnxFile
-from atc_py.frontend.rewriting.qdq.importing import import_quantized
-from atc_py.frontend.rewriting.qdq.writer import Writer
-from atc_py.source import SourceModel, SourceNode
-from atc_py.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.folding.bind import observe_inputs
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.if_branches import fold_with_branches
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
+from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.onnx_graph.source import SourceModel, SourceNode
+from atc_py.onnx_graph.source.limits import FOLD_LIMIT
 from atc_py.spec import Library
 from atc_py.spec.deviations import Certainty
 from atc_py.system.structs import replace

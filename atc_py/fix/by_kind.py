@@ -30,14 +30,14 @@ from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Fixed
 from atc_py.fix.lineage import MOST_NEW_NODES
 from atc_py.fix.start import Start
-from atc_py.frontend.folding.folded import FoldedModel
-from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-from atc_py.frontend.folding.if_branches import FoldedGraph
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.onnx_file import OnnxFile
-from atc_py.frontend.typing.known_type import known_type
+from atc_py.onnx_graph.folding.folded import FoldedModel
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.if_branches import FoldedGraph
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.source import SourceModel, SourceNode
+from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.options.fix_rules import FixRules
-from atc_py.source import SourceModel, SourceNode
 from atc_py.spec import Library
 from atc_py.system.structs import replace
 

@@ -13,7 +13,7 @@ from atc_py.fix.parts.resampling import require_places
 from atc_py.fix.parts.windows import take
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import KernelAxis
 

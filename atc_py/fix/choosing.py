@@ -15,12 +15,12 @@ from atc_py.cost.factors import EXPECTED
 from atc_py.fix.rule import FixRule
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import UnfitError
-from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.tensors import dtype_of_element, element_of_dtype
-from atc_py.frontend.rewriting.qdq.writer import Writer
-from atc_py.frontend.typing.infer import infer_what_can_be
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype
+from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.onnx_graph.source import SourceNode
+from atc_py.onnx_graph.typing.infer import infer_what_can_be
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text

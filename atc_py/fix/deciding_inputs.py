@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from atc_py.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 
 _PASSING = frozenset({"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
 _COMBINING = frozenset({"And", "Not", "Or", "Xor", *_PASSING})

@@ -7,7 +7,7 @@ from atc_py.check.deviations import met_deviations, parser_opsets
 from atc_py.check.evaluate import Checked
 from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.restating import OpsetPlacement
-from atc_py.source import SourceModel, SourceNode
+from atc_py.onnx_graph.source import SourceModel, SourceNode
 from atc_py.spec import ONNX_DOMAINS, Library
 from atc_py.spec.generations import find_generation
 

@@ -22,18 +22,18 @@ from atc_py.fix.start import Start
 from atc_py.fix.step import nodes_looked_through, step_of
 from atc_py.fix.surroundings import MOST_NODES, Readers, Surroundings, makers_of
 from atc_py.fix.tidy.tidying import tidy_graph
-from atc_py.frontend.folding.bind import observe_inputs
-from atc_py.frontend.folding.folded import FoldedModel
-from atc_py.frontend.folding.graph import WorkGraph, WorkNode, levels_of
-from atc_py.frontend.folding.if_branches import fold_with_branches
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.onnx_file import OnnxFile
-from atc_py.frontend.rewriting.qdq.importing import import_quantized
-from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.onnx_graph.folding.bind import observe_inputs
+from atc_py.onnx_graph.folding.folded import FoldedModel
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, levels_of
+from atc_py.onnx_graph.folding.if_branches import fold_with_branches
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
+from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode
+from atc_py.onnx_graph.source.limits import FOLD_LIMIT
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.fix_rules import FixRules
-from atc_py.source import QuantizedNode, SourceModel, SourceNode
-from atc_py.source.limits import FOLD_LIMIT
 from atc_py.spec import Library
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape

@@ -11,9 +11,9 @@ from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import require
-from atc_py.frontend.folding.graph import WorkNode
 from atc_py.ir import ConstData
-from atc_py.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape
 

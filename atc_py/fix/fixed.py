@@ -11,10 +11,10 @@ from atc_py.fix.new_node import NewNode
 from atc_py.fix.rule import FixRule
 from atc_py.fix.step import RuleStep
 from atc_py.fix.tidy.tidying import Tidied
-from atc_py.frontend.folding.folded import FoldedModel
-from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-from atc_py.frontend.reading.onnx_file import OnnxFile
-from atc_py.source import SourceModel, SourceNode
+from atc_py.onnx_graph.folding.folded import FoldedModel
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.source import SourceModel, SourceNode
 from atc_py.text import Text
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix.range_rules import RULES, Known, Range, Rule
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.tensor.dtypes import DType
 
 # Magnitudes that are finite in a dtype, and remain so after one rounding.

@@ -6,7 +6,7 @@ from atc_py.check.bound_node import Conditions
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied
 from atc_py.fix.listed_opset import state_at_listed_opset
-from atc_py.frontend.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace

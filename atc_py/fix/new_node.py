@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atc_py.frontend.rewriting.graph_body import is_message
+from atc_py.onnx_graph.rewriting.graph_body import is_message
 
 
 @dataclass(frozen=True, slots=True)

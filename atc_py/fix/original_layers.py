@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 
 from atc_py.fix.fixed import Fixed
-from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-from atc_py.frontend.reading.onnx_file import OnnxFile
-from atc_py.frontend.rewriting.qdq.raising import means_the_same
 from atc_py.ir import ConstData
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.rewriting.qdq.raising import means_the_same
 from atc_py.system.structs import replace
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from atc_py.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 
 
 class Range(NamedTuple):

@@ -11,7 +11,7 @@ from math import prod
 
 from atc_py.fix.float_ranges import FLOAT_RULES, float_limit, range_of_floats
 from atc_py.fix.range_rules import INT32, POSITIONS, RULES, Range, Rule
-from atc_py.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 
 # Numbers that a dtype can hold.

@@ -12,12 +12,12 @@ from atc_py.fix.new_node import NewNode
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.surroundings import MOST_NODES, Surroundings, ValueReader
 from atc_py.fix.unfit import require
-from atc_py.frontend.folding.graph import WorkNode
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.rewriting.function_body import BodyNode, function_body
-from atc_py.frontend.rewriting.graph_body import GraphBody, renamed_attributes
 from atc_py.ir import ConstData, DeferredConst, DenseConst
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.rewriting.function_body import BodyNode, function_body
+from atc_py.onnx_graph.rewriting.graph_body import GraphBody, renamed_attributes
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.tensor.dtypes import DType
 
 # Opset since which an operator takes its axes as an input; other reductions: 18.

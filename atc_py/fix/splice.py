@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from atc_py.fix.new_node import NewNode
 from atc_py.fix.site import Site
-from atc_py.frontend.folding.graph import WorkNode
-from atc_py.frontend.rewriting.graph_body import renamed_attributes
-from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.rewriting.graph_body import renamed_attributes
+from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.system import structs
 
 

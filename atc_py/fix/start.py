@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from atc_py.check.evaluate import Checked
-from atc_py.frontend.folding.folded import FoldedModel
-from atc_py.frontend.folding.graph import WorkGraph
-from atc_py.source import QuantizedNode
+from atc_py.onnx_graph.folding.folded import FoldedModel
+from atc_py.onnx_graph.folding.graph import WorkGraph
+from atc_py.onnx_graph.source import QuantizedNode
 from atc_py.system.structs import replace
 
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-from atc_py.frontend.reading.tensors import TensorReader
-from atc_py.source import SourceModel, SourceNode
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.tensors import TensorReader
+from atc_py.onnx_graph.source import SourceModel, SourceNode
 
 
 class ValueReader(NamedTuple):

@@ -1,1 +1,1 @@
-"""The kernels of a model: what they are, and whether they compute what the simulator does."""
+"""Kernel stubs: one text per distinct kernel of a graph, from Jinja templates."""

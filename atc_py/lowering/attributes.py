@@ -1,7 +1,7 @@
 """Typed reading of a source node's attributes, with a coded error for a wrong type."""
 
 from atc_py.lowering.builder import Builder
-from atc_py.source import SourceAttr
+from atc_py.onnx_graph.source import SourceAttr
 
 
 def get_int(b: Builder, name: str, default: int) -> int:

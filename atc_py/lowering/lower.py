@@ -16,8 +16,8 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import find_lowering, lowering_versions
 from atc_py.lowering.rewritten import lower_beyond, lower_carried
 from atc_py.lowering.scope import Scope
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 from atc_py.options.compile_options import ANY_LIST
-from atc_py.source import SourceModel, SourceNode, SourceTensor
 from atc_py.spec import Library, OpSpec, Target, library
 from atc_py.spec.model import Value as DefaultValue
 from atc_py.system.structs import replace

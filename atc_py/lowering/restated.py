@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from atc_py.check.restating import OpsetPlacement
-from atc_py.source import SourceModel, SourceNode
+from atc_py.onnx_graph.source import SourceModel, SourceNode
 from atc_py.spec.rewrites import performs
 from atc_py.system.structs import replace
 

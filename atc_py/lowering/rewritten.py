@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from atc_py.ir import Value
 from atc_py.lowering.builder import Builder
-from atc_py.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.spec import OperandSpec, OpSpec
 from atc_py.spec.rewrites import performers, performs
 from atc_py.system.structs import replace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from atc_py.ir import Value
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 
 
 class Scope:

@@ -8,7 +8,7 @@ import msgspec
 from atc_py.diag import Place, Sink
 from atc_py.ir import Graph, Node, Phase
 from atc_py.options.compile_options import PrecisionMode, QuantBias
-from atc_py.passes.fusion.record import Fusions
+from atc_py.passes.base import Fusions
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.decisions import Decisions
 from atc_py.target import Soc

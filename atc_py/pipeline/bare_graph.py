@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import structs
 
 from atc_py import __version__
-from atc_py.emit.kernels import KernelSet, emit_kernels
 from atc_py.ir import Engine, Graph
+from atc_py.kernels.kernels import KernelSet, emit_kernels
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
 from atc_py.package.contents import PackageContents

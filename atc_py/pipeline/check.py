@@ -13,11 +13,13 @@ from atc_py.check.findings import CheckReport, Finding, ModelCheck, OtherVerdict
 from atc_py.check.kept import with_kept
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_INPUT_SHAPE
-from atc_py.frontend.folding.survey import Survey, surveyed
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.onnx_file import OnnxFile
-from atc_py.frontend.reading.outline import outline_of
-from atc_py.frontend.reading.read import read_model
+from atc_py.onnx_graph.folding.survey import Survey, surveyed
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.outline import outline_of
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.source import SourceModel
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.options.compile_options import ANY_LIST, CheckOptions
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
@@ -29,8 +31,6 @@ from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
 from atc_py.pipeline.proposal.judging import Judge, Judgment, judge_of
 from atc_py.pipeline.proposal.misfit import find_misfit
 from atc_py.pipeline.trial import TrialCompilation
-from atc_py.source import SourceModel
-from atc_py.source.outline import ModelOutline
 from atc_py.spec import specifications
 from atc_py.spec.lists import operator_lists
 from atc_py.system.structs import replace

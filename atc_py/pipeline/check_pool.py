@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 
 from atc_py.check.findings import ModelCheck
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.options.compile_options import CheckOptions
-from atc_py.source.outline import ModelOutline
 from atc_py.system.memory_limit import limited_memory, memory_limit
 
 

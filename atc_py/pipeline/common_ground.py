@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.emit.kernels import SourceMemo
+from atc_py.kernels.kernels import SourceMemo
 from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.fusion.switch_file import Switches, read_switches
 from atc_py.passes.manager import PIPELINE, check_names
@@ -17,7 +17,7 @@ from atc_py.system.structs import replace
 from atc_py.target import Soc, find_soc
 
 if TYPE_CHECKING:
-    from atc_py.frontend.folding.fold_memo import FoldMemo
+    from atc_py.onnx_graph.folding.fold_memo import FoldMemo
     from atc_py.pipeline.preprocessing import PictureConfigs
 
 

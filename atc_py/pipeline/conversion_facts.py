@@ -1,12 +1,12 @@
 """What compilation made of a model: the facts that reports show, and what is written beside the graph."""
 
 from atc_py import __version__
-from atc_py.emit.kernels import KernelSet
+from atc_py.kernels.kernels import KernelSet
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
 from atc_py.package.contents import PackageContents
 from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES
-from atc_py.passes.fusion.record import PassFusions
+from atc_py.passes.base import PassFusions
 from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.manager import PIPELINE
 from atc_py.pipeline.lowering import Lowered, counts_by_name

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from atc_py.export.functions import OPSET
-from atc_py.export.metadata import annotate
-from atc_py.export.model import emulate
-from atc_py.export.writing import write_model
+from atc_py.device.ort.functions import OPSET
+from atc_py.device.ort.metadata import annotate
+from atc_py.device.ort.model import emulate
+from atc_py.device.ort.writing import write_model
 from atc_py.options.output_paths import rewritten_output
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel

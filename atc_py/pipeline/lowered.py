@@ -6,12 +6,12 @@ from pathlib import Path
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.read import read_model
 from atc_py.ir import Graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import judge_of

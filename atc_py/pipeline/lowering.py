@@ -13,12 +13,13 @@ from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import Diagnostic
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.ir import Graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.options.ranges import open_dims
 from atc_py.passes.precision.control_files import read_controls
@@ -31,7 +32,6 @@ from atc_py.pipeline.proposal.misfit import misfits_explained
 from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
 from atc_py.results.fixed_nodes import FixedNode
-from atc_py.source import SourceModel
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:

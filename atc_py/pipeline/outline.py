@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from atc_py.frontend.reading.outline import read_outline
-from atc_py.pipeline.opened import is_offline
+from atc_py.onnx_graph.reading.outline import read_outline
+from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.package.foreign import is_offline
 from atc_py.results.compiled_model import CompiledModel
-from atc_py.source.outline import ModelOutline
 
 
 def outline_for(model: Path, compiled: CompiledModel) -> ModelOutline | None:

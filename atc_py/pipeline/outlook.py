@@ -3,16 +3,16 @@
 from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError
-from atc_py.frontend.folding.survey import surveyed
-from atc_py.frontend.reading.onnx_file import OnnxFile
 from atc_py.lowering.coverage import not_lowered
+from atc_py.onnx_graph.folding.survey import surveyed
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.passes.precision.model_names import check_soc
 from atc_py.pipeline.proposal.advice import advice_of, with_shapes
 from atc_py.pipeline.proposal.judging import Judge, Judgment, judge_of
 from atc_py.pipeline.proposal.open_check import open_check
 from atc_py.pipeline.proposal.search import Search
-from atc_py.source import SourceModel
 from atc_py.spec import specifications
 from atc_py.target import find_soc
 

@@ -10,12 +10,12 @@ from atc_py.diag.codes import ASSUMED_KERNELS, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.ir import Graph
 from atc_py.ir.launches import launch_positions
 from atc_py.ir.printer import print_graph
+from atc_py.onnx_graph.source import form_of
 from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.switch_file import Switches
 from atc_py.passes.manager import PassRun, run_passes
 from atc_py.passes.precision.controls import Controls
-from atc_py.source import form_of
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.folders import make_folder
 from atc_py.target import Soc, is_view

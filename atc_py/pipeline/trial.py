@@ -19,12 +19,13 @@ from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import compiled_nodes
 from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import INFINITY_CLIPPED, NO_KERNEL
-from atc_py.frontend.folding.sample import sample
-from atc_py.frontend.folding.survey import Survey
 from atc_py.ir import Graph, Phase
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
+from atc_py.onnx_graph.folding.sample import sample
+from atc_py.onnx_graph.folding.survey import Survey
+from atc_py.onnx_graph.source import SourceModel, SourceNode, form_of
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.contents import PackageContents
 from atc_py.passes.base import PassContext
@@ -38,7 +39,6 @@ from atc_py.passes.precision.weight_clip import (
     count_infinities,
 )
 from atc_py.pipeline.rehearsal import rehearse
-from atc_py.source import SourceModel, SourceNode, form_of
 from atc_py.spec import Library
 from atc_py.target import Soc
 from atc_py.text import Text

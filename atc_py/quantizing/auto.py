@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from atc_py.calibration.histogram import Histogram
-from atc_py.calibration.ranges import CALIBRATORS, Range
-from atc_py.calibration.scales import activation_scale
-from atc_py.calibration.value_range import RangeSettings
+from atc_py.quantizing.calibrate.histogram import Histogram
+from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
+from atc_py.quantizing.calibrate.scales import activation_scale
+from atc_py.quantizing.calibrate.value_range import RangeSettings
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.numbers import LayerNumbers
 from atc_py.quantizing.trial_model import form_errors

@@ -18,10 +18,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.calibration.smoothing import smoothing_factors
-from atc_py.frontend.quantizing.balance_sites import BalanceSite, input_weights
-from atc_py.frontend.quantizing.layer_constants import LayerConstants
-from atc_py.frontend.quantizing.layers import FloatLayer
+from atc_py.quantizing.calibrate.smoothing import smoothing_factors
+from atc_py.quantizing.layers.balance_sites import BalanceSite, input_weights
+from atc_py.quantizing.layers.layer_constants import LayerConstants
+from atc_py.quantizing.layers.layers import FloatLayer
 
 _STRENGTHS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _LEAST_GAIN = 0.5

@@ -12,14 +12,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.calibration.histogram import Histogram
-from atc_py.calibration.ranges import Range
-from atc_py.calibration.scales import ActivationScale
 from atc_py.diag import Diagnostic
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.frontend.quantizing.layers import FloatLayer, FoundLayers
-from atc_py.frontend.quantizing.qdq_nodes import Int8Layer, TensorScale
-from atc_py.frontend.rewriting.qdq.rewriting import Rewritten
+from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
+from atc_py.quantizing.calibrate.histogram import Histogram
+from atc_py.quantizing.calibrate.ranges import Range
+from atc_py.quantizing.calibrate.scales import ActivationScale
+from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale
 from atc_py.quantizing.observe import Observed
 from atc_py.quantizing.prepare import Prepared
 from atc_py.quantizing.settings import QuantizeSettings

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.frontend.folding.graph import WorkGraph
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.frontend.quantizing.layers import FloatLayer
-from atc_py.frontend.quantizing.mean_errors import FormBeside, write_mean_errors
-from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.folding.graph import WorkGraph
+from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.pipeline.running.samples import Samples
 from atc_py.quantizing.judging import StepSamples
+from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.layers import FloatLayer
+from atc_py.quantizing.layers.mean_errors import FormBeside, write_mean_errors
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.weights import layer_bias
-from atc_py.running.samples import Samples
 from atc_py.text import Text
 
 

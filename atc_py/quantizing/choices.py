@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
-from atc_py.calibration.amct_choices import AmctConfig
-from atc_py.calibration.amct_config import read_amct_config
-from atc_py.calibration.value_range import RangeSettings
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import chosen_list, input_shapes, optional_path
+from atc_py.quantizing.calibrate.amct_choices import AmctConfig
+from atc_py.quantizing.calibrate.amct_config import read_amct_config
+from atc_py.quantizing.calibrate.value_range import RangeSettings
 from atc_py.quantizing.prove import ProofSettings
 from atc_py.quantizing.quantize_float import FloatRequest
 from atc_py.quantizing.settings import QuantizeSettings

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED
-from atc_py.frontend.quantizing.watched import write_watched
-from atc_py.running.model import Model
+from atc_py.pipeline.running.model import Model
+from atc_py.quantizing.layers.watched import write_watched
 from atc_py.system.one_thread import granted_threads
 from atc_py.text import Text
 
@@ -148,7 +148,7 @@ class _Simulated:
         self._models.clear()
 
     def _model(self, shapes: Mapping[str, tuple[int, ...]]) -> Model:
-        from atc_py.running.model import Model
+        from atc_py.pipeline.running.model import Model
 
         key = tuple(sorted(shapes.items()))
         if key not in self._models:

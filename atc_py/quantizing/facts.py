@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from atc_py.calibration.errors import sqnr
-from atc_py.calibration.weights import dequantized_weights
-from atc_py.frontend.folding.graph import WorkNode
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.source import Outcome, QuantizedNode
+from atc_py.quantizing.calibrate.errors import sqnr
+from atc_py.quantizing.calibrate.weights import dequantized_weights
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.float_quantization import BalancedTensor, QuantizedLayerFacts
-from atc_py.source import Outcome, QuantizedNode
 
 if TYPE_CHECKING:
     from atc_py.text import Text

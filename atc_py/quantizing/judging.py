@@ -17,10 +17,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.frontend.quantizing.measured import SWITCHES
-from atc_py.frontend.quantizing.switched import SwitchedForm, write_switched
 from atc_py.quantizing.executors import start_executor
+from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.measured import SWITCHES
+from atc_py.quantizing.layers.switched import SwitchedForm, write_switched
 from atc_py.results.output_error import ErrorSums
 
 Feeds = Mapping[str, NDArray[Any]]

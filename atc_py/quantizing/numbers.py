@@ -4,15 +4,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from atc_py.calibration.amct_choices import LayerChoice
-from atc_py.calibration.histogram import Histogram
-from atc_py.calibration.ranges import CALIBRATORS, Range
-from atc_py.calibration.scales import EPSILON, activation_scale
 from atc_py.diag import Diagnostic
 from atc_py.diag.codes import CONSTANT_TENSOR, LAYER_LEFT_FLOAT, NO_VALUES, ZERO_CHANNEL
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.frontend.quantizing.layers import FloatLayer
+from atc_py.quantizing.calibrate.amct_choices import LayerChoice
+from atc_py.quantizing.calibrate.histogram import Histogram
+from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
+from atc_py.quantizing.calibrate.scales import EPSILON, activation_scale
 from atc_py.quantizing.calibrated import CalibratedLayer
+from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.weights import layer_weights, weight_numbers
 from atc_py.text import Text

@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.calibration.histogram import Histogram
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_SAMPLE
-from atc_py.frontend.folding.bind import observe_inputs
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.frontend.reading.tensors import dtype_of_element, element_name
+from atc_py.onnx_graph.folding.bind import observe_inputs
+from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name
+from atc_py.pipeline.running.model import Port
+from atc_py.pipeline.running.samples import Samples, checked
+from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.checkpoint import Checkpoint
 from atc_py.quantizing.executors import start_executor
-from atc_py.running.model import Port
-from atc_py.running.samples import Samples, checked
+from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.system.signal_guard import undisturbed
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from atc_py.diag import AtcError, Diagnostic, Place
-from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.quantizing.layers.float_model import FloatModel
 
 
 @contextmanager

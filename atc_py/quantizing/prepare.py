@@ -10,17 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.diag.codes import QUANT_FIELD_NOT_MODELED
-from atc_py.frontend.folding.graph import WorkGraph
-from atc_py.frontend.quantizing.balance_sites import (
-    BalanceSite,
-    apply_factors,
-    balance_sites,
-    scaled_values,
-)
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.frontend.quantizing.fold_norms import fold_norms
-from atc_py.frontend.quantizing.layer_constants import LayerConstants
-from atc_py.frontend.quantizing.layers import find_layers
+from atc_py.onnx_graph.folding.graph import WorkGraph
+from atc_py.pipeline.running.samples import Feeds, Samples
 from atc_py.quantizing.balancing import (
     Balance,
     ChannelStatistics,
@@ -29,11 +20,20 @@ from atc_py.quantizing.balancing import (
 )
 from atc_py.quantizing.judged_balances import judged_balances
 from atc_py.quantizing.judging import JUDGED, StepSamples, judged_outputs
+from atc_py.quantizing.layers.balance_sites import (
+    BalanceSite,
+    apply_factors,
+    balance_sites,
+    scaled_values,
+)
+from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.fold_norms import fold_norms
+from atc_py.quantizing.layers.layer_constants import LayerConstants
+from atc_py.quantizing.layers.layers import find_layers
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.sample_choice import first_feeds
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.step_gain import StepGain
-from atc_py.running.samples import Feeds, Samples
 from atc_py.system.structs import replace
 from atc_py.text import Text
 

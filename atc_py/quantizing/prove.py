@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from atc_py.calibration.errors import decibels
-from atc_py.calibration.histogram import Histogram
-from atc_py.calibration.pieces import pieces_of
-from atc_py.calibration.scales import ActivationScale, activation_scale
-from atc_py.calibration.value_range import ValueRange
 from atc_py.cost.network import network_time
 from atc_py.package.reader import open_model
 from atc_py.pipeline.convert import convert
+from atc_py.pipeline.running.samples import Samples
+from atc_py.quantizing.calibrate.errors import decibels
+from atc_py.quantizing.calibrate.histogram import Histogram
+from atc_py.quantizing.calibrate.pieces import pieces_of
+from atc_py.quantizing.calibrate.scales import ActivationScale, activation_scale
+from atc_py.quantizing.calibrate.value_range import ValueRange
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
 from atc_py.quantizing.sample_choice import ChosenSamples
@@ -31,7 +32,6 @@ from atc_py.results.quantization_proof import (
     Speed,
     ValueShares,
 )
-from atc_py.running.samples import Samples
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text

@@ -18,17 +18,19 @@ from atc_py.diag.codes import (
     RANDOM_SAMPLES,
     STEP_LEFT_OUT,
 )
-from atc_py.frontend.folding.graph import WorkGraph
-from atc_py.frontend.quantizing.bodies import layers_in_bodies
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.frontend.rewriting.onnx_writer import bytes_read
-from atc_py.frontend.rewriting.qdq.rewriting import FORMS, Rewritten
+from atc_py.onnx_graph.folding.graph import WorkGraph
+from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read
+from atc_py.onnx_graph.rewriting.qdq.rewriting import FORMS, Rewritten
 from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.quantize import list_verdict
-from atc_py.quantizing.calibrate import calibrate
+from atc_py.pipeline.running.model import Port
+from atc_py.pipeline.running.samples import ArraySamples, RandomSamples, Samples, open_samples
 from atc_py.quantizing.calibrated import Calibrated
+from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.facts import balanced_tensors, layer_facts, node_outcomes
+from atc_py.quantizing.layers.bodies import layers_in_bodies
+from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.observe import ports_of_model
 from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.picture_samples import PictureSamples
@@ -39,8 +41,6 @@ from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.quantization import Quantization
 from atc_py.results.quantization_proof import FallBack, QuantizationProof
 from atc_py.results.step_gain import StepGain
-from atc_py.running.model import Port
-from atc_py.running.samples import ArraySamples, RandomSamples, Samples, open_samples
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace

@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.calibration.ranges import Range
-from atc_py.calibration.record import (
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
+from atc_py.quantizing.calibrate.ranges import Range
+from atc_py.quantizing.calibrate.record import (
     LayerRecord,
     RecordedLayer,
     check_record,
     read_record,
     record_text,
 )
-from atc_py.calibration.scales import ActivationScale
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
-from atc_py.frontend.quantizing.balance_sites import input_channels
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.frontend.quantizing.layers import FloatLayer
+from atc_py.quantizing.calibrate.scales import ActivationScale
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.layers.balance_sites import input_channels
+from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.prepare import prepare_with_factors
 from atc_py.quantizing.selection import skipped_layers

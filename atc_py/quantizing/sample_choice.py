@@ -6,9 +6,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from atc_py.frontend.quantizing.float_model import FloatModel
+from atc_py.pipeline.running.samples import Samples, checked, evenly
+from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.observe import ports_of_model
-from atc_py.running.samples import Samples, checked, evenly
 
 Feeds = Mapping[str, NDArray[Any]]
 

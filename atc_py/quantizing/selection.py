@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_FLOAT_LAYERS, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
-from atc_py.frontend.folding.graph import WorkGraph
-from atc_py.frontend.quantizing.bodies import layers_in_bodies
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.frontend.quantizing.layers import FloatLayer
+from atc_py.onnx_graph.folding.graph import WorkGraph
+from atc_py.quantizing.layers.bodies import layers_in_bodies
+from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.text import COLON, COMMA, Text
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.calibration.amct_choices import AmctConfig, LayerChoice
-from atc_py.calibration.value_range import RangeSettings
+from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
+from atc_py.quantizing.calibrate.value_range import RangeSettings
 from atc_py.system.structs import Result
 
 

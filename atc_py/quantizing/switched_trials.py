@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.frontend.quantizing.measured import SWITCHES
 from atc_py.quantizing.executors import Executor, start_executor
+from atc_py.quantizing.layers.measured import SWITCHES
 from atc_py.quantizing.trial_samples import TrialSample
 from atc_py.results.output_error import ErrorSums
 from atc_py.system.one_thread import limited_threads

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from atc_py.frontend.quantizing.measured import write_measured
 from atc_py.quantizing.executors import start_executor
+from atc_py.quantizing.layers.measured import write_measured
 from atc_py.quantizing.switched_trials import (
     RunningModel,
     SwitchedModel,
@@ -23,9 +23,9 @@ from atc_py.results.output_error import ErrorFigures, ErrorSums
 
 Feeds = Mapping[str, NDArray[Any]]
 if TYPE_CHECKING:
-    from atc_py.frontend.quantizing.qdq_nodes import Int8Layer
     from atc_py.jobs.task_executor import TaskExecutor
     from atc_py.quantizing.calibrated import Calibrated
+    from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 
 
 class TrialModel:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from atc_py.running.stored_array import StoredArray, stored_array
+from atc_py.pipeline.running.stored_array import StoredArray, stored_array
 
 Feeds = Mapping[str, NDArray[Any]]
 

@@ -8,11 +8,11 @@ import msgspec
 from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import TimeRange
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source import BiasConvention, Outcome
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.results.fixed_nodes import FixedNode
 from atc_py.results.fusions import FusionEffect, fusions_json
 from atc_py.results.memory_facts import MemoryFacts
-from atc_py.source import BiasConvention, Outcome
 from atc_py.system.structs import Result
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from atc_py.check.findings import CheckReport
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.profile import Profile
-from atc_py.source.outline import ModelOutline
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atc_py.check.findings import OtherVerdict
+from atc_py.onnx_graph.source import BiasConvention, Outcome, QuantizedNode
 from atc_py.options.compile_options import QuantBias
 from atc_py.results.fixed_nodes import FixedNode
-from atc_py.source import BiasConvention, Outcome, QuantizedNode
 from atc_py.target import socs
 
 

@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 import atc_py
 from atc_py.aipp import AippSettings, parameter_bytes
-from atc_py.compare.picture_formula import exact_features
+from atc_py.aipp.picture_formula import exact_features
 from atc_py.results.layer_comparison import LayerComparison
 from tests.aipp.formula import expected_tensor
 from tests.aipp_graph.networks import DYNAMIC, NARROW, NV12, RGB, config, network

@@ -8,8 +8,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from atc_py.frontend.protos.ge_schema import DATA_TYPES, LIST_TYPES, model_class
-from atc_py.frontend.protos.message_json import json_text, message_json
+from atc_py.onnx_graph.protos.ge_schema import DATA_TYPES, LIST_TYPES, model_class
+from atc_py.onnx_graph.protos.message_json import json_text, message_json
 
 
 def attribute(**fields: Any) -> Any:

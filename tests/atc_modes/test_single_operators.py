@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.atc.modes.single_op import SingleOp, SingleOpTensor
-from atc_py.atc.modes.single_operators import compile_single_operators, with_kept_dtypes
+from atc_py.adapters.atc.modes.single_op import SingleOp, SingleOpTensor
+from atc_py.adapters.atc.modes.single_operators import compile_single_operators, with_kept_dtypes
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.convert import compile_options

@@ -14,7 +14,7 @@ from typing import Any
 from unittest import mock
 
 import atc_py
-from atc_py.emit.kernels import emit_kernels
+from atc_py.kernels.kernels import emit_kernels
 from tests.bench.measuring import say
 from tests.bench.networks import MODELS
 

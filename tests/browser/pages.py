@@ -7,13 +7,13 @@ import numpy as np
 import onnx
 
 from atc_py.compare.overview import OverviewOptions, overview_of, overviews_of
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.options.choices import ConvertChoice, chosen_gears
 from atc_py.options.compile_options import CheckOptions
 from atc_py.pipeline.check import check_files
 from atc_py.report.check.json_document import check_document
 from atc_py.report.overview.html_page import overview_html, overviews_html
 from atc_py.report.overview.pages import check_html
-from atc_py.source.outline import ModelOutline
 from tests.bench.models import randomised_light
 from tests.bench.sized_networks import SIZED_NETWORKS
 from tests.browser.networks import (

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from atc_py.check.answers import Answer
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.sentences import predicate_of
+from atc_py.onnx_graph.source import SourceAttr, SourceNode, SourceTensor
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.source import SourceAttr, SourceNode, SourceTensor
 from atc_py.spec import OpSpec, Rule, parse_spec
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType

@@ -10,7 +10,7 @@ from onnx import helper
 
 from atc_py import api
 from atc_py.check.findings import Finding, ModelCheck
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 
 def checked(proto: onnx.ModelProto, folder: Path, **options: Any) -> ModelCheck:

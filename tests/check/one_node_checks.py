@@ -9,12 +9,12 @@ import onnx
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Finding, ModelCheck
-from atc_py.frontend.folding import fold
-from atc_py.frontend.folding.survey import survey
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.read import read_model
+from atc_py.onnx_graph.folding import fold
+from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.source import SourceNode, SourceTensor
 from atc_py.spec import Library, library
 from atc_py.system.structs import replace
 from atc_py.target import find_soc

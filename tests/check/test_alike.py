@@ -12,15 +12,15 @@ from atc_py.check.alike import likeness
 from atc_py.check.findings import Standing
 from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.specimens import compiled_nodes
-from atc_py.frontend.folding.survey import survey
-from atc_py.frontend.reading.read import read_model
+from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.pipeline import check
-from atc_py.source import SourceNode, SourceTensor
 from atc_py.system.structs import replace
 from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import constant, tensor
 from tests.check.checks import checked
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 
 def view(op_type: str = "Resize", *inputs: SourceTensor, **attributes: Any) -> SourceNode:

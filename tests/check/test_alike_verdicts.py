@@ -16,13 +16,13 @@ from onnx import TensorProto, helper
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Finding
-from atc_py.frontend.folding.survey import survey
-from atc_py.frontend.reading.history import history
-from atc_py.frontend.reading.read import read_model
+from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import library
 from atc_py.target import find_soc
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 
 class Case(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.check.findings import Finding, ModelCheck, Standing
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import OpSpec, Rule
 from atc_py.spec.implied import RankIs, rules_of
 from atc_py.tensor.dtypes import DType

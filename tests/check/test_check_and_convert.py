@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from atc_py import api
 from atc_py.check.refusal import RulesBrokenError
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -22,7 +22,7 @@ from atc_py.diag.codes import (
 from atc_py.options.compile_options import PrecisionMode
 from tests.check.checks import residual_network
 from tests.failures import Failures
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 from tests.sampling import alternating
 
 FLOAT = onnx_files.FLOAT

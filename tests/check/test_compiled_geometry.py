@@ -15,7 +15,7 @@ from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_NODE
 from tests.check.checks import checked, only
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 FLOAT, DOUBLE, INT64 = onnx_files.FLOAT, TensorProto.DOUBLE, onnx_files.INT64
 MAP = {"x": (FLOAT, [1, 1, 4, 4])}

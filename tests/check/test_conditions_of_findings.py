@@ -30,7 +30,7 @@ from tests.check import (
 from tests.check.boundaries import Expect, sides
 from tests.check.checks import checked
 from tests.check.one_node_checks import check_node
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 from tests.spec.every_list import each_spec, library_of, list_of
 
 REGISTERING = (

@@ -13,7 +13,7 @@ from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag.codes import BAD_MODEL, UNKNOWN_OPERATOR
 from tests.check.checks import checked, only
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 Weights = dict[str, npt.NDArray[np.generic]]
 

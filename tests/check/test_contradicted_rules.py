@@ -10,7 +10,7 @@ from atc_py import api
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.report.check.json_document import check_document
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 KEEP: dict[str, Any] = {"precision_mode": "must_keep_origin_dtype", "soc": "Ascend910B3"}
 BASE: dict[str, Any] = {"operator_list": "base"}

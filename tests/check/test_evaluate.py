@@ -25,7 +25,7 @@ from atc_py.diag.codes import (
     UNSUPPORTED_OPSET,
 )
 from tests.check.checks import checked, only, residual_network
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

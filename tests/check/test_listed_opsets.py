@@ -11,8 +11,8 @@ from onnx import helper
 
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag.codes import OPERATOR_RESTATED, UNSUPPORTED_OPSET
-from atc_py.frontend.reading.history import OnnxHistory, history
-from atc_py.source import AttributeSchema, OperatorSchema
+from atc_py.onnx_graph.reading.history import OnnxHistory, history
+from atc_py.onnx_graph.source import AttributeSchema, OperatorSchema
 from atc_py.spec import OpSpec
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType

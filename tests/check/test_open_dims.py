@@ -15,8 +15,8 @@ from atc_py.diag.codes import BAD_MODEL, NO_KERNEL, UNKNOWN_OPERATOR, UNSUPPORTE
 from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
 from tests.check.checks import checked
-from tests.frontend import onnx_files
 from tests.networks.builders.open_detector import build_open_detector
+from tests.onnx_graph import onnx_files
 
 Weights = dict[str, npt.NDArray[np.generic]]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
 from atc_py.spec.rules import (
     AttrSumIsExtent,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import OpSpec
 from atc_py.spec.implied import rules_of
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, tensor

@@ -7,8 +7,8 @@ import pytest
 from atc_py.check.condition_words import when_words
 from atc_py.check.conditions import ask
 from atc_py.check.sentences import predicate_of
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.source import SourceTensor
 from atc_py.spec import Rule
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rule import OfDtype, When

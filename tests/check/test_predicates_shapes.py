@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from atc_py.check.rules.shapes import is_prime
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
 from atc_py.spec.rules import (
     DimDivisible,

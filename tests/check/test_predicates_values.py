@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
 from atc_py.spec.rules import (
     KnownValuesAre,

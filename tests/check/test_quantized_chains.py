@@ -12,7 +12,7 @@ from onnx import helper
 import atc_py
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag.codes import LAYER_ROLLED_BACK, QUANT_ROOT_RESET, QUANT_ROUND_MODE
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ from atc_py.diag.codes import (
 from atc_py.report.model.conversion import conversion_tables
 from atc_py.results.conversion import Conversion
 from tests.check.checks import checked
-from tests.frontend.qdq.quantized_models import Sketch
+from tests.onnx_graph.qdq.quantized_models import Sketch
 
 I8, I16 = np.int8, np.int16
 

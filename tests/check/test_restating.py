@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from atc_py.check.restating import OpsetPlacement, OpsetRefusal, place_node
-from atc_py.frontend.reading.history import history
 from atc_py.ir import DenseConst
-from atc_py.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.spec import find_spec
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from atc_py.check.alternatives import EXPORTED, FUSED, WRITTEN
 from atc_py.check.unlisted import NEWEST_LISTED, hint_for_unlisted
-from atc_py.frontend.reading.history import history
-from atc_py.source import OperatorSchema
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.source import OperatorSchema
 from atc_py.spec import all_specs, library
 from atc_py.text import Text
 from tests.failures import Failures

@@ -8,7 +8,7 @@ import click
 import numpy as np
 import onnx
 
-from atc_py.atc.options import OPTIONS
+from atc_py.adapters.atc.options import OPTIONS
 from atc_py.cli.main import cli
 from tests.cli.conftest import small_model
 

@@ -210,7 +210,7 @@ def test_refusals_of_a_rewrite_name_the_node(atc: Atc, tmp_path: Path) -> None:
 
 
 def test_formats_of_the_command_are_those_of_the_rewrite() -> None:
-    from atc_py.frontend.rewriting.qdq.rewriting import FORMS
+    from atc_py.onnx_graph.rewriting.qdq.rewriting import FORMS
 
     (option,) = (each for each in quantize.params if each.name == "form")
     assert tuple(option.type.choices) == (*FORMS, "both")  # type: ignore[attr-defined]

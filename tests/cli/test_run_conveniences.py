@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from atc_py.running.folders import file_stem, files_of_folder
+from atc_py.pipeline.running.folders import file_stem, files_of_folder
 from tests.cli.conftest import Result
 
 Atc = Callable[..., Result]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.running.feeds import odd_feeds, read_feeds
-from atc_py.running.model import Port
+from atc_py.pipeline.running.feeds import odd_feeds, read_feeds
+from atc_py.pipeline.running.model import Port
 from atc_py.tensor.dtypes import DType
 from tests.cli.conftest import Result
 

@@ -12,9 +12,9 @@ from onnx import parser
 
 import atc_py
 from atc_py.diag import AtcError
-from tests.frontend import onnx_files
-from tests.frontend.qdq.test_quantized_round_trips import quantized_network
 from tests.fuzz.random_graphs import random_graph
+from tests.onnx_graph import onnx_files
+from tests.onnx_graph.qdq.test_quantized_round_trips import quantized_network
 from tests.sampling import WHOLE, rounds
 
 HEAD = '<ir_version: 8, opset_import: ["" : 13]>'

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from atc_py.compare.result_gap import largest_gap, magnitude
-from atc_py.running.feeds import count_odd_values, random_array
+from atc_py.compare.proof.result_gap import largest_gap, magnitude
+from atc_py.pipeline.running.feeds import count_odd_values, random_array
 from atc_py.tensor.dtypes import DType
 
 COUNT = 2**22 + 3

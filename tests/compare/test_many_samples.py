@@ -17,9 +17,9 @@ from atc_py.compare.spreads import EXACT, QuantileSketch, Spread
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE
 from atc_py.diag.diagnostic import Code
+from atc_py.pipeline.running.samples import evenly
 from atc_py.report.layers.formats import render_layers
 from atc_py.results.sample_spread import QUANTILES
-from atc_py.running.samples import evenly
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 

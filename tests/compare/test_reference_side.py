@@ -14,7 +14,7 @@ from atc_py.compare.input_roles import Role, input_roles
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.reference import ReferenceModel, ReferenceRun, open_reference
 from atc_py.diag import AtcError
-from atc_py.running.model import Port
+from atc_py.pipeline.running.model import Port
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 from tests.end_to_end import run_with_onnxruntime

@@ -20,7 +20,7 @@ from atc_py.device.sim.numerics.hf32 import round_to_hf32
 from atc_py.package.reader import open_model
 from atc_py.report.model.precision import precision_json
 from atc_py.results.comparison import FLOAT32_TOLERANCE, compare, default_tolerance
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 ULP = 2.0**-11
 """The distance of neighbors from 1 on."""

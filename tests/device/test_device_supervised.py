@@ -10,7 +10,7 @@ import pytest
 import atc_py
 from atc_py.device import registry, supervised
 from atc_py.diag import AtcError, ExitCode
-from atc_py.running.model import Model
+from atc_py.pipeline.running.model import Model
 from tests.faults.models import small_model
 
 DEVICES = """

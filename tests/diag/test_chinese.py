@@ -11,7 +11,7 @@ import click
 import numpy as np
 import pytest
 
-from atc_py.atc.options import GROUPS
+from atc_py.adapters.atc.options import GROUPS
 from atc_py.diag.codes import all_codes
 from atc_py.fix.registry import load_rules
 from atc_py.passes.manager import PIPELINE

@@ -16,12 +16,12 @@ from atc_py.fix.by_kind import FixedKinds
 from atc_py.fix.registry import load_rules
 from atc_py.fix.rule import Purpose
 from atc_py.fix.site import Site
-from atc_py.frontend.folding import if_branches
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.folding import if_branches
+from atc_py.onnx_graph.source import SourceNode
 from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import tensor
 from tests.fix.cases import write_case
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 DEVIATING = {name: each for name, each in load_rules().items() if Purpose.CANN in each.purposes}
 

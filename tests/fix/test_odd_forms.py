@@ -8,7 +8,7 @@ import onnx
 from onnx import TensorProto, helper
 
 import atc_py
-from atc_py.frontend.reading.read import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from tests.cli.test_fixed_origins import model as signals_with_a_choice
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 

@@ -10,11 +10,11 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
-from atc_py.compare.final_regions import TwinValues
-from atc_py.compare.node_group import NodeGroup
+from atc_py.compare.proof.final_regions import TwinValues
+from atc_py.compare.proof.node_group import NodeGroup
+from atc_py.compare.proof.region_data import DataSet
+from atc_py.compare.proof.region_proof import RegionProof, RegionTest
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
-from atc_py.compare.region_data import DataSet
-from atc_py.compare.region_proof import RegionProof, RegionTest
 from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_DIFFERS, REFERENCE_FAILED
 from atc_py.fix import registry

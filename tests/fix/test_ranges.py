@@ -11,7 +11,7 @@ from onnx import helper
 import atc_py
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
-from atc_py.frontend.reading.read import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.sampling import rounds
 

@@ -11,7 +11,7 @@ import atc_py
 from atc_py.diag import AtcError, Code, Diagnostic
 from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT, NO_SUCH_GEAR
 from atc_py.options.gears import SHAPE_DATA
-from atc_py.running.model import Model
+from atc_py.pipeline.running.model import Model
 from tests.gears.models import image_model, two_inputs
 
 

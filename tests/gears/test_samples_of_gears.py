@@ -16,8 +16,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_PICTURE, BAD_RUN_INPUT, BAD_SAMPLE, NO_SAMPLES, NO_SUCH_GEAR
 from atc_py.options.choices import ConvertChoice, chosen_gears
 from atc_py.options.gears import Gears
-from atc_py.running import feeds
-from atc_py.running.array_files import read_npy
+from atc_py.pipeline.running import feeds
+from atc_py.pipeline.running.array_files import read_npy
 from tests.aipp_graph.networks import RGB, config, network
 from tests.aipp_graph.test_samples_of_pictures import figures, pixels, saved
 from tests.cli.conftest import Result

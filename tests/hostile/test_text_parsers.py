@@ -24,9 +24,9 @@ from atc_py.passes.fusion.switch_file import read_switches
 from atc_py.passes.manager import PIPELINE
 from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.model_names import ModelNames
+from atc_py.pipeline.running.feeds import read_feeds
+from atc_py.pipeline.running.model import Port
 from atc_py.report.check.baseline import read_baseline
-from atc_py.running.feeds import read_feeds
-from atc_py.running.model import Port
 from atc_py.tensor.dtypes import DType
 from tests.sampling import examples
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 import atc_py
-from atc_py.running.model import Model
+from atc_py.pipeline.running.model import Model
 from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.relaxed_specs import relaxed_specs

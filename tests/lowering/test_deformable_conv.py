@@ -11,8 +11,8 @@ from onnx.reference import ReferenceEvaluator
 
 from atc_py.api import check_models, convert
 from atc_py.diag import AtcError
-from tests.frontend import onnx_files
 from tests.lowering.custom_nodes import FORCE, KEEP, RELATIVE, near, normal, run
+from tests.onnx_graph import onnx_files
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,8 @@ from atc_py.diag import AtcError
 from atc_py.spec import library
 from atc_py.spec.rules import EquationOneOf
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
-from tests.frontend.onnx_files import save
 from tests.lowering.custom_nodes import FORCE, KEEP, RELATIVE, near
+from tests.onnx_graph.onnx_files import save
 
 Array = npt.NDArray[Any]
 

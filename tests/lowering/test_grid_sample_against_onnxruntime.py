@@ -12,7 +12,7 @@ import pytest
 from atc_py.api import check_models, convert
 from atc_py.diag import AtcError
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
-from tests.frontend.onnx_files import save
+from tests.onnx_graph.onnx_files import save
 
 Array = npt.NDArray[Any]
 

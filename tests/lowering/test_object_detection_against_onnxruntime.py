@@ -15,11 +15,11 @@ from atc_py.diag import AtcError
 from atc_py.ir import DenseConst
 from atc_py.ir.printer import print_graph
 from atc_py.lowering.lower import lower_model
-from atc_py.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 from tests.device.models import run_operator
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
-from tests.frontend.onnx_files import save
+from tests.onnx_graph.onnx_files import save
 from tests.relaxed_specs import relaxed_specs
 from tests.sampling import examples
 

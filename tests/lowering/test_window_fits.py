@@ -11,9 +11,9 @@ from onnx import helper, shape_inference
 
 from atc_py import api
 from atc_py.diag.codes import BAD_NODE
-from atc_py.frontend.reading.read import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 FLOAT = onnx_files.FLOAT
 POOLS = ("AveragePool", "MaxPool")

@@ -12,7 +12,7 @@ import atc_py
 from atc_py.check.findings import Standing
 from atc_py.diag.codes import INFINITY_CLIPPED
 from tests.check.checks import checked, only
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 FLOAT = onnx_files.FLOAT
 INF = float("inf")

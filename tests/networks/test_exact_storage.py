@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import atc_py
-from atc_py.running.feeds import random_feeds
+from atc_py.pipeline.running.feeds import random_feeds
 from tests.device.stored_models import assert_same_bits
 from tests.networks.quantized import Scheme, prepared, quantized
 from tests.networks.test_shared_models import MODELS, NAMES

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 import atc_py
-from atc_py.kernels.verify import as_written
+from atc_py.compare.kernels.verify import as_written
 from atc_py.package.reader import open_model
 from atc_py.results.comparison import default_tolerance
 

@@ -21,6 +21,7 @@ from atc_py.diag.codes import (
 )
 from atc_py.ir import Engine, Graph
 from atc_py.ir.parser import parse_graph
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.passes.base import PassContext
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
@@ -29,7 +30,6 @@ from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.model_names import ModelNames, check_soc
-from atc_py.source import SourceModel, SourceNode, SourceTensor
 from atc_py.target import SocFamily, find_soc
 from atc_py.tensor.dtypes import DType
 

@@ -8,10 +8,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
-from atc_py.emit.kernels import emit_kernels
+from atc_py.kernels.kernels import emit_kernels
 from atc_py.pipeline import compile as compile_module
 from atc_py.system.structs import replace
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 
 def softmaxes(count: int) -> onnx.ModelProto:

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.check.evaluate import check_view
 from atc_py.fix import engine
-from atc_py.frontend.folding import if_branches, survey
+from atc_py.onnx_graph.folding import if_branches, survey
 
 
 def activations(path: Path, operator: str = "HardSwish") -> Path:

@@ -11,15 +11,15 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_NODE, NO_KERNEL
 from atc_py.ir import Graph, Phase
 from atc_py.lowering.lower import lower_model
+from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.passes.precision.refusals import Refusal
 from atc_py.pipeline import trial
-from atc_py.source import SourceModel
 from atc_py.text import Words
 from tests.check.checks import checked, residual_network
-from tests.frontend import onnx_files
+from tests.onnx_graph import onnx_files
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.verdict import exit_status
 from tests.check.checks import checked
-from tests.frontend import onnx_files
 from tests.networks.builders.open_detector import build_open_detector
+from tests.onnx_graph import onnx_files
 from tests.proposal.test_proposals import MODELS
 
 node = helper.make_node

@@ -1,8 +1,8 @@
 """Open dims of inputs: which share a name, which are sums, and files in which they are chosen."""
 
-from atc_py.frontend.reading.declared import DeclaredInput
+from atc_py.onnx_graph.reading.declared import DeclaredInput
+from atc_py.onnx_graph.source import OpenDim
 from atc_py.pipeline.proposal.open_dims import given_dims, open_dims, open_form
-from atc_py.source import OpenDim
 
 
 def declared(name: str, *dims: int | str) -> DeclaredInput:

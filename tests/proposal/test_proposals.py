@@ -15,15 +15,15 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE, FREE_DIMENSION
-from atc_py.frontend.reading.read import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.pipeline.proposal import search
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.search import Search
 from atc_py.spec import library
 from atc_py.target import find_soc
-from tests.frontend import onnx_files
 from tests.networks.builders.open_detector import build_open_detector
+from tests.onnx_graph import onnx_files
 
 Weights = dict[str, npt.NDArray[np.generic]]
 

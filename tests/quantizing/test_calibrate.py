@@ -5,9 +5,9 @@ from pathlib import Path
 import onnx
 import pytest
 
-from atc_py.quantizing.calibrate import calibrate
+from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.settings import QuantizeSettings
-from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import (
     conv_network,
     relative_error,

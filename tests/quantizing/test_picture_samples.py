@@ -8,9 +8,9 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, BAD_PICTURE, NO_SAMPLES
+from atc_py.pipeline.running.aipp_preview import PreviewOptions, preview
+from atc_py.pipeline.running.model import Port
 from atc_py.quantizing.picture_samples import PictureSamples
-from atc_py.running.aipp_preview import PreviewOptions, preview
-from atc_py.running.model import Port
 from atc_py.tensor.dtypes import DType
 from tests.quantizing.float_networks import conv_network
 

@@ -6,11 +6,11 @@ import numpy as np
 import onnx
 import pytest
 
-from atc_py.frontend.quantizing.float_model import FloatModel
-from atc_py.quantizing.calibrate import calibrate
+from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibration import calibrate
+from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.prepare import Prepared, prepare
 from atc_py.quantizing.settings import QuantizeSettings
-from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import Array, FloatSketch, relative_error, run_ort, samples_of
 
 

@@ -9,13 +9,13 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import LAYER_LEFT_FLOAT
-from atc_py.quantizing.calibrate import calibrate
+from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
 from atc_py.results.float_quantization import FloatQuantization
-from atc_py.running.samples import ArraySamples
 from atc_py.system.structs import replace
 from tests.quantizing.float_networks import conv_network, samples_of
 

@@ -20,8 +20,8 @@ from atc_py.diag.codes import (
     SAMPLE_NOT_FINITE,
 )
 from atc_py.diag.diagnostic import Code
-from atc_py.running.model import Port
-from atc_py.running.samples import ArraySamples, RandomSamples, checked, open_samples
+from atc_py.pipeline.running.model import Port
+from atc_py.pipeline.running.samples import ArraySamples, RandomSamples, checked, open_samples
 from atc_py.tensor.dtypes import DType
 from tests.quantizing.float_networks import Array
 

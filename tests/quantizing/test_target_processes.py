@@ -10,13 +10,13 @@ import pytest
 
 import atc_py
 from atc_py.jobs import open_executor
-from atc_py.quantizing.calibrate import calibrate
+from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.fall_back import _middles, cost_order
 from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.switched_trials import SwitchedTrial, run_trial
 from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.output_error import ErrorSums
-from atc_py.running.samples import ArraySamples
 from tests.quantizing.float_networks import conv_network, samples_of
 
 MARK = "ATC_PY_TEST_ENDED"

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from atc_py.check.findings import Standing
+from atc_py.onnx_graph.source import OpenDim
 from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
-from atc_py.source import OpenDim
 from tests.report.check_samples import HOSTILE, UNDECIDED, model_check, report
 
 HEIGHT = OpenDim("height", (("x", 2),), 4)

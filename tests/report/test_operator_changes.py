@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from atc_py.frontend.reading.history import history
-from atc_py.source import AttributeSchema, FormalParameter, OperatorSchema
-from atc_py.source.schema_changes import changes
+from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.source import AttributeSchema, FormalParameter, OperatorSchema
+from atc_py.onnx_graph.source.schema_changes import changes
 
 FLOATS = frozenset({"float16", "float32"})
 

@@ -7,7 +7,7 @@ import pytest
 from atc_py.check.sentences import sentence
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
-from atc_py.frontend.reading.history import history
+from atc_py.onnx_graph.reading.history import history
 from atc_py.report.operators import page as operator_page
 from atc_py.report.operators.listing import (
     Selection,

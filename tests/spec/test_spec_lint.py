@@ -8,7 +8,7 @@ import pytest
 
 from atc_py.diag import Severity
 from atc_py.diag.codes import BAD_SPEC, DOUBTFUL_SPEC
-from atc_py.frontend.reading.history import history
+from atc_py.onnx_graph.reading.history import history
 from atc_py.spec.document import MAX_BYTES
 from atc_py.spec.lint import LintResult, lint
 from atc_py.spec.lists import operator_lists

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from atc_py.exec.comparing import add_comparison
-from atc_py.exec.gather import _output
-from atc_py.exec.records import OutputSums
+from atc_py.adapters.exec.comparing import add_comparison
+from atc_py.adapters.exec.gather import _output
+from atc_py.adapters.exec.records import OutputSums
 from atc_py.results.comparison import compare
 from atc_py.tensor.sameness import best_places, same_elements
 

@@ -20,7 +20,7 @@ from atc_py.check.rules.reading import (
 )
 from atc_py.check.rules.wording import array_at_fault, described, noted, shown, with_rank
 from atc_py.diag.codes import SHAPES_DISAGREE
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rules import (
     AttrSumIsExtent,
     CountIsLength,

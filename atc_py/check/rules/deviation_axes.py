@@ -9,7 +9,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import dims_of
 from atc_py.check.rules.wording import described, shape_text
 from atc_py.diag.codes import DEVIATES_ON_CANN
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.deviation_rules import OneAxisFrom, PartsEven, RowsWithinColumns
 from atc_py.text import Text
 

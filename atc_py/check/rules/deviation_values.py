@@ -10,7 +10,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, numbers
 from atc_py.check.rules.wording import array_at_fault
 from atc_py.diag.codes import DEVIATES_ON_CANN
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.deviation_rules import IndicesWithinDepth, NormsNotZero, ValuesWithin
 from atc_py.text import Text
 

@@ -9,7 +9,7 @@ from atc_py.check.answers import HOLDS, Answer, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.wording import shown
 from atc_py.diag.codes import DEVIATES_ON_CANN
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec.deviation_rules import (
     AnyAttrGiven,
     AnyOperandGiven,

@@ -10,8 +10,8 @@ from atc_py.check.legality import is_legal
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.quantization import is_integer_layer
 from atc_py.diag.codes import DTYPE_NOT_LISTED
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.source import SourceTensor
 from atc_py.spec.implied import DtypeListed, DtypeSame
 from atc_py.spec.rules import DtypeAmong, DtypeExcluded
 from atc_py.tensor.dtypes import DType

@@ -9,7 +9,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute
 from atc_py.check.rules.wording import shown
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE
-from atc_py.source.equation import Equation, read_equation
+from atc_py.onnx_graph.source.equation import Equation, read_equation
 from atc_py.spec.rules import EquationOneOf, EquationWrittenOut
 from atc_py.text import Text
 

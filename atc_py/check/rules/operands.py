@@ -15,7 +15,7 @@ from atc_py.diag.codes import (
     OPERAND_NOT_SUPPORTED,
     RANK_NOT_LISTED,
 )
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
     LastDimWithinRank,

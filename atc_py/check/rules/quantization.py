@@ -11,7 +11,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, count_of, dims_of, is_known
 from atc_py.check.rules.wording import described, shape_text, shown
 from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.implied import DtypeQuantized
 from atc_py.spec.rules import ScalesPerChannel, ScalesPositive
 from atc_py.tensor.dtypes import DType

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import AttributeType
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text

@@ -12,7 +12,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, dims_of, is_known
 from atc_py.check.rules.wording import described
 from atc_py.diag.codes import DEVIATES_ON_CANN
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.deviation_rules import OuterDimsKept, ResizedByKernel
 from atc_py.text import Text
 

@@ -10,7 +10,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, count_of, dims_of, integers, lengths
 from atc_py.check.rules.wording import described, noted, shape_text, shown
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rules import (
     DimDivisible,
     DimInRange,

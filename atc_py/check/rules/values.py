@@ -13,7 +13,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, is_known, may_be_known, numbers
 from atc_py.check.rules.wording import array_at_fault
 from atc_py.diag.codes import VALUE_NOT_CONSTANT, VALUE_OUT_OF_RANGE
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rule import Level, Number, Rule
 from atc_py.spec.rules import (
     KnownValuesAre,

@@ -10,7 +10,7 @@ from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, dims_of, integers
 from atc_py.check.rules.wording import described, noted, shown
 from atc_py.diag.codes import DEVIATES_ON_CANN, SHAPES_DISAGREE
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.deviation_rules import OutputShapeFromPads, OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 from atc_py.text import COMMA, Text, verbatim

@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from atc_py.check.rules.reading import dims_of
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.text import Text
 
 _ELEMENTS = 8

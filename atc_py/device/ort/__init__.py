@@ -1,1 +1,5 @@
-"""Exported models on onnxruntime: the second device, which shares no arithmetic with the first."""
+"""A compiled graph as a plain ONNX model that computes what the device computes.
+
+Arithmetic is written anew from the operators' definitions: nothing of the simulator is imported, so
+that a result that both agree on has been computed twice.
+"""

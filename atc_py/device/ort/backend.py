@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
 from atc_py.device.feeds import check_feeds
+from atc_py.device.ort.elements import element_type, held_dtype
+from atc_py.device.ort.model import Emulated, emulate
+from atc_py.device.ort.writing import model_bytes
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY, NO_ONNXRUNTIME
-from atc_py.export.elements import element_type, held_dtype
-from atc_py.export.model import Emulated, emulate
-from atc_py.export.writing import model_bytes
-from atc_py.frontend.rewriting.model_message import LEAST_EXTERNAL
+from atc_py.onnx_graph.rewriting.model_message import LEAST_EXTERNAL
 from atc_py.package.schema import OmModel
 from atc_py.system.one_thread import granted_threads
 from atc_py.tensor.dtypes import DType

@@ -7,9 +7,9 @@ import numpy as np
 from atc_py.diag import AtcError
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
-from atc_py.frontend.folding.graph import WorkNode
-from atc_py.frontend.rewriting.graph_body import GraphBody, graph_bodies
-from atc_py.frontend.rewriting.loop_count import LoopTrace, trace_loop
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.rewriting.graph_body import GraphBody, graph_bodies
+from atc_py.onnx_graph.rewriting.loop_count import LoopTrace, trace_loop
 
 
 def body_of(site: Site, attribute: str, work: WorkNode | None = None) -> GraphBody:

@@ -29,7 +29,7 @@ from atc_py.fix.parts.recurrence import FUNCTIONS, Atom, Reader, Rows, Taken, Ve
 from atc_py.fix.parts.sequences import elements_of
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
-from atc_py.frontend.rewriting.graph_body import GraphBody
+from atc_py.onnx_graph.rewriting.graph_body import GraphBody
 
 _PAIR = 2
 

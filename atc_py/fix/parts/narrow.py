@@ -3,7 +3,7 @@
 from atc_py.fix.range_rules import INT32, Range
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import UnfitError
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.tensor.dtypes import DType
 
 EXACT_FLOAT = Range(-(2**24), 2**24)

@@ -9,7 +9,7 @@ from atc_py.fix.parts.bodies import body_of, check_room
 from atc_py.fix.site import Site
 from atc_py.fix.surroundings import MOST_NODES, Maker
 from atc_py.fix.unfit import require
-from atc_py.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 
 Element: TypeAlias = "Callable[[], str]"
 

@@ -16,11 +16,11 @@ from atc_py.fix.registry import rule
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.fix.writing import EQUAL, REORDERED
-from atc_py.frontend.folding.graph import ValueType
-from atc_py.frontend.reading.tensors import dtype_of_element
-from atc_py.frontend.rewriting.graph_body import GraphBody
-from atc_py.frontend.rewriting.total_nodes import may_repeat_always, may_run_always
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.onnx_graph.rewriting.graph_body import GraphBody
+from atc_py.onnx_graph.rewriting.total_nodes import may_repeat_always, may_run_always
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 

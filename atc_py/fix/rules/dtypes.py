@@ -15,7 +15,7 @@ from atc_py.fix.registry import rule
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import require, skip_unless
 from atc_py.fix.writing import APPROXIMATE, EQUAL
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.tensor.dtypes import DType
 
 # Dtypes of eight bits by ONNX's numbers, and their ends.

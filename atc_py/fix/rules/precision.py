@@ -14,7 +14,7 @@ from atc_py.fix.registry import rule
 from atc_py.fix.site import Site
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.fix.writing import BOUNDED, REORDERED
-from atc_py.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 
 LEAST_NORMAL = 2.0**-14

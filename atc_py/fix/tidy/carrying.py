@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atc_py.fix.tidy.relations import Narrowed, Relation, Squeezed, Transposed
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.source import SourceNode
 
 # Operators of each element by itself; further inputs are scalars. Positions of the data.
 _UNARY = dict.fromkeys((

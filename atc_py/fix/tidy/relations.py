@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix.range_rules import INT32
-from atc_py.frontend.reading.tensors import dtype_of_element, element_of_dtype
-from atc_py.source import SourceNode
+from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 

@@ -17,9 +17,9 @@ import numpy as np
 from atc_py.fix.new_node import NewNode
 from atc_py.fix.tidy.carrying import Carried, carried
 from atc_py.fix.tidy.relations import Narrowed, Relation, Squeezed, enters, leaves
-from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-from atc_py.frontend.rewriting.qdq.writer import Writer
-from atc_py.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 
 # Relations in which a value is asked for that are followed.
 _MOST_WANTS = 2

@@ -11,8 +11,8 @@ from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import stated
-from atc_py.source import SourceTensor
-from atc_py.source.custom_results import (
+from atc_py.onnx_graph.source import SourceTensor
+from atc_py.onnx_graph.source.custom_results import (
     ROI_SCALES,
     ContradictionError,
     Given,

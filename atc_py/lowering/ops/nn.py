@@ -16,7 +16,7 @@ from atc_py.lowering.windows import (
     forward_pads,
     transposed_pads,
 )
-from atc_py.source import SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import (
     OpenShapeError,

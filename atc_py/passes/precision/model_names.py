@@ -9,8 +9,8 @@ import msgspec
 from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import NO_BFLOAT16, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
+from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.source import SourceModel
 from atc_py.target import Soc, socs
 from atc_py.text import Text
 

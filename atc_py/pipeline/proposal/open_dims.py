@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from atc_py.frontend.reading.declared import DeclaredInput
-from atc_py.frontend.reading.onnx_file import OnnxFile
-from atc_py.source import OpenDim
+from atc_py.onnx_graph.reading.declared import DeclaredInput
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.source import OpenDim
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 

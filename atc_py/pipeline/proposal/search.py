@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from atc_py.check.findings import Standing
-from atc_py.frontend.reading.declared import DeclaredInput
-from atc_py.frontend.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.declared import DeclaredInput
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.source import OpenDim, SourceModel, SourceNode, SourceTensor
 from atc_py.pipeline.proposal.judging import Judgment
 from atc_py.pipeline.proposal.open_dims import chosen, open_dims
-from atc_py.source import OpenDim, SourceModel, SourceNode, SourceTensor
 from atc_py.system.structs import replace
 
 _BATCHES = (1, 2, 4, 8, 16, 3, 32)

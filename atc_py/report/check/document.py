@@ -5,8 +5,8 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from atc_py.check.findings import Standing
+from atc_py.onnx_graph.source import BiasSource
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN, QuantBias
-from atc_py.source import BiasSource
 from atc_py.text import LANGUAGES
 
 VERSION = 1

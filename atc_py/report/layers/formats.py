@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.report.escape import visible
 from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import (
@@ -18,7 +19,6 @@ from atc_py.report.layers.text import (
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.source.outline import ModelOutline
 
 COLUMNS = (
     "Index", "OpType", "NPUDump", "DataType", "GroundTruth", "TensorIndex", "Shape", "OverFlow",

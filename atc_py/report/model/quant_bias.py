@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from atc_py.onnx_graph.source import BiasConvention, BiasSource
 from atc_py.options.compile_options import QuantBias
-from atc_py.source import BiasConvention, BiasSource
 from atc_py.text.language import language
 
 _KEY = "quant_bias"

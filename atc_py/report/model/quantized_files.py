@@ -1,10 +1,10 @@
 """A quantized model that was rewritten into another form, as tables."""
 
+from atc_py.onnx_graph.source import Outcome
 from atc_py.report.check.words import LEVELS
 from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.tables import Table, format_bytes, share_text
 from atc_py.results.quantization import Quantization
-from atc_py.source import Outcome
 from atc_py.target import socs
 from atc_py.text import Text, plural, verbatim
 from atc_py.text.language import language, spoken

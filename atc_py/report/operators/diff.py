@@ -5,11 +5,11 @@ import re
 from dataclasses import dataclass
 
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
-from atc_py.frontend.reading.history import OnnxHistory
+from atc_py.onnx_graph.reading.history import OnnxHistory
+from atc_py.onnx_graph.source import OperatorSchema
+from atc_py.onnx_graph.source.schema_changes import Change, changes
 from atc_py.report.operators.history import SAME
 from atc_py.report.wrapping import wrap
-from atc_py.source import OperatorSchema
-from atc_py.source.schema_changes import Change, changes
 from atc_py.spec.names import folded
 from atc_py.text import Text
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from atc_py.source import OperatorSchema, SchemaHistory
-from atc_py.source.schema_changes import Change, changes
+from atc_py.onnx_graph.source import OperatorSchema, SchemaHistory
+from atc_py.onnx_graph.source.schema_changes import Change, changes
 from atc_py.spec import OpSpec
 from atc_py.spec.model import compressed
 from atc_py.text import SEMICOLON, Text

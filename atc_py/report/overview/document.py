@@ -15,6 +15,7 @@ from atc_py import __version__
 from atc_py.cost.cores import cube_depth, vector_cores
 from atc_py.cost.network import KernelCost
 from atc_py.cost.pipes import PIPES
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.overview.actions import actions_json
 from atc_py.report.overview.findings import BothChecks, check_json
@@ -27,7 +28,6 @@ from atc_py.report.overview.words import diagnostic_json, in_both, name_text, ta
 from atc_py.report.profile.text import bound_text, calibration_tables, format_time
 from atc_py.results.overview import Overview
 from atc_py.results.profile import GearCost, Profile, SocProfile
-from atc_py.source.outline import ModelOutline
 from atc_py.target import Soc
 from atc_py.target.rates import rates_of
 from atc_py.tensor.dtypes import DType

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
+from atc_py.onnx_graph.source.outline import ModelOutline, OutlineNode
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.overview.words import in_both, name_text
 from atc_py.results.compiled_model import CompiledModel
-from atc_py.source.outline import ModelOutline, OutlineNode
 
 
 class _Positions:

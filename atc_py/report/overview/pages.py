@@ -5,6 +5,7 @@ from pathlib import Path
 
 from atc_py.check.findings import CheckReport
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source.outline import ModelOutline
 from atc_py.report.check.document import CheckDocument
 from atc_py.report.check.json_document import check_document
 from atc_py.report.overview.document import overview_document
@@ -14,7 +15,6 @@ from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.overview import Overview
 from atc_py.results.profile import Profile
-from atc_py.source.outline import ModelOutline
 
 
 def check_html(

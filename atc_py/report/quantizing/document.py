@@ -4,7 +4,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from atc_py.source import Outcome
+from atc_py.onnx_graph.source import Outcome
 from atc_py.system.json_text import json_schema
 
 _Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]

@@ -1,0 +1,224 @@
+"""atc's checks of options against one another and the file system, in its order; the first that fails counts."""
+
+import re
+
+from atc_py.adapters.atc.faults import atc_error
+from atc_py.adapters.atc.options import OPTIONS
+from atc_py.adapters.atc.output_types import check_output_type
+from atc_py.adapters.atc.paths import check_output, check_path_text, check_readable
+from atc_py.adapters.atc.shapes import check_hint, input_shape_text
+from atc_py.adapters.atc.tokens import Flags, refused_value
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
+from atc_py.options.choices import ConvertChoice, chosen_gears
+from atc_py.text import Text
+
+_CAFFE, _MINDSPORE, _TENSORFLOW = "0", "1", "3"
+_UNSET = "-1"
+_FRAMEWORKS = {_CAFFE: "Caffe", _MINDSPORE: "MindSpore", _TENSORFLOW: "TensorFlow"}
+_ONLY_MODE_30 = "Ascend035"
+_MIXED = {
+    "allow_mix_precision", "allow_mix_precision_fp16", "allow_mix_precision_bf16",
+    "mixed_float16", "mixed_bfloat16", "mixed_hif8",
+}  # fmt: skip
+_GEAR_KEYWORDS = {
+    "dynamic_batch_size": "batch_sizes",
+    "dynamic_image_size": "image_sizes",
+    "dynamic_dims": "dims",
+}
+_AFTER_GEARS = ("weight", "cal_conf", "insert_op_conf", "op_name_map")
+
+
+def check_before_modes(flags: Flags) -> None:
+    """Check what concerns every mode: --auto_tune_mode, and how deterministic results are.
+
+    Raises:
+        AtcError: with E10001.
+    """
+    if flags["auto_tune_mode"]:
+        raise _invalid(
+            flags, "auto_tune_mode", "tuning has left atc", "leave it out; it changes no result"
+        )
+    if "deterministic_level" in flags:
+        zero = flags["deterministic"] == "0", flags["deterministic_level"] == "0"
+        if zero[0] != zero[1]:
+            raise _invalid(
+                flags,
+                "deterministic_level",
+                f"it must be 0 where --deterministic is 0, and only there; that is "
+                f"{flags['deterministic']}",
+                "leave both out: results never depend on the order of threads here",
+            )
+
+
+def check_framework(flags: Flags) -> None:
+    """Check the framework against the mode, and refuse those besides ONNX.
+
+    Raises:
+        AtcError: with E10001, E10007 or E10008; NOT_MODELED for another framework.
+    """
+    framework, mode = flags["framework"], flags["mode"]
+    if mode == "1" and framework == _MINDSPORE:
+        raise _invalid(flags, "framework", "mode 1 takes 0, 3 and 5", "leave it out for an .om")
+    if flags["weight"]:
+        check_readable("weight", flags["weight"])
+    if mode in {"0", "3", "30"}:
+        if framework == _UNSET:
+            raise refused_value(OPTIONS["framework"], "")
+        if framework == _CAFFE and not flags["weight"]:
+            raise atc_error("E10008", place=Place(field="--weight"))
+    is_035 = flags["soc_version"].startswith(_ONLY_MODE_30)
+    if mode in {"0", "3", "7", "30"} and (mode == "30") is not is_035:
+        reason = f"--mode={mode} with --soc_version={flags['soc_version']}"
+        raise atc_error(
+            "E10055", reason, code=NOT_MODELED, help="mode 30 and Ascend035 belong together"
+        )
+    if framework in _FRAMEWORKS and mode in {"0", "1", "3", "30"}:
+        raise atc_error(
+            "E10055",
+            f"--framework={framework}, {_FRAMEWORKS[framework]}; atc-py reads ONNX alone",
+            code=NOT_MODELED,
+            place=Place(field="--framework"),
+            help="convert the network to ONNX and give --framework=5",
+        )
+
+
+def required(flags: Flags, name: str, code: str = "E10054") -> str:
+    """The value of an option that must have one.
+
+    Raises:
+        AtcError: with `code`.
+    """
+    if not flags[name]:
+        raise atc_error(
+            code,
+            name,
+            place=Place(field=f"--{name}"),
+            help=Text("give --{name}: {words}", name=name, words=OPTIONS[name].words),
+        )
+    return flags[name]
+
+
+def check_compilation(flags: Flags) -> None:
+    """Check the options of a compilation, or of mode 3, in atc's order.
+
+    Raises:
+        AtcError: with the code of the first check that fails.
+    """
+    _check_late(flags, "input_format", empty=True)
+    required(flags, "soc_version")
+    if flags["mode"] != "3":
+        required(flags, "output")
+    check_readable("model", required(flags, "model"))
+    if flags["output"]:
+        check_output(flags["output"])
+    check_precision(flags)
+    check_hint(flags)
+    _check_inputs(flags)
+    for name in _AFTER_GEARS:
+        if flags[name]:
+            check_readable(name, flags[name])
+    _check_late(flags, "enable_compress_weight")
+    if flags["enable_compress_weight"] == "true" and flags["compress_weight_conf"]:
+        raise _both("E10047", "enable_compress_weight", "compress_weight_conf")
+    for name in ("keep_dtype", "customize_dtypes"):
+        if flags[name]:
+            check_readable(name, flags[name])
+    check_path_text("check_report", flags["check_report"])
+    _check_rest(flags)
+
+
+def gear_choice(flags: Flags) -> ConvertChoice:
+    """The keywords of `convert` for the options on gears."""
+    choice: ConvertChoice = {"input_format": flags["input_format"] or "NCHW"}
+    for name in flags.gears:
+        choice[_GEAR_KEYWORDS[name]] = flags[name]  # type: ignore[literal-required]
+    return choice
+
+
+def check_precision(flags: Flags) -> None:
+    """Check the choice of implementations, the precision modes and the lists of the mixed ones.
+
+    Raises:
+        AtcError: with E10001, E10006 or E10056.
+    """
+    if flags["optypelist_for_implmode"] and not flags["op_select_implmode"]:
+        raise _invalid(
+            flags,
+            "optypelist_for_implmode",
+            "it needs --op_select_implmode",
+            "give --op_select_implmode=high_precision or high_performance",
+        )
+    if flags["op_precision_mode"]:
+        check_readable("op_precision_mode", flags["op_precision_mode"])
+    _check_late(flags, "is_weight_clip")
+    both = flags["precision_mode"], flags["precision_mode_v2"]
+    if all(both):
+        raise _both("E10056", "precision_mode", "precision_mode_v2")
+    if flags["modify_mixlist"] and _MIXED.isdisjoint(both):
+        raise _invalid(
+            flags,
+            "modify_mixlist",
+            "it needs one of the mixed precision modes",
+            "give --precision_mode=allow_mix_precision",
+        )
+    if flags["modify_mixlist"]:
+        check_readable("modify_mixlist", flags["modify_mixlist"])
+
+
+def _check_inputs(flags: Flags) -> None:
+    if len(flags.gears) > 1:
+        raise atc_error(
+            "E10009", code=OPTIONS_EXCLUDE, place=Place(field=f"--{flags.gears[1]}"),
+            help="give one of them; --dynamic_dims varies any dims together",
+        )  # fmt: skip
+    shapes = input_shape_text(flags)
+    chosen_gears(gear_choice(flags), shapes)
+    if flags["insert_op_conf"] and flags["dynamic_dims"]:
+        raise _invalid(
+            flags,
+            "insert_op_conf",
+            "AIPP cannot stand beside --dynamic_dims",
+            "give --dynamic_batch_size or --dynamic_image_size",
+        )
+
+
+def _check_rest(flags: Flags) -> None:
+    """Check the values of options that atc looks at last."""
+    names = (
+        "save_original_model", "enable_single_stream", "ac_parallel_enable",
+        "tiling_schedule_optimize", "host_env_os", "host_env_cpu", "allow_hf32", "quant_dumpable",
+        "enable_attr_compression", "enable_small_channel", "oo_level",
+    )  # fmt: skip
+    for name in names:
+        _check_late(flags, name)
+    limit = flags["static_model_ops_lower_limit"]
+    if limit and (re.fullmatch(r"-1|\d+", limit) is None):
+        raise _invalid(
+            flags, "static_model_ops_lower_limit", "it must be -1 or more", "leave it out"
+        )
+    for name in ("is_input_adjust_hw_layout", "is_output_adjust_hw_layout"):
+        for each in filter(None, (part.strip() for part in flags[name].split(","))):
+            if each not in {"true", "false"}:
+                raise atc_error("E10005", each, name, place=Place(field=f"--{name}"))
+    check_output_type(flags)
+
+
+def _check_late(flags: Flags, name: str, *, empty: bool = True) -> None:
+    """Check the value of an option against its list, if it was given one."""
+    option, value = OPTIONS[name], flags[name]
+    if (value or not empty) and value not in option.values:
+        raise refused_value(option, value)
+
+
+def _both(code: str, first: str, second: str) -> AtcError:
+    return atc_error(
+        code, f"--{first}", f"--{second}", code=OPTIONS_EXCLUDE, place=Place(field=f"--{second}"),
+        help="give one of them",
+    )  # fmt: skip
+
+
+def _invalid(flags: Flags, name: str, reason: str, hint: str) -> AtcError:
+    """That an option's value is not valid, for a reason."""
+    place = Place(field=f"--{name}")
+    return atc_error("E10001", flags[name], f"--{name}", reason, place=place, help=hint)

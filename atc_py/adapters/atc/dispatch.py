@@ -1,0 +1,263 @@
+"""The modes: which function does the work of a command line, after the checks that atc makes first."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from atc_py.adapters.atc.checks import (
+    check_before_modes,
+    check_compilation,
+    check_framework,
+    check_precision,
+    required,
+)
+from atc_py.adapters.atc.console import Console
+from atc_py.adapters.atc.conversion import (
+    compile_settings,
+    compiled,
+    refuse_not_modeled,
+    singleop_settings,
+)
+from atc_py.adapters.atc.faults import atc_error
+from atc_py.adapters.atc.paths import check_path_text
+from atc_py.adapters.atc.shapes import RANGE_WARNINGS
+from atc_py.adapters.atc.tokens import Flags
+from atc_py.check.refusal import RulesBrokenError
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
+from atc_py.options.output_paths import report_output
+from atc_py.system.input_files import read_text
+from atc_py.text import Text, error_text
+
+_ROOT = "compile options"
+_MOST_BYTES = 2**20
+_LEVELS = ("global", "session", "graph")
+_OWN = ("model", "output", "framework", "soc_version")
+"""What the command line alone may say."""
+
+
+def check_raw_options(path: Path, *, ignored: bool) -> None:
+    """Check the file; its options, which are not modeled, may be ignored.
+
+    Raises:
+        AtcError: with E13001, E10032 or E10001; NOT_MODELED for options that are not ignored.
+    """
+    place = Place(str(path))
+    try:
+        text = read_text(path, _MOST_BYTES)
+    except AtcError as error:
+        cause = error.diagnostics[0]
+        raise atc_error(
+            "E13001", str(path), cause.message, code=cause.code, place=place,
+            help="check the path that --raw_ge_options gives",
+        ) from None  # fmt: skip
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise atc_error("E10032", str(path), place=place, help=error_text(error)) from None
+    options = {name: value for level in _levels(document, path) for name, value in level.items()}
+    for name in options:
+        if name.rpartition(".")[2] in _OWN:
+            raise _invalid(path, f"the command line alone may say {name}")
+    if options and not ignored:
+        raise atc_error(
+            "E10055", f"options of the graph engine, {', '.join(sorted(options))[:200]}",
+            code=NOT_MODELED, place=place,
+            help="give the options of atc that mean the same, or "
+            "--raw_ge_options_ignore_unsupported to have the file ignored",
+        )  # fmt: skip
+
+
+def _levels(document: Any, path: Path) -> list[dict[str, Any]]:
+    root = document.get(_ROOT) if isinstance(document, dict) else None
+    if not isinstance(root, dict):
+        raise _invalid(path, f'it has no object "{_ROOT}"')
+    levels = [value for name, value in root.items() if name in _LEVELS]
+    if len(levels) < len(root) or not all(isinstance(each, dict) for each in levels):
+        raise _invalid(path, f"its levels are objects called {', '.join(_LEVELS)}")
+    return levels
+
+
+def _invalid(path: Path, reason: str) -> AtcError:
+    """That the file is not valid."""
+    return atc_error(
+        "E10001", str(path), "--raw_ge_options", reason, place=Place(str(path)),
+        help='write {"compile options": {"global": {}, "session": {}, "graph": {}}}',
+    )  # fmt: skip
+
+
+def prepare(flags: Flags) -> None:
+    """Do what atc does before anything else that can fail: read --raw_ge_options.
+
+    Raises:
+        AtcError: the file cannot be read, or says what the command line alone may say.
+    """
+    if flags["raw_ge_options"]:
+        ignored = flags["raw_ge_options_ignore_unsupported"] == "true"
+        check_raw_options(Path(flags["raw_ge_options"]), ignored=ignored)
+
+
+def dispatch(flags: Flags, words: Sequence[str], console: Console) -> None:
+    """Do the work of a command line.
+
+    Raises:
+        AtcError: a check fails, or the work does.
+    """
+    check_before_modes(flags)
+    if flags["singleop"]:
+        _single_operators(flags)
+        return
+    check_framework(flags)
+    mode = flags["mode"]
+    if mode in {"7", "30"}:
+        raise atc_error(
+            "E10055",
+            f"--mode={mode}; its models are for other devices",
+            code=NOT_MODELED,
+            place=Place(field="--mode"),
+            help="give --mode=0 for an .om",
+        )
+    {
+        "0": _compile,
+        "1": _to_json,
+        "3": _pre_check,
+        "5": _text_to_json,
+        "6": _show_info,
+    }[mode](flags, words, console)
+
+
+def _compile(flags: Flags, words: Sequence[str], console: Console) -> None:
+    """Mode 0: write the offline model."""
+    if flags["input_shape_range"]:
+        for line in RANGE_WARNINGS[: 1 + ("input_shape" in flags)]:
+            console.say(line)
+    check_compilation(flags)
+    refuse_not_modeled(flags)
+    try:
+        done = compiled(flags, words, console.on_stage)
+    except RulesBrokenError as error:
+        _save_report(flags, error)
+        raise
+    console.warnings.extend(done.warnings)
+    if flags["display_model_info"] == "1":
+        _print_info(done.output, console)
+
+
+def _save_report(flags: Flags, error: RulesBrokenError) -> None:
+    """Write the report of a check that found errors, as atc does."""
+    from atc_py.adapters.atc.modes.pre_check import save_failed_check
+
+    try:
+        save_failed_check(error.check, _report_path(flags), compile_settings(flags))
+    except AtcError as unsaved:
+        raise AtcError(*error.diagnostics, *unsaved.diagnostics) from error
+
+
+def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
+    """Mode 3: check the model, write the report."""
+    from atc_py.adapters.atc.modes.pre_check import pre_check
+    from atc_py.options.compile_options import CheckOptions
+
+    check_compilation(flags)
+    refuse_not_modeled(flags)
+    given = compile_settings(flags)
+    options = CheckOptions(
+        given.soc, given.precision_mode, given.input_shapes, given.op_specs, given.precision
+    )
+    pre_check(Path(flags["model"]), _report_path(flags), options)
+
+
+def _report_path(flags: Flags) -> Path:
+    """The file of the report; a folder for atc's own files comes before the default name.
+
+    Raises:
+        AtcError: BAD_OPTION for the model itself, CANNOT_WRITE for what is not a file.
+    """
+    folder = os.environ.get("ASCEND_WORK_PATH", "")
+    path = flags["check_report"]
+    if folder and "check_report" not in flags:
+        path = f"{folder}/{path}"
+    return report_output("--check_report", path, [Path(flags["model"])])
+
+
+def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
+    """Mode 1: write a model as JSON."""
+    from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json
+    from atc_py.adapters.atc.modes.om_json import om_to_json
+
+    om, document = _json_files(flags)
+    if flags["framework"] == "-1":
+        text = om_to_json(om)
+    else:
+        options = compile_settings(flags) if flags["dump_mode"] == "1" else None
+        text = onnx_to_json(om, options)
+    save_json(text, document)
+
+
+def _text_to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
+    """Mode 5: write a graph in protobuf's text form as JSON."""
+    from atc_py.adapters.atc.modes.model_json import save_json, text_to_json
+
+    om, document = _json_files(flags)
+    save_json(text_to_json(om), document)
+
+
+def _json_files(flags: Flags) -> tuple[Path, Path]:
+    """The model and the document; both are reported where both are missing."""
+    missing = [name for name in ("om", "json") if not flags[name]]
+    if missing:
+        errors = (
+            atc_error(
+                "E10004",
+                name,
+                place=Place(field=f"--{name}"),
+                help=Text("give --{name}=FILE", name=name),
+            )
+            for name in missing
+        )
+        raise AtcError(*(each.diagnostics[0] for each in errors))
+    check_path_text("om", flags["om"])
+    check_path_text("json", flags["json"])
+    om = Path(flags["om"])
+    return om, report_output("--json", flags["json"], [om])
+
+
+def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:
+    """Mode 6: show what an offline model is."""
+    om = required(flags, "om", "E10004")
+    if flags["framework"] != "-1":
+        raise atc_error(
+            "E10057", "--om", "--mode=6", code=OPTIONS_EXCLUDE, place=Place(field="--framework"),
+            help="leave out --framework",
+        )  # fmt: skip
+    check_path_text("om", om)
+    _print_info(Path(om), console)
+
+
+def _print_info(om: Path, console: Console) -> None:
+    from atc_py.adapters.atc.modes.model_info import model_info
+
+    for line in model_info(om):
+        console.say(line)
+
+
+def _single_operators(flags: Flags) -> None:
+    from atc_py.adapters.atc.modes.single_operators import compile_single_operators
+
+    output = required(flags, "output")
+    required(flags, "soc_version")
+    reason = "it cannot stand beside --singleop"
+    for name, allowed in (
+        ("framework", "-1"), ("insert_op_conf", ""), ("mode", "0"), ("display_model_info", "0"),
+    ):  # fmt: skip
+        if flags[name] != allowed:
+            raise atc_error(
+                "E10001", flags[name], f"--{name}", reason, place=Place(field=f"--{name}"),
+                help="leave it out",
+            )  # fmt: skip
+    check_path_text("output", output)
+    check_precision(flags)
+    refuse_not_modeled(flags)
+    compile_single_operators(Path(flags["singleop"]), Path(output), singleop_settings(flags))

@@ -1,0 +1,244 @@
+"""A described graph as ATC's `GraphDef`: Data, Const, operators and NetOutput."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES, format_number
+from atc_py.onnx_graph.protos.ge_schema import DATA_TYPES, LIST_TYPES
+from atc_py.package.schema import OmModel, OmNode, OmTensor
+from atc_py.package.stored import stored_dims
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+
+_LISTS = {"ints": ("i", "VT_LIST_INT"), "floats": ("f", "VT_LIST_FLOAT")}
+_TEXTS = ("s", "VT_LIST_STRING")
+
+
+def set_attribute(message: Any, value: object, kind: str) -> None:
+    """Fill an attribute.
+
+    Args:
+        message: the `AttrDef`.
+        value: a bool, number or text, or a list of numbers or of texts.
+        kind: what the operator's row declares: dtype for the name of one, ints or floats.
+    """
+    if isinstance(value, list | tuple):
+        _set_list(message.list, value, kind)
+    elif isinstance(value, bool):
+        message.b = value
+    elif isinstance(value, int):
+        message.i = value
+    elif isinstance(value, float):
+        message.f = value
+    elif kind == "dtype":
+        message.dt = DType(str(value)).ge
+    else:
+        message.s = str(value).encode("utf-8", "surrogateescape")
+
+
+def _set_list(message: Any, values: Sequence[Any], kind: str) -> None:
+    """Fill a list, whose kind its elements say where the operator's row does not."""
+    field, name = _LISTS.get(kind, _TEXTS)
+    if kind not in _LISTS and values and not isinstance(values[0], str):
+        is_float = any(isinstance(each, float) for each in values)
+        field, name = _LISTS["floats" if is_float else "ints"]
+    texts = field == _TEXTS[0]
+    filled = [str(each).encode("utf-8", "surrogateescape") for each in values] if texts else values
+    getattr(message, field).extend(filled)
+    message.val_type = LIST_TYPES.index(name)
+
+
+_OPEN = -1
+_UNBOUNDED = (0, -1)
+"""Range of a dim that only the run knows."""
+
+
+def set_tensor(message: Any, tensor: OmTensor) -> None:
+    """Fill a descriptor: the shape and layout that are stored, and what they were in the model."""
+    message.dtype = DATA_TYPES.index(GE_DTYPE_NAMES[DType(tensor.dtype)])
+    message.layout = tensor.format if tensor.storage is None else tensor.storage.format
+    message.shape.dim.extend(_dims(stored_dims(tensor)))
+    message.has_out_attr = True
+    message.device_type = "NPU"
+    message.real_dim_cnt = len(tensor.shape)
+    set_attribute(message.attr["origin_shape"], _dims(tensor.shape), "ints")
+    message.attr["origin_format"].s = tensor.format.encode()
+    message.attr["origin_shape_initialized"].b = True
+    number = format_number(message.layout)
+    if number is not None:
+        message.attr["format_for_int"].i = number
+    if None in tensor.shape:
+        ends = [_UNBOUNDED if dim is None else (dim, dim) for dim in tensor.shape]
+        ranges = message.attr["shape_range"].list_list_int
+        for pair in ends:
+            ranges.list_list_i.add(list_i=pair)
+
+
+def _dims(shape: tuple[int | None, ...] | list[int | None]) -> list[int]:
+    """Dims, -1 for one that only the run knows."""
+    return [_OPEN if dim is None else dim for dim in shape]
+
+
+_NET_OUTPUT = "Node_Output"
+_ORIGINS = "_datadump_original_op_names"
+_GROUP = "group_op_name"
+_CONVERSIONS = {"Cast", "TransData"}
+_STREAM = 0
+"""The only stream; ATC's name of a group ends with its number."""
+
+
+def add_graph(model: Any, description: OmModel, name: str) -> None:
+    """Add the graph of a description to a `ModelDef`."""
+    _Writer(model.graph.add(name=name), description).write()
+
+
+@dataclass
+class _Writer:
+    """Writes a graph, op by op in the order of execution.
+
+    Attributes:
+        graph: the message.
+        description: the offline model.
+        source: name of the op that makes a tensor, and its output there, by the tensor's number.
+        ops: the messages by name.
+    """
+
+    graph: Any
+    description: OmModel
+    source: dict[int, tuple[str, int]] = field(default_factory=dict)
+    ops: dict[str, Any] = field(default_factory=dict)
+
+    def write(self) -> None:
+        names = self._names()
+        taken = {*names, *(port.name for port in self.description.inputs), _NET_OUTPUT}
+        for position, port in enumerate(self.description.inputs):
+            self._add_data(port.name, port.tensor, position)
+            self.graph.input.append(f"{port.name}:0")
+        for number, row in enumerate(self.description.tensors):
+            if row.member is not None:
+                name = _unused(row.name, taken)
+                taken.add(name)
+                self._add_const(name, number)
+        for node, name in zip(self.description.nodes, names, strict=True):
+            self._add_node(node, name)
+        self._add_net_output()
+        self._add_destinations()
+
+    def _names(self) -> list[str]:
+        """The name of each node: that of the source node that it ends, where it has one.
+
+        Of several nodes from one source node the last has its name, conversions left out where
+        something else came of it.
+        """
+        ends: dict[str, int] = {}
+        for converts in (True, False):
+            for position, node in enumerate(self.description.nodes):
+                if node.origins and (node.op in _CONVERSIONS) is converts:
+                    ends[node.origins[-1].name] = position
+        ends.pop("", None)
+        taken = {port.name for port in self.description.inputs} | {_NET_OUTPUT}
+        by_position = {position: name for name, position in ends.items() if name not in taken}
+        taken |= set(by_position.values())
+        names = []
+        for position, node in enumerate(self.description.nodes):
+            name = by_position.get(position) or _unused(node.name.replace(":", "_"), taken)
+            taken.add(name)
+            names.append(name)
+        return names
+
+    def _add_op(self, name: str, kind: str) -> Any:
+        op = self.graph.op.add(name=name, type=kind, id=len(self.graph.op), has_out_attr=True)
+        op.stream_id = _STREAM
+        self.ops[name] = op
+        return op
+
+    def _add_data(self, name: str, tensor: int, position: int) -> None:
+        op = self._add_op(name, "Data")
+        op.attr["index"].i = position
+        self._describe(op.input_desc, tensor)
+        self._describe_output(op, tensor)
+
+    def _add_const(self, name: str, tensor: int) -> None:
+        """Add a constant; its data is in the part of the file for weights."""
+        self._describe_output(self._add_op(name, "Const"), tensor)
+
+    def _add_node(self, node: OmNode, name: str) -> None:
+        op = self._add_op(name, node.op)
+        row = find_operator(node.op)
+        for position, tensor in enumerate(node.inputs):
+            operand = None if row is None else row.input_at(position)
+            label = "" if operand is None else operand.name
+            if operand is not None and row is not None and operand.variadic:
+                label = f"{label}{position - len(row.inputs) + 1}"
+            self._connect(op, tensor, label)
+        while op.input and not op.input[-1]:  # optional inputs at the end are not there
+            del op.input[-1], op.input_name[-1], op.is_input_const[-1]
+        for tensor in node.outputs:
+            self._describe_output(op, tensor)
+        for key, value in node.attributes.items():
+            kind = None if row is None else row.attribute(key)
+            set_attribute(op.attr[key], value, "" if kind is None else kind.type)
+        origins = [each.name for each in node.origins if each.name]
+        if origins:
+            set_attribute(op.attr[_ORIGINS], origins, "strings")
+        if node.scope:
+            op.attr[_GROUP].s = f"group_op_ub_{node.scope}_{_STREAM}".encode()
+
+    def _connect(self, op: Any, tensor: int, label: str) -> None:
+        """Add an input of an op; -1 stands for an absent one."""
+        op.input_name.append(label)
+        if tensor < 0:
+            op.input.append("")
+            op.is_input_const.append(False)
+            return
+        name, output = self.source[tensor]
+        op.input.append(f"{name}:{output}")
+        op.src_name.append(name)
+        op.src_index.append(output)
+        op.is_input_const.append(self.description.tensors[tensor].member is not None)
+        op.input_i.append(self._place(tensor))
+        self._describe(op.input_desc, tensor)
+
+    def _add_net_output(self) -> None:
+        """Add the op that takes the model's outputs; their names are the model's own."""
+        op = self._add_op(_NET_OUTPUT, "NetOutput")
+        for position, port in enumerate(self.description.outputs):
+            self._connect(op, port.tensor, f"x{position}")
+            name = op.input_desc[-1].attr["_origin_output_tensor_name"]
+            name.s = port.name.encode("utf-8", "surrogateescape")
+
+    def _describe_output(self, op: Any, tensor: int) -> None:
+        self.source[tensor] = op.name, len(op.output_desc)
+        self._describe(op.output_desc, tensor)
+        op.output_i.append(self._place(tensor))
+
+    def _describe(self, rows: Any, tensor: int) -> None:
+        set_tensor(rows.add(), self.description.tensors[tensor])
+
+    def _place(self, tensor: int) -> int:
+        """The offset of a tensor in the arena; 0 for one that is not in it."""
+        plan = self.description.memory
+        place = 0 if plan is None else plan.places[tensor]
+        return place if isinstance(place, int) else 0
+
+    def _add_destinations(self) -> None:
+        users: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        for op in self.graph.op:
+            at = [position for position, text in enumerate(op.input) if text]
+            for position, name in zip(at, op.src_name, strict=True):
+                users[name].append((op.name, position))
+        for op in self.graph.op:
+            for name, position in users[op.name]:
+                op.dst_name.append(name)
+                op.dst_index.append(position)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """The name, with a number where it is taken."""
+    found, count = name, 0
+    while found in taken:
+        count += 1
+        found = f"{name}_{count}"
+    return found

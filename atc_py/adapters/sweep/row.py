@@ -1,0 +1,248 @@
+"""One row of a sweep: a model checked, compiled, estimated and compared for one combination."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atc_py.diag import AtcError, Diagnostic, ExitCode
+from atc_py.diag.codes import DEVICE_MEMORY, MEMORY_LIMIT
+from atc_py.jobs.sent_files import sent_file
+from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
+from atc_py.system import structs
+from atc_py.system.path_facts import legible
+from atc_py.text import Text, in_language
+
+if TYPE_CHECKING:
+    from atc_py.compare.overview import OverviewOptions
+    from atc_py.results.layer_comparison import LayerComparison
+    from atc_py.results.overview import Overview
+
+
+_MEMORY = {MEMORY_LIMIT.id, DEVICE_MEMORY.id}
+
+
+@dataclass(frozen=True)
+class RowTask:
+    """Task of a process that makes a row.
+
+    Attributes:
+        combination: what the row is about.
+        path: the model's file, as the user gave it.
+        file: where the process finds it, unless it was sent.
+        sent: digest by which it was sent to other machines, if it was.
+        sent_samples: the same of the samples.
+        sent_specs: the same of the folder of specifications.
+        compiling: options as `convert` takes them, without SoC, mode and list.
+        running: options as `compare_model` takes them; None for no comparison.
+        profiles: True to estimate the time.
+        language: of the page; None for no page.
+    """
+
+    combination: Combination
+    path: str
+    file: str
+    sent: str = ""
+    sent_samples: str = ""
+    sent_specs: str = ""
+    compiling: Mapping[str, Any] = field(default_factory=dict)
+    running: Mapping[str, Any] | None = None
+    profiles: bool = False
+    language: str | None = None
+
+
+@dataclass(frozen=True)
+class DoneRow:
+    """A row as a process made it.
+
+    Attributes:
+        row: the row, without its digest and the name of its page.
+        page: the page about it, as UTF-8; None where nobody asked, or there is nothing to show.
+        seconds: how long it took.
+    """
+
+    row: SweepRow
+    page: bytes | None
+    seconds: float
+
+
+def run_row(task: RowTask) -> DoneRow:
+    """The row of a task; refusals are part of it."""
+    from atc_py.compare.overview import OverviewOptions
+
+    began = time.monotonic()
+    each = task.combination
+    file = sent_file(task.sent, task.file)
+    running = dict(task.running or {})
+    if isinstance(running.get("samples"), str):
+        running["samples"] = sent_file(task.sent_samples, running["samples"])
+    compiling = {
+        **task.compiling,
+        "precision_mode": each.precision_mode,
+        "operator_list": each.operator_list,
+    }
+    if "op_specs" in compiling:
+        compiling["op_specs"] = sent_file(task.sent_specs, compiling["op_specs"])
+    options = OverviewOptions(
+        socs=(each.soc,),
+        compiling=compiling,
+        running=running,
+        compares=task.running is not None,
+        given={
+            "--soc": (each.soc,),
+            "--precision-mode": (each.precision_mode,),
+            "--list": (each.operator_list,),
+        },
+    )
+    page = None
+    try:
+        done = _overview(Path(file), _own_shapes(Path(file), options))
+    except AtcError as error:
+        row = _refused(task, error.diagnostics)
+    else:
+        row = _row(task, done)
+        page = _page(done, task.language)
+    if file != task.path:
+        row, page = _as_given(task, file, row, page)
+    row = structs.replace(
+        row, message=legible(row.message), message_zh=legible(row.message_zh)
+    )  # paths of samples may not be UTF-8
+    return DoneRow(row, page, time.monotonic() - began)
+
+
+def _own_shapes(model: Path, options: OverviewOptions) -> OverviewOptions:
+    """The options with the shapes of the model's own inputs alone."""
+    shapes = options.compiling.get("input_shape")
+    if not shapes:
+        return options
+    from atc_py.onnx_graph.reading.read import read_model
+
+    own = {each.name for each in read_model(model, lenient=True).inputs}
+    kept = {name: shape for name, shape in shapes.items() if name in own}
+    return replace(options, compiling={**options.compiling, "input_shape": kept})
+
+
+def _overview(model: Path, options: OverviewOptions) -> Overview:
+    """Return what is found out; samples that do not fit are a reason why there is no comparison."""
+    from atc_py.compare.overview import overview_of
+
+    try:
+        return overview_of(model, options)
+    except AtcError as error:
+        if not options.compares:
+            raise
+        done = overview_of(model, replace(options, compares=False))
+        return replace(done, not_compared=error.diagnostics)
+
+
+def _refused(task: RowTask, diagnostics: Iterable[Diagnostic]) -> SweepRow:
+    found = list(diagnostics)
+    unread = any(each.code.exit is ExitCode.FILE for each in found)
+    verdict = SweepVerdict.UNREADABLE if unread else SweepVerdict.REFUSED
+    return SweepRow(
+        combination=task.combination,
+        path=task.path,
+        verdict=_with_memory(verdict, found),
+        reasons=_counted(found),
+        message=found[0].message if found else "",
+        message_zh=in_language(found[0].message, "zh") if found else "",
+    )
+
+
+def _row(task: RowTask, done: Overview) -> SweepRow:
+    compiled, comparison = done.compiled, done.comparison
+    cost = done.profile.costs[0] if done.profile is not None and done.profile.costs else None
+    check = done.check.models[0] if done.check is not None else None
+    reasons: list[Diagnostic] = [*done.refusals, *done.not_compared]
+    counts = _counted(reasons)
+    texts = [Text(each.message) for each in reasons]
+    refused = check is not None and check.standing.value == "error"
+    if compiled is None and check is not None:
+        errors = [each for each in check.findings if each.standing.value == "error"]
+        counts = dict(Counter(counts) + Counter(each.code.id for each in errors))
+        counts = dict(Counter(counts) + Counter(each.code.id for each in check.faults))
+        faults = [Text(each.message) for each in check.faults]
+        texts = [*faults, *(each.message for each in errors), *texts]
+    verdict = SweepVerdict.COMPILES if compiled is not None else SweepVerdict.REFUSED
+    outputs = _outputs(comparison)
+    return SweepRow(
+        combination=task.combination,
+        path=task.path,
+        verdict=_with_memory(verdict, reasons),
+        standing=None if check is None else check.standing.value,
+        reasons=dict(sorted(counts.items())),
+        message=texts[0].en if texts else "",
+        message_zh=texts[0].zh if texts else "",
+        fixed=None if task.compiling.get("fix") is None else compiled is not None and refused,
+        file_bytes=None if compiled is None else compiled.file_bytes,
+        memory_bytes=None if cost is None else cost.footprint.total,
+        estimated_seconds=cost.time.expected if task.profiles and cost is not None else None,
+        fits=cost.fits if task.profiles and cost is not None else None,
+        outputs=outputs,
+        cosine=min((each.cosine for each in outputs if each.cosine is not None), default=None),
+        distance=max(
+            (each.distance for each in outputs if each.distance is not None), default=None
+        ),
+    )
+
+
+def _outputs(done: LayerComparison | None) -> tuple[SweepOutput, ...]:
+    if done is None:
+        return ()
+    found = []
+    for name, at in done.outputs.items():
+        layer = done.layers[at]
+        judged, figures = layer.judged, layer.figures
+        found.append(
+            SweepOutput(
+                name=name,
+                cosine=_finite(judged.cosine),
+                snr=_finite(judged.snr),
+                distance=_finite(judged.distance),
+                max_absolute=_finite(figures.max_absolute),
+                lost=figures.lost_share,
+            )
+        )
+    return tuple(found)
+
+
+def _finite(number: float) -> float | None:
+    """A number; None in place of one that JSON cannot say."""
+    return float(number) if isfinite(number) else None
+
+
+def _counted(diagnostics: Iterable[Diagnostic]) -> dict[str, int]:
+    """Return how many findings there are of each code."""
+    return dict(sorted(Counter(each.code.id for each in diagnostics).items()))
+
+
+def _with_memory(verdict: SweepVerdict, diagnostics: Iterable[Diagnostic]) -> SweepVerdict:
+    """The verdict, or the one of rows that need too much memory."""
+    if any(each.code.id in _MEMORY for each in diagnostics):
+        return SweepVerdict.OUT_OF_MEMORY
+    return verdict
+
+
+def _page(done: Overview, language: str | None) -> bytes | None:
+    """The page about the model, where it is wanted."""
+    if language is None:
+        return None
+    from atc_py.report.overview.html_page import overview_html
+
+    return overview_html(done, language).encode("utf-8")
+
+
+def _as_given(
+    task: RowTask, file: str, row: SweepRow, page: bytes | None
+) -> tuple[SweepRow, bytes | None]:
+    """Row and page with the user's path in place of that of the process."""
+    message, zh = (each.replace(file, task.path) for each in (row.message, row.message_zh))
+    row = structs.replace(row, message=message, message_zh=zh)
+    if page is not None:
+        page = page.replace(legible(file).encode(), task.path.encode())
+    return row, page

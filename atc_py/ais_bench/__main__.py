@@ -1,6 +1,0 @@
-"""`python -m atc_py.ais_bench`."""
-
-from atc_py.cli.bench_program import main
-
-if __name__ == "__main__":
-    main()

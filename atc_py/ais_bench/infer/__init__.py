@@ -1,1 +1,0 @@
-"""The place of the interface in ais_bench: `from atc_py.ais_bench.infer.interface import ...`."""

@@ -1,0 +1,67 @@
+"""The kernels of a model, as its offline model lists them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atc_py.compare.kernels.index import KernelEntry, decode_index
+from atc_py.diag import Place
+from atc_py.diag.codes import OM_CONTENT
+from atc_py.kernels.kernels import INDEX
+from atc_py.package.names import KERNELS
+from atc_py.package.reader import OfflineModel
+from atc_py.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class KernelList:
+    """The list of a model's kernels as `kernels.json` has it.
+
+    Attributes:
+        soc: what they are planned for.
+        buffers: bytes of a core's ub, l1, l0a, l0b and l0c.
+        kernels: an object for each kernel.
+    """
+
+    soc: str
+    buffers: Mapping[str, int]
+    kernels: tuple[KernelEntry, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The list as JSON prints it."""
+        return {"soc": self.soc, "buffers": dict(self.buffers), "kernels": list(self.kernels)}
+
+
+def kernel_texts(model: OfflineModel) -> dict[str, str]:
+    """Text of each kernel file by its path below `kernels/`."""
+    return {
+        member.removeprefix(KERNELS): model.text(member)
+        for member in model.members
+        if member.startswith(KERNELS)
+    }
+
+
+def index_place(model: OfflineModel) -> Place:
+    """The place of the list of a model's kernels."""
+    return Place(file=str(model.path), field=KERNELS + INDEX)
+
+
+def read_kernels(model: OfflineModel) -> KernelList:
+    """The list of the model's kernels; empty where no node launches one.
+
+    Raises:
+        AtcError: OM_CONTENT if nodes have kernels but their list is missing, or does
+            not follow its schema.
+    """
+    member = KERNELS + INDEX
+    place = index_place(model)
+    if member not in model.members:
+        if any(name.startswith(KERNELS) for name in model.members):
+            raise OM_CONTENT.error(
+                Text("{path} has kernels but no list of them", path=model.path),
+                place=place,
+                help="convert the model again with this version of atc-py",
+            )
+        return KernelList(model.description.soc, {}, ())
+    index = decode_index(model.text(member), place)
+    return KernelList(index["soc"], index["buffers"], tuple(index["kernels"]))

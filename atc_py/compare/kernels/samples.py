@@ -1,0 +1,128 @@
+"""Random data for the inputs of one launch."""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.device.sim.execution.program import Step
+from atc_py.device.sim.node import TensorFacts
+from atc_py.kernels.family import InputSample
+from atc_py.kernels.registry import families_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+
+_SPAN = 16
+"""Integers are drawn from [-16, 16), unsigned ones from [0, 16)."""
+
+_ZEROS = 0.05
+"""Share of floats that are 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledNode:
+    """One node of a launch.
+
+    Attributes:
+        step: the simulator's launch of the node alone.
+        inputs: by position, in their true dtypes; None where absent, or where the result so far
+            goes in.
+        chained: the positions of the result so far.
+        numbers: how near its kernel's numbers are: exact, close or sums.
+    """
+
+    step: Step
+    inputs: tuple[NDArray[Any] | None, ...]
+    chained: tuple[int, ...]
+    numbers: str
+
+
+@dataclass(frozen=True, slots=True)
+class SampledLaunch:
+    """One launch of a kernel: its operator, then its links."""
+
+    parts: tuple[SampledNode, ...]
+
+    @property
+    def inputs(self) -> tuple[NDArray[Any], ...]:
+        """Inputs that the kernel reads, in the order of its signature."""
+        return tuple(each for part in self.parts for each in part.inputs if each is not None)
+
+    @property
+    def outputs(self) -> tuple[TensorFacts, ...]:
+        """Types of the kernel's results."""
+        return self.parts[-1].step.node.outputs
+
+
+def case_of(
+    kernel: Mapping[str, Any],
+    steps: Sequence[Step],
+    constants: Mapping[int, NDArray[Any]],
+    seed: int,
+) -> SampledLaunch:
+    """Inputs for one launch: constants as they are, random data for the rest.
+
+    The same seed gives a node the same data everywhere.
+
+    Args:
+        kernel: its entry in the list of kernels.
+        steps: the simulator's launches of the nodes, one by one.
+        constants: by number of the tensor.
+        seed: of the random data.
+    """
+    ways = [
+        (kernel["numbers"], ()),
+        *((each["numbers"], each["reads"]) for each in kernel["links"]),
+    ]
+    parts = []
+    for step, (numbers, reads) in zip(steps, ways, strict=True):
+        key = [seed, zlib.crc32(step.node.name.encode())]
+        generator = np.random.default_rng(key)
+        chained = tuple(at for at, name in enumerate(reads) if name is None)
+        inputs: list[NDArray[Any] | None] = []
+        for position, tensor in enumerate(step.inputs):
+            if tensor < 0 or position in chained:
+                inputs.append(None)
+            elif tensor in constants:
+                inputs.append(np.asarray(constants[tensor], order="C"))
+            else:
+                inputs.append(_input_data(step, position, generator))
+        parts.append(SampledNode(step, tuple(inputs), chained, numbers))
+    return SampledLaunch(tuple(parts))
+
+
+def _input_data(step: Step, position: int, generator: np.random.Generator) -> NDArray[Any]:
+    """Data for one input: what its family draws, or what fits its dtype."""
+    node = step.node
+    facts = node.required(position)
+    shapes = tuple(None if each is None else each.shape for each in node.inputs)
+    for family in families_of(node.op)[:1]:  # those of one operator draw alike
+        sample = InputSample(
+            node.op, node.attributes, shapes, position, facts.dtype, _known_shapes(node.outputs)
+        )
+        found = family.draw(sample, generator)
+        if found is not None:
+            return np.asarray(found, facts.dtype.numpy, order="C")
+    return _plain_values(facts.dtype, facts.shape, generator)
+
+
+def _known_shapes(tensors: tuple[TensorFacts, ...]) -> tuple[Shape, ...]:
+    """The shapes of tensors, none where one is open."""
+    return () if any(each.is_open for each in tensors) else tuple(each.shape for each in tensors)
+
+
+def _plain_values(
+    dtype: DType, shape: tuple[int, ...], generator: np.random.Generator
+) -> NDArray[Any]:
+    """Floats around 0, some of them 0; small integers; fair bools."""
+    if dtype is DType.BOOL:
+        return generator.integers(0, 2, shape).astype(np.bool_)
+    if dtype.is_float:
+        values = generator.standard_normal(shape) * 2
+        zeros = generator.random(shape) < _ZEROS
+        return np.where(zeros, 0, values).astype(dtype.numpy)
+    low = 0 if dtype.value.startswith("u") else -_SPAN
+    return generator.integers(low, _SPAN, shape).astype(dtype.numpy)

@@ -1,0 +1,213 @@
+"""What was finally written for each node: the part of the fixed model between what the node reads and makes."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.compare.proof.node_group import group_of
+from atc_py.compare.proof.region_data import OWN_RUN, DataSet
+from atc_py.compare.proof.region_proof import RegionProof, RegionTest, run_drawn
+from atc_py.compare.proof.rounded_values import is_float
+from atc_py.compare.proof.streamed_model import StreamedModel
+from atc_py.compare.reference import ReferenceRun
+from atc_py.diag.codes import REFERENCE_FAILED
+from atc_py.fix.fixed import Applied
+from atc_py.fix.tidy.tidying import Twin
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.tensor.shapes import format_shape
+from atc_py.text import Text
+
+
+class TwinValues:
+    """Values of the original that those of a fixed model stand for."""
+
+    def __init__(self, known: Collection[str], twins: Mapping[str, Sequence[Twin]]) -> None:
+        """Take the names of the original's values, and the twins that tidying made."""
+        self._found: dict[str, Twin] = {}
+        for name, several in twins.items():
+            twin = next((each for each in several if each.value in known), None)
+            if twin is not None and name not in known:
+                self._found[name] = twin
+
+    def __contains__(self, name: str) -> bool:
+        """True for a value that stands for one of the original's."""
+        return name in self._found
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the values that stand for others."""
+        return iter(self._found)
+
+    def source(self, name: str) -> str:
+        """The original's name of a value."""
+        return self._found[name].value if name in self._found else name
+
+    def value(self, name: str, run: ReferenceRun) -> NDArray[Any] | None:
+        """A value of the fixed model, as a run of the original has it; None if it has none.
+
+        Raises:
+            AtcError: REFERENCE_FAILED where the run gives it dims that contradict the types of the model.
+        """
+        value = run.value(self.source(name))
+        relation = self._found[name].relation if name in self._found else None
+        if value is None or relation is None:
+            return value
+        try:
+            return relation.entered(value)
+        except ValueError as error:
+            raise REFERENCE_FAILED.error(
+                Text(
+                    "the run of the original gives {source} the dims {shape}, which "
+                    "contradict the types of the model",
+                    source=repr(self.source(name)),
+                    shape=format_shape(value.shape),
+                )
+            ) from error
+
+
+_NARROW = 2
+"""Bytes of a 16-bit float."""
+
+Feeds = dict[str, "NDArray[Any]"]
+
+
+class FinalRegion:
+    """One rewrite in the fixed model.
+
+    Attributes:
+        reads: values of the original that the new form reads.
+        writes: results of the node that the original shows.
+    """
+
+    def __init__(
+        self,
+        test: RegionTest,
+        group: tuple[Applied, ...],
+        twins: TwinValues,
+    ) -> None:
+        self.reads = tuple(dict.fromkeys((*test.after.reads, *test.before.reads)))
+        self.writes = test.after.writes
+        self._test = test
+        self._group = group
+        self._twins = twins
+
+    @property
+    def looked_at(self) -> Iterator[str]:
+        """The values of the original that are looked at, once for each look."""
+        return (self._twins.source(name) for name in (*self.reads, *self.writes))
+
+    def prove_shown(self, run: ReferenceRun, made_by: Sequence[str]) -> None:
+        """Run the new form on the values of a run of the original, and compare with that run.
+
+        Args:
+            run: the run.
+            made_by: the engines that run the original.
+        """
+        test = self._test
+        reads = {name: self._twins.value(name, run) for name in self.reads}
+        wanted = {name: self._twins.value(name, run) for name in self.writes}
+        feeds = {name: value for name, value in reads.items() if value is not None}
+        results = {name: value for name, value in wanted.items() if value is not None}
+        # An engine computes 16-bit floats in wider ones: what overflows is not what the node read.
+        if results and feeds.keys() >= {*test.after.reads} and not _overflowed(feeds.values()):
+            test.run_after(DataSet(OWN_RUN, feeds), results, made_by)
+        for name in self.looked_at:
+            run.release(name)
+        test.close()
+
+    def prove_drawn(self, seeds: Sequence[int], visible: Feeds) -> None:
+        """Run the node and its new form on drawn data, where the new form reads no other values."""
+        test, step = self._test, self._group[0].step
+        if set(step.reads).issuperset(test.after.reads) and test.before.writes:
+            run_drawn(test, step, seeds, visible)
+        test.close()
+
+
+def _overflowed(arrays: Iterable[NDArray[Any]]) -> bool:
+    """True if 16-bit floats among the data are infinite."""
+    narrow = (array for array in arrays if is_float(array.dtype) and array.itemsize == _NARROW)
+    return any(np.isinf(array.astype(np.float32)).any() for array in narrow)
+
+
+class FinalRegions:
+    """The rewrites of a fixed model.
+
+    Attributes:
+        regions: by rewrite; None where the fixed model does not show the node's results.
+    """
+
+    def __init__(
+        self,
+        original: StreamedModel,
+        fixed: StreamedModel,
+        groups: Sequence[tuple[Applied, ...]],
+        proofs: Sequence[RegionProof],
+        twins: Mapping[str, Sequence[Twin]],
+    ) -> None:
+        self._original = original
+        self._fixed = fixed
+        self._makers = {name: node for node in fixed.file.nodes for name in node.writes}
+        self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
+        kept = {name for group in groups for name in group[0].step.writes}
+        self._rules: dict[str, dict[str, float]] = {}
+        for each in (each for group in groups for each in group):
+            for name in (name for node in each.step.written for name in node.writes):
+                self._rules.setdefault(name, {})[each.rule.name] = each.rule.limit
+        self._new = self._rules.keys() - kept
+        self._twins = TwinValues({*original.makers, *original.inputs}, twins)
+        there = (name for name in self._twins if name in self._makers)
+        self._shown_as = {self._twins.source(name): name for name in there}
+        self.regions = [
+            self._region(group, proof) for group, proof in zip(groups, proofs, strict=True)
+        ]
+
+    def in_order(self) -> Iterator[FinalRegion]:
+        """Yield the regions that a run of the original can show."""
+        return (each for each in self.regions if each is not None)
+
+    def awaited(self) -> Iterator[str]:
+        """Yield the values that regions look at, once for each look."""
+        for each in self.in_order():
+            yield from each.looked_at
+
+    def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
+        step = group[0].step
+        shown = [name for name in step.writes if name in self._makers]
+        writes = [*shown, *self._stand_ins({*step.writes}.difference(shown))]
+        if not writes:
+            return None
+        nodes = self._nodes_between(set(step.reads), writes)
+        file = self._fixed.file
+        after = group_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
+        before = group_of(step.nodes, step.opsets, step.consts, shown, self._original.file.tensors)
+        limits = {each.rule.name: each.rule.limit for each in group}
+        for name in (name for node in nodes for name in node.writes):
+            # What the node reads may have gone, so that rewrites before it belong to its region.
+            limits.update(self._rules.get(name, {}))
+        test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
+        return FinalRegion(test, group, self._twins)
+
+    def _stand_ins(self, gone: set[str]) -> list[str]:
+        """The values of the fixed model that stand for results that it does not show."""
+        return [self._shown_as[name] for name in gone if name in self._shown_as]
+
+    def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[WorkNode]:
+        """The nodes that make `writes` of what the original shows, producers first."""
+        found: set[WorkNode] = set()
+        waiting = [*writes]
+        while waiting:
+            node = self._makers.get(waiting.pop())
+            if node is None or node in found:
+                continue
+            found.add(node)
+            waiting += [name for name in node.reads if not self._ends_at(name, reads)]
+        return sorted(found, key=self._order.__getitem__)
+
+    def _ends_at(self, name: str, reads: set[str]) -> bool:
+        """True for a value that the node reads, or that the original's own run shows."""
+        if name in reads or name in self._twins:
+            return True
+        return name not in self._new and (
+            name in self._original.makers or name in self._original.inputs
+        )

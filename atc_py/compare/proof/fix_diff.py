@@ -1,0 +1,224 @@
+"""The changes between a file's graph and its fixed form, node by node."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
+
+import onnx
+from onnx import AttributeProto, helper
+
+from atc_py.fix.fixed import Applied, Fixed
+from atc_py.ir import ConstData
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChange
+
+_SMALL = 4
+"""Elements of a constant up to which its data is shown."""
+
+_HIDDEN = (
+    AttributeProto.TENSOR,
+    AttributeProto.TENSORS,
+    AttributeProto.SPARSE_TENSOR,
+    AttributeProto.SPARSE_TENSORS,
+    AttributeProto.GRAPH,
+    AttributeProto.GRAPHS,
+)
+"""Kinds of attributes that are too large to show."""
+
+
+def graph_changes(fixed: Fixed, written: Sequence[onnx.NodeProto]) -> tuple[NodeChange, ...]:
+    """The changes, in the order of the file's nodes.
+
+    Args:
+        fixed: the model after fixing, stated at its final opset.
+        written: the nodes of the file that was written.
+    """
+    return tuple(_Diff(fixed, written).changes())
+
+
+class _Diff:
+    """The comparison of two graphs."""
+
+    def __init__(self, fixed: Fixed, written: Sequence[onnx.NodeProto]) -> None:
+        self._fixed = fixed
+        self._written = written
+        self._own = set(fixed.file.nodes)
+        makers = {name: node for node in fixed.graph.nodes for name in node.writes}
+        self._new: dict[int, list[onnx.NodeProto]] = defaultdict(list)
+        self._ops: dict[int, list[WorkNode]] = defaultdict(list)
+        self._there: set[str] = set()
+        for proto in written:
+            self._there.update(filter(None, proto.output))
+            node = next((makers[name] for name in proto.output if name in makers), None)
+            if node is not None and node not in self._own:
+                self._new[node.index].append(proto)
+                self._ops[node.index].append(node)
+        self._replaced = {
+            each.name: _tensor_value(each)
+            for applied in fixed.applied
+            for each in (*applied.node.inputs, *applied.node.outputs)
+            if each is not None
+        }
+        self._applied: dict[int, list[Applied]] = defaultdict(list)
+        for each in fixed.applied:
+            self._applied[each.node.index].append(each)
+        self._producers = {name: proto for proto in written for name in proto.output if name}
+        self._readers: dict[str, onnx.NodeProto] = {}
+        for proto in reversed(written):
+            self._readers.update(dict.fromkeys(filter(None, proto.input), proto))
+
+    def changes(self) -> Iterator[NodeChange]:
+        """Yield every change; those of nodes in a branch that was chosen after that of the If."""
+        for node in self._fixed.file.nodes:
+            applied = self._applied.get(node.index, [])
+            if node.is_if and all(each.node.op_type != "If" for each in applied):
+                inside = list(self._changes_inside(node, applied))
+                yield from self._change(node, (), ChangeKind.CHOSEN)
+                yield from inside
+            else:
+                yield from self._change(node, _rules(applied), self._kind(node, applied))
+
+    def _changes_inside(self, node: WorkNode, applied: Sequence[Applied]) -> Iterator[NodeChange]:
+        """Yield the changes of nodes in a branch, and take their new nodes out of those of the If."""
+        by_name: dict[str, list[Applied]] = defaultdict(list)
+        for each in applied:
+            by_name[each.node.name].append(each)
+        for several in by_name.values():
+            made = {name for each in several for new in each.made for name in new.outputs}
+            new = [each for each in self._new[node.index] if not made.isdisjoint(each.output)]
+            ids = {id(each) for each in new}
+            left = [each for each in self._new[node.index] if id(each) not in ids]
+            self._new[node.index] = left
+            first = several[0].node
+            yield NodeChange(
+                kind=ChangeKind.RULES,
+                node=node.index,
+                rules=_rules(several),
+                before=self._source_node(first),
+                after=tuple(map(self._node, new)),
+                producer=self._producer(new, (each.name for each in first.reads)),
+                reader=self._reader(new, (each.name for each in first.outputs if each)),
+            )
+
+    def _change(
+        self, node: WorkNode, rules: tuple[str, ...], kind: ChangeKind
+    ) -> Iterator[NodeChange]:
+        """Yield the change of one node of the file, if it has changed."""
+        new = self._new.get(node.index, [])
+        if not new and not self._there.isdisjoint(node.writes):
+            return
+        before, after = self._node(node.proto), tuple(map(self._node, new))
+        if after == (before,):
+            return  # it reads the same at another opset
+        yield NodeChange(
+            kind=kind if new else ChangeKind.DROPPED,
+            node=node.index,
+            rules=rules,
+            before=before,
+            after=after,
+            producer=self._producer(new, node.reads),
+            reader=self._reader(new, node.writes),
+        )
+
+    def _kind(self, node: WorkNode, applied: Sequence[Applied]) -> ChangeKind:
+        new = self._ops.get(node.index, [])
+        if applied:
+            return ChangeKind.RULES
+        if not any(each.op_type == node.op_type for each in new) or len(new) > 1:
+            return ChangeKind.QUANTIZED
+        return ChangeKind.RESTATED if new[0].outputs == node.outputs else ChangeKind.MOVED
+
+    def _producer(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
+        """A node before `new`, which have taken the place of one that reads `names`."""
+        read = (name for each in new for name in each.input)
+        return self._around(new, (*names, *read), self._producers)
+
+    def _reader(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
+        """A node after `new`, which have taken the place of one that writes `names`."""
+        written = (name for each in new for name in each.output)
+        return self._around(new, (*names, *written), self._readers)
+
+    def _around(
+        self,
+        new: Sequence[onnx.NodeProto],
+        names: Iterable[str],
+        found: Mapping[str, onnx.NodeProto],
+    ) -> DiffNode | None:
+        """The first node of the new graph that makes or reads one of `names`."""
+        inside = [id(each) for each in new]
+        around = (found[name] for name in names if name in found)
+        return next((self._node(each) for each in around if id(each) not in inside), None)
+
+    def _node(self, proto: onnx.NodeProto) -> DiffNode:
+        domain = "" if proto.domain in {"", "ai.onnx"} else f"{proto.domain}::"
+        return DiffNode(
+            operator=f"{domain}{proto.op_type}",
+            name=proto.name,
+            inputs=tuple(self._value(name) if name else None for name in proto.input),
+            outputs=tuple(self._value(name) for name in proto.output if name),
+            attributes={each.name: _attribute_text(each) for each in proto.attribute},
+        )
+
+    def _source_node(self, node: SourceNode) -> DiffNode:
+        return DiffNode(
+            operator=f"{node.domain}::{node.op_type}" if node.domain else node.op_type,
+            name=node.name,
+            inputs=tuple(None if each is None else _tensor_value(each) for each in node.inputs),
+            outputs=tuple(_tensor_value(each) for each in node.outputs if each is not None),
+            attributes={name: _data_text(value) for name, value in node.attributes.items()},
+        )
+
+    def _value(self, name: str) -> DiffValue:
+        fixed = self._fixed
+        const = fixed.graph.consts.get(name, fixed.file.contents.weights.get(name))
+        if const is not None:
+            return _const_value(name, const)
+        known = known_type(fixed.graph, name) or fixed.file.declared.get(name)
+        if known is None:
+            return self._replaced.get(name, DiffValue(name))
+        dtype = dtype_of_element(known.element)
+        return DiffValue(name, "" if dtype is None else dtype.value, known.dims)
+
+
+def _rules(applied: Iterable[Applied]) -> tuple[str, ...]:
+    """The names of rules, each once, in order."""
+    return tuple(dict.fromkeys(each.rule.name for each in applied))
+
+
+def _tensor_value(tensor: SourceTensor) -> DiffValue:
+    if tensor.const is not None:
+        return _const_value(tensor.name, tensor.const)
+    return DiffValue(tensor.name, tensor.element, tensor.dims)
+
+
+def _const_value(name: str, const: ConstData) -> DiffValue:
+    """A constant; with its data if that is short."""
+    data = _data_text(const.numpy().tolist()) if prod(const.shape) <= _SMALL else ""
+    return DiffValue(name, const.dtype.value, tuple(const.shape), data)
+
+
+def _attribute_text(attribute: AttributeProto) -> str:
+    """The value of an attribute; those that hold tensors or graphs by their kind alone.
+
+    Outside functions a reference to an attribute of the caller has no value; it is shown as ONNX's
+    text form writes it.
+    """
+    if attribute.ref_attr_name:
+        return f"@{attribute.ref_attr_name}"
+    if attribute.type in _HIDDEN:
+        return f"<{AttributeProto.AttributeType.Name(attribute.type).lower()}>"
+    return _data_text(helper.get_attribute_value(attribute))
+
+
+def _data_text(value: object) -> str:
+    """`[1,2]`, `0.8` or a text."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return f"[{','.join(map(_data_text, value))}]"
+    return str(value)

@@ -1,0 +1,394 @@
+"""Fixing a file: the rules, the new file, its check, and the proof that it computes the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.check.findings import ModelCheck, Standing
+from atc_py.compare.original import runnable_file
+from atc_py.compare.proof.fix_diff import graph_changes
+from atc_py.compare.proof.fix_record import (
+    difference_of,
+    errors_left,
+    left_findings,
+    placed_in,
+    refuse_differences,
+    rewrites_of,
+)
+from atc_py.compare.proof.node_group import constant_bytes
+from atc_py.compare.proof.streamed_model import StreamedModel
+from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
+from atc_py.compare.proof.whole_models import FixProof, ModelFeeds, prove
+from atc_py.diag import AtcError, Diagnostic
+from atc_py.diag.codes import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED
+from atc_py.fix.deciding_inputs import deciding_values
+from atc_py.fix.engine import Fixer
+from atc_py.fix.fixed import Applied, Fixed
+from atc_py.fix.listed_opset import state_at_listed_opset
+from atc_py.fix.original_layers import with_original_layers
+from atc_py.fix.restate import changed_operators
+from atc_py.fix.start import Start
+from atc_py.onnx_graph.folding.graph import WorkGraph
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
+from atc_py.onnx_graph.rewriting.qdq.convention import MARK
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.onnx_graph.source import SourceModel
+from atc_py.options.compile_options import CheckOptions
+from atc_py.options.fix_options import FixOptions
+from atc_py.options.output_paths import rewritten_output
+from atc_py.pipeline.check import judged
+from atc_py.pipeline.running.feeds import read_feeds
+from atc_py.pipeline.running.model import Port
+from atc_py.results.fixing import Difference, Fixing, Left
+from atc_py.spec import Library, specifications
+from atc_py.system.atomic_files import put_in_place
+from atc_py.system.memory_limit import RAISE_IT, held_memory
+from atc_py.system.path_facts import is_folder
+from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
+
+if TYPE_CHECKING:
+    from atc_py.pipeline.check import LoneCheck
+
+
+_FORMS = frozenset({".bin", ".npy", ".npz", ".pb"})
+
+
+def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
+    """The data of the runs; None where dims of inputs are open.
+
+    Args:
+        source: the model, with the dims that the user gave.
+        options: the number of runs, bound values, ranges, and files.
+
+    Raises:
+        AtcError: a file cannot be read, or does not fit its input.
+    """
+    typed = [each for each in source.inputs if not each.is_open and each.dtype is not None]
+    if len(typed) < len(source.inputs):
+        if options.data:
+            names = ", ".join(each.name for each in source.inputs if each not in typed)
+            raise BAD_RUN_INPUT.error(
+                Text("data cannot be fed while dims of {names} are open", names=names),
+                help="give the dims with --input-shape",
+            )
+        return None
+    ports = [Port(each.name, each.required_dtype, each.required_dims) for each in typed]
+    free = [each for each in ports if each.name not in options.rules.bind]
+    read = read_feeds(_files(options.data, free), free)
+    for port in free:
+        if port.name in read:
+            _refuse_misfit(port, read[port.name])
+    bound: dict[str, NDArray[Any]] = {
+        each.name: np.full(each.shape, options.rules.bind[each.name], each.required_dtype.numpy)
+        for each in typed
+        if each.name in options.rules.bind
+    }
+    # Where files have every input, a second run would be the first one again.
+    runs = 1 if free and len(read) == len(free) else options.seeds
+    return ModelFeeds(
+        ports, range(min(runs, options.seeds)), {**read, **bound}, options.rules.ranges
+    )
+
+
+def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
+    """Yield `name=file` texts; a folder stands for its files, each called like an input.
+
+    Raises:
+        AtcError: BAD_RUN_INPUT for a folder without such a file.
+    """
+    names = [each.name for each in ports]
+    for text in given:
+        folder = Path(text)
+        if not is_folder(folder):
+            yield text
+            continue
+        found = [
+            f"{name}={folder / f'{name}{form}'}"
+            for name in names
+            for form in sorted(_FORMS)
+            if (folder / f"{name}{form}").is_file()
+        ]
+        if not found:
+            raise BAD_RUN_INPUT.error(
+                Text("{folder} has no file that is named after an input", folder=folder),
+                help=Text("name files {names}", names=", ".join(f"{name}.npy" for name in names)),
+            )
+        yield from found
+
+
+def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
+    """Refuse data of other dims or of another element type than an input's."""
+    dims = tuple(port.shape)
+    if array.shape != dims or array.dtype != port.dtype.numpy:
+        raise BAD_RUN_INPUT.error(
+            Text(
+                "data for {port} are {dtype} {shape}, the input is {dtype_2} {dims}",
+                port=port.name,
+                dtype=array.dtype,
+                shape=list(array.shape),
+                dtype_2=port.dtype.value,
+                dims=list(dims),
+            ),
+            help="save the data in the dims and the element type of the input",
+        )
+
+
+def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
+    """The steps of each rewrite, the node of the file first, in the order of the nodes."""
+    groups: list[list[Applied]] = []
+    by_value: dict[str, list[Applied]] = {}
+    for each in applied:
+        several = next(
+            (by_value[name] for name in each.step.origin.writes if name in by_value), None
+        )
+        if several is None:
+            several = []
+            groups.append(several)
+        several.append(each)
+        for node in each.step.written:
+            by_value.update(dict.fromkeys(node.writes, several))
+    return [tuple(each) for each in sorted(groups, key=lambda each: each[0].node.index)]
+
+
+_LESS_PROOF = Text("{raise_it}; --seeds 0 fixes it without a proof", raise_it=RAISE_IT)
+_WITHOUT_PROOF = "run the model in onnxruntime to see why; --seeds 0 fixes it without a proof"
+
+
+class _Verdicts(TypedDict):
+    """The parts of the record that the checks fill."""
+
+    errors: tuple[int, int]
+    verdicts: tuple[str, str]
+    left: tuple[Left, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    deciding: Mapping[str, tuple[float, ...]]
+
+
+class _Proved(TypedDict):
+    """The parts of the record that the proof fills."""
+
+    seeds: tuple[int, ...]
+    outputs: Mapping[str, Difference]
+
+
+def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOptions) -> Fixing:
+    """Write `model` in a form without the findings that rules remove.
+
+    Args:
+        model: the ONNX file.
+        output: the file to write; by default `NAME.fixed.onnx` beside the model.
+        options: the list, the rules and the proof.
+
+    Raises:
+        AtcError: FIX_DIFFERS where a region differs beyond its class, FIX_NOT_SETTLED where rules
+            undo each other; BAD_OPTION for an unknown rule; what reading and writing raise.
+    """
+    path = rewritten_output(model, output, "fixed", ("fixed",))
+    file, library = read_model(model), _library(options.check)
+    before = judged(file, options.check.input_shapes, options.check)
+    fixed = _fix(file, library, options, before)
+    opset = file.opsets.get("", 0)
+    opsets = opset, state_at_listed_opset(fixed, library, _cann(options))
+    groups = rewrite_groups(fixed.applied)
+    restated = options.rules.for_cann and opsets[0] != opsets[1]
+    untouched = not groups and not restated
+    hopeless = untouched and opsets[0] == opsets[1] and _has_errors(before.check, options)
+    beside = None if options.dry_run or hopeless else Path(os.path.realpath(path)).parent
+    with work_folder(beside) as folder:
+        trial = folder / path.name
+        form = _write(fixed, trial, path, _Writer(library, opsets, options))
+        in_vain = hopeless or (untouched and _has_errors(form.check, options))
+        changed = bool(groups or opsets[0] != opsets[1]) and not in_vain
+        idle = options.dry_run or in_vain
+        after = before.check if in_vain else form.check
+        proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
+        refuse_differences(groups, proof, model)
+        target = _on_target(fixed, proof, folder, path.name, options)
+        if not idle:
+            _put_in_place(trial, form.written, path)
+    return Fixing(
+        model=model,
+        output=None if idle else path,
+        operator_list=options.check.precision.operator_list,
+        opset=(opset, opset if in_vain else opsets[1]),
+        rewrites=tuple(rewrites_of(fixed, groups, proof, options, form.written.nodes, target)),
+        bound=options.rules.bind,
+        ranges=options.rules.ranges,
+        changes=graph_changes(fixed, form.written.nodes),
+        data=options.data,
+        target=None if target is None else target.proof,
+        **_verdicts(fixed, (before.check, after), options),
+        **_proved(proof),
+    )
+
+
+def _verdicts(
+    fixed: Fixed, checks: tuple[ModelCheck, ModelCheck], options: FixOptions
+) -> _Verdicts:
+    """The parts of the record that the checks of the file and of its new form fill."""
+    before, after = checks
+    left = errors_left(after, options.rules)
+    return {
+        "errors": (_errors(before.counts), _errors(after.counts)),
+        "verdicts": (before.standing.value, after.standing.value),
+        "left": tuple(left_findings(fixed, left, after.faults)),
+        "diagnostics": (*after.faults, *(each.diagnostic() for each in left)),
+        "deciding": deciding_values(fixed.model) if left and fixed.model is not None else {},
+    }
+
+
+def _has_errors(check: ModelCheck, options: FixOptions) -> bool:
+    """True if anything is left to remove."""
+    return bool(check.faults or errors_left(check, options.rules))
+
+
+def _library(check: CheckOptions) -> Library:
+    return specifications(check.op_specs, check.precision.operator_list)
+
+
+def _cann(options: FixOptions) -> int | None:
+    """The generation of CANN whose deviations are removed; None for no removal."""
+    return options.check.precision.cann if options.rules.for_cann else None
+
+
+def _fix(file: OnnxFile, library: Library, options: FixOptions, before: LoneCheck) -> Fixed:
+    known, start = before.known, None
+    if known is not None and not options.rules.bind and known.file is file:
+        start = Start.of(known.survey.folded, known.checked)
+    fixer = Fixer(file, before.judge.conditions, library, options.rules, start)
+    fixed = fixer.fix(options.check.input_shapes)
+    fixed.require_settled()
+    return fixed
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A fixed model in a file, and its check, whose findings are placed in the original."""
+
+    graph: WorkGraph
+    written: Written
+    check: ModelCheck
+
+
+def _write(fixed: Fixed, trial: Path, path: Path, writer: _Writer) -> _Form:
+    """Write the form that is left with the fewest findings, with the file's own layers where it may."""
+    rules, deployed = writer.options.rules, fixed.graph
+    original = None if rules.all_findings else with_original_layers(fixed)
+    form = writer.write(fixed, deployed if original is None else original, trial, path)
+    if original is not None and errors_left(form.check, rules):
+        other = writer.write(fixed, deployed, trial, path)
+        if len(errors_left(other.check, rules)) < len(errors_left(form.check, rules)):
+            form = other
+        else:
+            form = writer.write(fixed, original, trial, path)
+    fixed.graph = form.graph
+    return form
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes graphs of one fixed model.
+
+    Attributes:
+        library: the operator list.
+        opsets: of the file, and of what is written.
+        options: the user's.
+    """
+
+    library: Library
+    opsets: tuple[int, int]
+    options: FixOptions
+
+    def write(self, fixed: Fixed, graph: WorkGraph, trial: Path, path: Path) -> _Form:
+        """Write a graph and check it; no folded node comes back that the list does not take."""
+        operators = {node.op_type for node in fixed.file.nodes}
+        gone = {each for each in operators if self.library.find(each) is None}
+        # The file's producer becomes atc-py, so biases of int8 layers need the mark of their convention.
+        marks = {MARK: graph.quant_bias.value} if has_ascend_nodes(graph) else {}
+        written = write_onnx(
+            fixed.file,
+            graph,
+            trial,
+            external=self.options.external,
+            gone=gone | changed_operators(operators, *self.opsets),
+            marks=marks,
+            bound=self.options.rules.bind,
+            final=path,
+            replaced={
+                each.name for applied in fixed.applied for each in applied.node.outputs if each
+            },
+        )
+        return _Form(graph, written, self._check(trial, fixed.file, written))
+
+    def _check(self, trial: Path, file: OnnxFile, written: Written) -> ModelCheck:
+        """Check what was written, as `check` does."""
+        found = read_model(trial, lenient=True)
+        inputs = {each.name for each in found.inputs}
+        given = self.options.check.input_shapes
+        shapes = {name: dims for name, dims in given.items() if name in inputs}
+        check = judged(found, shapes, self.options.check).check
+        return placed_in(check, file.path, written.sources)
+
+
+def _proved(proof: FixProof | None) -> _Proved:
+    if proof is None:
+        return {"seeds": (), "outputs": {}}
+    outputs = {name: difference_of(each) for name, each in proof.outputs.items()}
+    return {"seeds": proof.seeds, "outputs": outputs}
+
+
+def _put_in_place(trial: Path, written: Written, path: Path) -> None:
+    """Give the model and its weights their names; the model refers to the weights and comes last."""
+    beside = [] if written.data is None else [written.data]
+    put_in_place((each, path.with_name(each.name)) for each in (*beside, trial))
+
+
+def _prove(
+    fixed: Fixed, groups: Sequence[tuple[Applied, ...]], trial: Path, options: FixOptions
+) -> FixProof | None:
+    """Run both models and all rewrites; None where dims are open."""
+    if fixed.model is None:
+        return None
+    feeds = model_feeds(fixed.model, options)
+    if feeds is None:
+        return None
+    original, written = (
+        StreamedModel(runnable_file(each, trial.parent)) for each in (fixed.file, read_model(trial))
+    )
+    try:
+        return prove(original, written, groups, feeds, fixed.tidied.twins)
+    except AtcError as error:
+        helps = {REFERENCE_FAILED: _WITHOUT_PROOF, MEMORY_LIMIT: _LESS_PROOF}
+        raise AtcError(
+            *(replace(each, help=helps.get(each.code, each.help)) for each in error.diagnostics)
+        ) from error
+
+
+def _on_target(
+    fixed: Fixed, proof: FixProof | None, folder: Path, name: str, options: FixOptions
+) -> OnTarget | None:
+    """Run the fixed model in the target's precision; None where that is not wanted."""
+    if proof is None or not options.simulate:
+        return None
+    bound = options.rules.bind
+    samples = [
+        ({name: each for name, each in feeds.items() if name not in bound}, results)
+        for feeds, results in proof.samples
+    ]
+    size = sum(constant_bytes(each) for each in fixed.graph.consts.values())
+    with held_memory(proof.nbytes):
+        return prove_on_target(folder / name, size, options.check, samples, folder)
+
+
+def _errors(counts: Mapping[Standing, int]) -> int:
+    return counts.get(Standing.ERROR, 0)

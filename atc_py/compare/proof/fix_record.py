@@ -1,0 +1,279 @@
+"""The record of a fixed model: each rewritten node with its rules, assumptions and proof."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace as with_changes
+from math import isfinite
+from pathlib import Path
+
+import onnx
+
+from atc_py.check.findings import Finding, ModelCheck, Standing
+from atc_py.compare.proof.region_proof import Disagreement, RegionProof
+from atc_py.compare.proof.result_gap import ResultGap
+from atc_py.compare.proof.target_proof import OnTarget
+from atc_py.compare.proof.whole_models import FixProof
+from atc_py.diag import AtcError, Diagnostic, Place
+from atc_py.diag.codes import DEVIATES_ON_CANN, FIX_DIFFERS, REFUSED_BY_PARSER
+from atc_py.fix.fixed import Applied, Fixed
+from atc_py.fix.rule import Exactness
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.options.fix_options import FixOptions
+from atc_py.options.fix_rules import FixRules
+from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
+from atc_py.system.structs import replace
+from atc_py.text import Text, verbatim
+
+
+class Assumptions:
+    """Values and ranges of inputs, and conditions, that the rewrites of one model rest on."""
+
+    def __init__(self, fixed: Fixed, rules: FixRules) -> None:
+        """Follow bound values through what they make constant, and ranges through integers."""
+        self._floats = _float_values(fixed)
+        self._said = {name: _binding(name, value) for name, value in rules.bind.items()}
+        self._said |= {name: _range(name, *bounds) for name, bounds in rules.ranges.items()}
+        self._constants = {*fixed.file.contents.weights, *rules.bind}
+        self._by_node = self._follow(fixed, rules)
+
+    def of(self, applied: Sequence[Applied]) -> tuple[Text, ...]:
+        """The assumptions of the rules that were applied to one node."""
+        at = applied[0].node.index
+        said = [self._said[name] for name in self._by_node.get(at, ())]
+        conditions = (each.rule.text.condition for each in applied)
+        return tuple(dict.fromkeys((*said, *(each for each in conditions if each))))
+
+    def _follow(self, fixed: Fixed, rules: FixRules) -> Mapping[int, list[str]]:
+        """The inputs with values or ranges that reach each node of the file."""
+        reached: dict[str, set[str]] = {name: {name} for name in self._said}
+        found: dict[int, dict[str, None]] = defaultdict(dict)
+        if not self._said:
+            return {}
+        for node in fixed.file.nodes:
+            reads = [*node.reads]
+            read = {each for name in reads for each in reached.get(name, ())}
+            found[node.index].update(dict.fromkeys(sorted(read)))
+            constant = all(name in self._constants for name in reads)
+            if constant:
+                self._constants.update(node.writes)
+            passed = {each for each in read if constant or each in rules.ranges}
+            for name in node.writes if passed else ():
+                if constant or name not in self._floats:
+                    reached[name] = passed
+        return {at: list(names) for at, names in found.items()}
+
+
+def _float_values(fixed: Fixed) -> set[str]:
+    nodes = [each.node for each in fixed.applied]
+    nodes += fixed.model.all_nodes if fixed.model is not None else ()
+    tensors = (each for node in nodes for each in (*node.inputs, *node.outputs) if each is not None)
+    return {each.name for each in tensors if each.dtype is not None and each.dtype.is_float}
+
+
+def _binding(name: str, value: float) -> Text:
+    return verbatim(f"{name} = {value:g}")
+
+
+def _range(name: str, low: int, high: int) -> Text:
+    return Text("{name} in [{low}, {high}]", name=name, low=low, high=high)
+
+
+_OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
+"""Findings that only rules for CANN remove."""
+
+_UNWANTED = Text("no proof was wanted: --seeds 0")
+_OPEN = Text("dims of the model's inputs are open; give them with --input-shape")
+
+
+def rewrites_of(
+    fixed: Fixed,
+    groups: Sequence[tuple[Applied, ...]],
+    proof: FixProof | None,
+    options: FixOptions,
+    written: Sequence[onnx.NodeProto],
+    target: OnTarget | None,
+) -> Iterable[Rewrite]:
+    """Yield the nodes that were replaced; those in branches have the position of the outer node.
+
+    Args:
+        fixed: the model after fixing.
+        groups: the steps of each rewrite.
+        proof: the differences; None without a proof.
+        options: the rules that may apply, and whether a proof was wanted.
+        written: the nodes of the file that was written.
+        target: the result on the target; None where it was left out.
+    """
+    times = {} if target is None else target.microseconds
+    assumptions = Assumptions(fixed, options.rules)
+    makers = _makers(written)
+    proofs = [None] * len(groups) if proof is None else proof.rewrites
+    for several, found in zip(groups, proofs, strict=True):
+        limits = {each.rule.name: each.rule.limit for each in several}
+        new = _new_nodes(several, makers)
+        first, limit = several[0].node, sum(limits.values())
+        yield Rewrite(
+            node=first.index,
+            name=first.name,
+            operator=first.op_type,
+            rules=tuple(limits),
+            exactness=max(
+                (each.rule.exactness for each in several), key=list(Exactness).index
+            ).value,
+            after=tuple(each.operator for each in new),
+            difference=_region_difference(found),
+            limit=limit if isfinite(limit) else None,
+            shown=_proof_data(found, options),
+            assumptions=assumptions.of(several),
+            new=new,
+            microseconds=sum(times.get(each.position, 0.0) for each in new) if times else None,
+        )
+
+
+def refuse_differences(
+    groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, model: Path
+) -> None:
+    """Refuse rewrites that differ from the original by more than their rules allow.
+
+    Raises:
+        AtcError: FIX_DIFFERS with every such rewrite; or with the output that differs although none
+            does.
+    """
+    if proof is None:
+        return
+    found = [
+        _differs(several, each.wrong, model)
+        for several, each in zip(groups, proof.rewrites, strict=True)
+        if each.wrong is not None
+    ]
+    if not found and proof.astray:
+        gap = proof.outputs[proof.astray]
+        found = [
+            FIX_DIFFERS.diagnostic(
+                Text(
+                    "output {astray} differs by {error} of its range, although each rewrite "
+                    "by itself keeps to its class; this is a fault of atc-py, nothing was "
+                    "written",
+                    astray=repr(proof.astray),
+                    error=f"{gap.error:.3g}",
+                ),
+                place=Place(str(model)),
+                help="report the model with this message",
+            )
+        ]
+    if found:
+        raise AtcError(*found)
+
+
+def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> Diagnostic:
+    node = several[0].node
+    rules = ", ".join(wrong.rules)
+    word = "rule" if len(wrong.rules) == 1 else "rules"
+    return FIX_DIFFERS.diagnostic(
+        Text(
+            "after {word} {rules}, {op_type} differs from the original by {error} of the "
+            "range of {output} on {data}, where {limit} is allowed; this is a fault of "
+            "atc-py, nothing was written",
+            word=word,
+            rules=rules,
+            op_type=node.op_type,
+            error=f"{wrong.error:.3g}",
+            output=repr(wrong.output),
+            data=wrong.data,
+            limit=f"{wrong.limit:.3g}",
+        ),
+        place=Place(str(model), node=node.index, node_name=node.name, op_type=node.op_type),
+        help=Text(
+            "leave the {word} out with --skip {rules}, and report the model with this message",
+            word=word,
+            rules=" --skip ".join(wrong.rules),
+        ),
+    )
+
+
+def _region_difference(found: RegionProof | None) -> Difference | None:
+    """The figures of one rewrite; None where nothing was compared."""
+    if found is None or not found.is_shown:
+        return None
+    return Difference(found.error, found.differing, found.elements)
+
+
+def _proof_data(found: RegionProof | None, options: FixOptions) -> ProofData:
+    """The data of the proof of one rewrite, or why there is none."""
+    if found is not None:
+        return ProofData(found.runs, found.drawn, Text("") if found.is_shown else found.why)
+    return ProofData(why=_OPEN if options.seeds else _UNWANTED)
+
+
+def _makers(written: Sequence[onnx.NodeProto]) -> Mapping[str, NewNodePlace]:
+    return {
+        name: NewNodePlace(position, node.name, node.op_type)
+        for position, node in enumerate(written)
+        for name in node.output
+        if name
+    }
+
+
+def _new_nodes(
+    several: Iterable[Applied], makers: Mapping[str, NewNodePlace]
+) -> tuple[NewNodePlace, ...]:
+    """The nodes of the file that rules wrote in place of one node, in order."""
+    names = (name for each in several for new in each.made for name in new.outputs)
+    found = {makers[name] for name in names if name in makers}
+    return tuple(sorted(found, key=lambda each: each.position))
+
+
+def left_findings(
+    fixed: Fixed, findings: Iterable[Finding], faults: Iterable[Diagnostic]
+) -> Iterable[Left]:
+    """Yield what is left: faults of the model, and findings with the rules that did not fit."""
+    for fault in faults:
+        place = fault.place or Place()
+        yield Left(place.node, place.op_type or "", Text(fault.message), (), fault.code.id)
+    for finding in findings:
+        node = finding.place.node
+        unfit = dict.fromkeys(
+            (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
+        )
+        operator = finding.place.op_type or ""
+        yield Left(node, operator, finding.message, tuple(unfit), finding.code.id)
+
+
+def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:
+    """The findings that are left of those that `rules` were to remove."""
+    return [
+        each
+        for each in check.findings
+        if each.standing is Standing.ERROR or (rules.for_cann and each.code in _OF_CANN)
+    ]
+
+
+def placed_in(check: ModelCheck, path: Path, sources: Sequence[WorkNode]) -> ModelCheck:
+    """The check of a written file with places in the file that it was made from.
+
+    Args:
+        check: of what was written.
+        path: of the original.
+        sources: the nodes of what was written, with their positions in the original.
+    """
+
+    def placed(place: Place) -> Place:
+        node = place.node
+        if node is None or node >= len(sources):
+            return with_changes(place, file=str(path))
+        name = place.node_name
+        if name and not sources[node].holds_graphs:
+            name = sources[node].name  # new nodes of one name were named apart
+        return with_changes(place, file=str(path), node=sources[node].index, node_name=name)
+
+    return replace(
+        check,
+        findings=tuple(replace(each, place=placed(each.place)) for each in check.findings),
+        faults=tuple(
+            with_changes(each, place=placed(each.place or Place())) for each in check.faults
+        ),
+    )
+
+
+def difference_of(found: ResultGap) -> Difference:
+    """The figures of the record."""
+    return Difference(found.error, found.differing, found.elements)

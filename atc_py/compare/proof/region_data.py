@@ -1,0 +1,214 @@
+"""Data for one node: random ones, and boundary values of the types, ranges and indices of its inputs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.compare.proof.region_inputs import DrawnInput
+from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
+
+OWN_RUN = "the model's own run"
+"""Label of the values that a run of the model has."""
+
+_SMALL = 16
+"""Random integers are within this magnitude where their range allows."""
+
+_TINY = 1e-6
+"""Magnitude of tiny floats."""
+
+_TIES = 4
+"""Numbers of halves on either side of 0 among floats with many equal values."""
+
+_FEW = 1 << 22
+"""Elements above which only random data and the first boundary values are drawn."""
+
+_LEAST = 3
+"""Sets that are drawn in any case."""
+
+Draw = Callable[[np.random.Generator, "DrawnInput"], "NDArray[Any]"]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """Data for all inputs.
+
+    Attributes:
+        label: the values, in words.
+        feeds: by name.
+        own_scale: whether errors are a part of this run's largest magnitude, which is far from
+            that of random data.
+    """
+
+    label: str
+    feeds: dict[str, NDArray[Any]]
+    own_scale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Boundary values that suit a node.
+
+    Attributes:
+        large: magnitude of large floats.
+        bounded: whether results keep their magnitude whatever the inputs are: errors of all runs are
+            then parts of one magnitude.
+        lowest: whether the lowest integer of a dtype may be among the data.
+        odd: further sets of floats: in words, and the values among them.
+    """
+
+    large: float
+    bounded: bool
+    lowest: bool
+    odd: Mapping[str, Sequence[float]]
+
+
+def data_sets(
+    inputs: Sequence[DrawnInput], seeds: Sequence[int], kinds: Kinds
+) -> Iterator[DataSet]:
+    """Yield sets of data for `inputs`.
+
+    Args:
+        inputs: the inputs that are drawn.
+        seeds: one random set each.
+        kinds: boundary values that suit the node.
+    """
+    elements = sum(prod(each.shape) for each in inputs)
+    lowest, made = kinds.lowest, 0
+    for seed in seeds:
+        yield DataSet(
+            Text("random data of seed {seed}", seed=seed), _drawn(inputs, _random, seed, lowest)
+        )
+        made += 1
+        if elements > _FEW:
+            break
+    floats = any(each.dtype.is_float for each in inputs)
+    for label, floating, whole, is_far in _boundaries(kinds.large):
+        if (elements > _FEW and made >= _LEAST) or not inputs:
+            return
+        draw = _of_kind(floating, whole)
+        yield DataSet(
+            label, _drawn(inputs, draw, made, lowest), own_scale=is_far and not kinds.bounded
+        )
+        made += 1
+    for label, odd in kinds.odd.items() if floats and elements <= _FEW else ():
+        feeds = _drawn(inputs, _of_kind(_with_odd(odd), _random), made, lowest)
+        yield DataSet(label, feeds)
+
+
+def _drawn(
+    inputs: Sequence[DrawnInput], draw: Draw, seed: int, lowest: bool
+) -> dict[str, NDArray[Any]]:
+    found = {}
+    for position, each in enumerate(inputs):
+        generator = np.random.default_rng([seed, position, 2])
+        found[each.name] = _fitted(each, draw(generator, each), lowest=lowest)
+    return found
+
+
+def _fitted(one: DrawnInput, values: NDArray[Any], *, lowest: bool) -> NDArray[Any]:
+    """`values` in the dtype and the domain of an input."""
+    if one.dtype.is_float:
+        data = values if one.negative else np.abs(values)
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(data.astype(one.dtype.numpy)).reshape(one.shape)
+    low, high = _bounds(one, lowest=lowest)
+    data = np.clip(values, low, high)
+    if not one.zero:
+        data = np.where(data == 0, high if high != 0 else low, data)
+    return np.ascontiguousarray(data.astype(one.dtype.numpy)).reshape(one.shape)
+
+
+def _bounds(one: DrawnInput, *, lowest: bool) -> tuple[int, int]:
+    if one.dtype is DType.BOOL:
+        return 0, 1
+    if one.dtype is DType.INT4:
+        limits = (-8, 7)
+    else:
+        info = np.iinfo(one.dtype.numpy)
+        limits = (int(info.min), int(info.max))
+    low, high = one.bounds or limits
+    low, high = max(low, limits[0]), min(high, limits[1])
+    if not lowest and low == limits[0] and low < 0:
+        low += 1
+    # A float64 or int64 cannot hold the largest uint64.
+    return low, min(high, 2**63 - 1)
+
+
+def _random(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
+    """Normally distributed floats, or integers within their range."""
+    if one.dtype.is_float:
+        return generator.standard_normal(one.shape, np.float32)
+    low, high = _bounds(one, lowest=True)
+    if high - low > 2 * _SMALL and low <= 0 <= high and one.bounds is None:
+        low, high = max(low, -_SMALL), min(high, _SMALL)
+    return generator.integers(low, high, one.shape, dtype=np.int64, endpoint=True)
+
+
+def _of_kind(floating: Draw, whole: Draw) -> Draw:
+    return lambda generator, one: (floating if one.dtype.is_float else whole)(generator, one)
+
+
+def _filled(value: float) -> Draw:
+    return lambda _generator, one: np.full(one.shape, value, np.float64)
+
+
+def _scaled(factor: float) -> Draw:
+
+    def draw(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
+        values = np.asarray(generator.standard_normal(one.shape))
+        values *= factor
+        return values
+
+    return draw
+
+
+def _among(*values: float) -> Draw:
+    return lambda generator, one: generator.choice(np.array(values), one.shape)
+
+
+def _with_odd(values: Sequence[float]) -> Draw:
+    """Return what draws random floats with some of `values` among them."""
+
+    def draw(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
+        odd = generator.choice(np.array(values), one.shape)
+        plain = generator.standard_normal(one.shape)
+        return np.where(generator.random(one.shape) < 1 / 4, odd, plain)
+
+    return draw
+
+
+def _end(high: bool) -> Draw:
+    return lambda _generator, one: np.full(
+        one.shape, _bounds(one, lowest=True)[int(high)], np.int64
+    )
+
+
+def _ends(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
+    """Integers at both ends of their range, and next to 0."""
+    low, high = _bounds(one, lowest=True)
+    near = [each for each in (-1, 0, 1) if low <= each <= high]
+    return generator.choice(np.array([low, high, *near], np.int64), one.shape)
+
+
+_HALVES = _among(*(each / 2 for each in range(-_TIES, _TIES + 1)))
+_WHOLE = _among(*range(-_TIES, _TIES + 1))
+
+
+def _boundaries(large: float) -> Sequence[tuple[str, Draw, Draw, bool]]:
+    """Boundary values: in words, how floats and integers are drawn, and whether floats are far from 1."""
+    sizes = (0.5, 1.0, 1.5, 2.5, _TINY, large / 100, large)
+    mixed = _among(0.0, *sizes, *(-each for each in sizes))
+    return (
+        ("many equal values", _HALVES, _ends, False),
+        ("zeros", _filled(0), _filled(0), False),
+        ("ones", _filled(1), _filled(1), False),
+        ("negative ones", _filled(-1), _filled(-1), False),
+        ("values of all magnitudes", mixed, _WHOLE, True),
+        ("large values", _scaled(large), _end(high=True), True),
+        ("tiny values", _scaled(_TINY), _end(high=False), False),
+    )

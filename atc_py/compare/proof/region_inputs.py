@@ -1,0 +1,179 @@
+"""Inputs of one node: which may be drawn, and from which values.
+
+Floats are data wherever they stand. Integers may be data, indices, or shapes: indices are drawn within
+what they index, shapes are not drawn at all.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from atc_py.fix.range_rules import Range
+from atc_py.fix.step import RuleStep
+from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+
+_SHAPES: Mapping[str, frozenset[int]] = {
+    **dict.fromkeys(
+        (
+            "AffineGrid", "CenterCropPad", "ConstantOfShape", "CumProd", "CumSum", "Expand",
+            "OneHot", "Reshape", "Split", "SplitToSequence", "Squeeze", "Tile", "TopK", "Trilu",
+            "Unsqueeze", "SequenceAt", "SequenceErase",
+        ),
+        frozenset({1}),
+    ),
+    **dict.fromkeys(
+        (
+            "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
+            "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Upsample",
+        ),
+        frozenset({1}),
+    ),
+    "BlackmanWindow": frozenset({0}),
+    "Col2Im": frozenset({1, 2}),
+    "Compress": frozenset({1}),
+    "DFT": frozenset({1, 2}),
+    "HammingWindow": frozenset({0}),
+    "HannWindow": frozenset({0}),
+    "Loop": frozenset({0, 1}),
+    "MaxUnpool": frozenset({1, 2}),
+    "MelWeightMatrix": frozenset({0, 1, 2, 3, 4}),
+    "Pad": frozenset({1, 3}),
+    "Range": frozenset({0, 1, 2}),
+    "Resize": frozenset({1, 2, 3}),
+    "Slice": frozenset({1, 2, 3, 4}),
+    "STFT": frozenset({1, 3}),
+    "SequenceInsert": frozenset({2}),
+}  # fmt: skip
+"""Inputs, by operator, that decide dims; they keep the values that they have in the model's own run."""
+
+_INDICES: Mapping[str, tuple[int, int]] = {
+    "Gather": (1, 0),
+    "GatherElements": (1, 0),
+    "Scatter": (1, 0),
+    "ScatterElements": (1, 0),
+    "NegativeLogLikelihoodLoss": (1, 0),
+    "SoftmaxCrossEntropyLoss": (1, 0),
+}
+"""By operator: the input that has indices, and the one that they index along an axis."""
+
+_OF_CLASSES = frozenset({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"})
+"""Operators whose indices are classes: none is negative, and the axis is 1."""
+
+_INDICES_OF_SEVERAL_AXES: Mapping[str, int] = {"GatherND": 1, "ScatterND": 1}
+"""By operator: the input that has indices of several axes at once."""
+
+_LENGTHS: Mapping[str, tuple[int, int, int]] = {
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), (4, 0, 0)),
+    "ReverseSequence": (1, 0, 0),
+}
+"""By operator: the input that has lengths, the sequence, and the axis that is as long."""
+
+_NOT_NEGATIVE: Mapping[str, int] = {"BatchNormalization": 4}
+"""By operator: the float input that has no negative number: variances."""
+
+_NOT_ZERO: Mapping[str, int] = {"Div": 1, "Mod": 1}
+"""By operator: the integer input by which it divides."""
+
+_STEPS: Mapping[str, int] = {"QuantizeLinear": 1}
+"""By operator: the float input by which it divides before it rounds; it keeps the model's own values."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnInput:
+    """An input that is fed.
+
+    Attributes:
+        name: its name.
+        dtype: its element type.
+        shape: its dims.
+        bounds: of integers, both included; None for other dtypes.
+        drawn: whether data may be drawn; else it keeps the values of the model's own run.
+        negative: whether floats may be negative.
+        zero: whether integers may be 0.
+    """
+
+    name: str
+    dtype: DType
+    shape: Shape
+    bounds: Range | None = None
+    drawn: bool = True
+    negative: bool = True
+    zero: bool = True
+
+
+def inputs_of(step: RuleStep, name: str) -> DrawnInput | None:
+    """Return how to draw the value `name` that the node of `step` reads; None if its type is open."""
+    known = step.types.get(name)
+    dtype = None if known is None else dtype_of_element(known.element)
+    shape = None if known is None else known.shape
+    if dtype is None or shape is None:
+        return None
+    node = step.origin
+    at = node.inputs.index(name) if name in node.inputs else -1
+    if at in _SHAPES.get(node.op_type, ()) or _STEPS.get(node.op_type) == at:
+        return DrawnInput(name, dtype, shape, drawn=False)
+    if dtype.is_float:
+        return DrawnInput(name, dtype, shape, negative=_NOT_NEGATIVE.get(node.op_type) != at)
+    if dtype is DType.BOOL:
+        return DrawnInput(name, dtype, shape, Range(0, 1))
+    return _integers(step, name, dtype, shape, at)
+
+
+def _integers(step: RuleStep, name: str, dtype: DType, shape: Shape, at: int) -> DrawnInput:
+    node = step.origin
+    bounds = step.ranges.get(name)
+    indexed = _indexed(step, at)
+    if indexed is not None:
+        bounds = indexed
+    elif dtype.itemsize > 1 and (at < 0 or not _is_data(step, at)):
+        return DrawnInput(name, dtype, shape, bounds, drawn=False)
+    zero = _NOT_ZERO.get(node.op_type) != at
+    return DrawnInput(name, dtype, shape, bounds, zero=zero)
+
+
+def _indexed(step: RuleStep, at: int) -> Range | None:
+    """Bounds of the indices or lengths at position `at`; None for other inputs."""
+    node = step.origin
+    op = node.op_type
+    if _INDICES_OF_SEVERAL_AXES.get(op) == at:
+        shape = _shape(step, 0)
+        return Range(0, min(shape) - 1) if shape else None
+    if op in _LENGTHS and _LENGTHS[op][0] == at:
+        axis = _integer(step, "time_axis", _LENGTHS[op][2])
+        shape = _shape(step, _LENGTHS[op][1])
+        return Range(1, max(shape[axis], 1)) if shape and axis < len(shape) else None
+    if op not in _INDICES or _INDICES[op][0] != at:
+        return None
+    shape = _shape(step, _INDICES[op][1])
+    axis = 1 if op in _OF_CLASSES else _integer(step, "axis", 0)
+    if not shape or not -len(shape) <= axis < len(shape):
+        return None
+    most = shape[axis] - 1
+    lowest = 0 if op in _OF_CLASSES or op.startswith("Scatter") else -shape[axis]
+    return Range(lowest, max(most, 0))
+
+
+def _is_data(step: RuleStep, at: int) -> bool:
+    """True if the integers at position `at` are data: of the type of the first result."""
+    schema = step.origin.schema
+    if schema is None or not schema.outputs or not schema.inputs:
+        return False
+    inputs = schema.inputs
+    kind = inputs[min(at, len(inputs) - 1)].type_str
+    return kind in {schema.outputs[0].type_str, inputs[0].type_str} or len(inputs) == 1
+
+
+def _shape(step: RuleStep, at: int) -> Shape | None:
+    inputs = step.origin.inputs
+    name = inputs[at] if at < len(inputs) else ""
+    const = step.consts.get(name)
+    known: ValueType | None = step.types.get(name)
+    if const is not None:
+        return const.shape
+    return None if known is None else known.shape
+
+
+def _integer(step: RuleStep, name: str, default: int) -> int:
+    return next((each.i for each in step.origin.proto.attribute if each.name == name), default)

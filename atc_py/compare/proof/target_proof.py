@@ -1,0 +1,159 @@
+"""The fixed model in the target's precision: compiled, run on the simulator, compared with the original.
+
+Its kernels' estimated times go to the rewrites whose nodes they compute.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.compare.measure import Measure
+from atc_py.compare.proof.result_gap import in_float64, largest_gap
+from atc_py.cost.network import network_cost
+from atc_py.cost.reading import launches_of
+from atc_py.device.sim.execution.session import SimModel
+from atc_py.diag import AtcError
+from atc_py.options.compile_options import CheckOptions, CompileOptions
+from atc_py.package.reader import OfflineModel, open_model
+from atc_py.package.schema import OmModel
+from atc_py.pipeline.compile import compile_model
+from atc_py.results.fixing import TargetError, TargetProof
+from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
+
+_MOST_WEIGHTS = 256 << 20
+"""Bytes of weights up to which the simulator, which holds them all, is given the model."""
+
+_MICRO = 1e6
+
+Feeds = dict[str, "NDArray[Any]"]
+
+
+@dataclass(frozen=True, slots=True)
+class OnTarget:
+    """The result on the target.
+
+    Attributes:
+        proof: for the record.
+        microseconds: estimated time by position of the written file's nodes.
+    """
+
+    proof: TargetProof
+    microseconds: Mapping[int, float]
+
+
+def prove_on_target(
+    model: Path,
+    weight_bytes: int,
+    check: CheckOptions,
+    samples: Sequence[tuple[Feeds, Feeds]],
+    folder: Path,
+) -> OnTarget:
+    """Compile a fixed model and run it; a model that does not compile or run is a part of the result.
+
+    Args:
+        model: the fixed model.
+        weight_bytes: bytes of its weights.
+        check: the SoC and the precision.
+        samples: data of the inputs, and the original's results.
+        folder: where the compiled model goes.
+    """
+    names = check.soc, check.precision_mode.value
+    if weight_bytes > _MOST_WEIGHTS:
+        size = f"{weight_bytes / 2**20:.0f} MiB"
+        why = Text(
+            "left out: the simulator would hold weights of {size}, and the limit is "
+            "{most_weights} MiB",
+            size=size,
+            most_weights=_MOST_WEIGHTS >> 20,
+        )
+        return OnTarget(TargetProof(*names, {}, why=why), {})
+    try:
+        om = folder / "target.om"
+        compile_model(model, om, _options(check, samples))
+        with open_model(om) as package:
+            cost = network_cost(package.description)
+            outputs = _outputs(package, samples)
+            times = _times(package.description, [each.cost.expected for each in cost.kernels])
+    except AtcError as error:
+        return OnTarget(TargetProof(*names, {}, failed=error.diagnostics), {})
+    return OnTarget(TargetProof(*names, outputs, cost.time.expected * _MICRO), times)
+
+
+def _options(check: CheckOptions, samples: Sequence[tuple[Feeds, Feeds]]) -> CompileOptions:
+    """The options of the compilation; dims of inputs that are bound are left out."""
+    fed = {name for feeds, _ in samples for name in feeds}
+    return CompileOptions(
+        soc=check.soc,
+        precision_mode=check.precision_mode,
+        input_shapes={name: dims for name, dims in check.input_shapes.items() if name in fed},
+        op_specs=check.op_specs,
+        precision=check.precision,
+    )
+
+
+def _outputs(
+    package: OfflineModel, samples: Sequence[tuple[Feeds, Feeds]]
+) -> dict[str, TargetError]:
+    """Run the model on each sample; return the largest differences of its outputs."""
+    model = package.description
+    dtypes = {each.name: DType(model.tensors[each.tensor].dtype) for each in model.outputs}
+    inputs = {each.name: DType(model.tensors[each.tensor].dtype).numpy for each in model.inputs}
+    measures = {name: Measure(dtype) for name, dtype in dtypes.items()}
+    gaps, ends = dict.fromkeys(dtypes, 0.0), {name: _Ends() for name in dtypes}
+    device = SimModel(package)
+    try:
+        for feeds, wanted in samples:
+            found = device.run(
+                {name: feeds[name].astype(inputs[name], copy=False) for name in inputs}
+            )
+            for name, array in found.items():
+                if name in wanted and wanted[name].shape == array.shape:
+                    measures[name].add(array, wanted[name])
+                    for one, other in in_float64(array, wanted[name]):
+                        gaps[name] = max(gaps[name], largest_gap(one, other))
+                        ends[name].add(other)
+    finally:
+        device.close()
+    cosines = {name: measure.figures().cosine for name, measure in measures.items()}
+    return {
+        name: TargetError(
+            cosines[name] if isfinite(cosines[name]) else None, gaps[name] / ends[name].span
+        )
+        for name in dtypes
+    }
+
+
+class _Ends:
+    """The least and the largest value of an output of the original."""
+
+    def __init__(self) -> None:
+        self._low, self._high = np.inf, -np.inf
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        kept = values[np.isfinite(values)]
+        self._low = min(self._low, float(kept.min(initial=np.inf)))
+        self._high = max(self._high, float(kept.max(initial=-np.inf)))
+
+    @property
+    def span(self) -> float:
+        """Their distance; of equal values the magnitude, and 1 where that is 0."""
+        if self._low > self._high:
+            return 1.0
+        return self._high - self._low or abs(self._high) or 1.0
+
+
+def _times(model: OmModel, seconds: Sequence[float]) -> dict[int, float]:
+    """Microseconds by position of the source's nodes; those of one launch share its time."""
+    found: dict[int, float] = defaultdict(float)
+    for launch, time in zip(launches_of(model), seconds, strict=True):
+        origins = Counter(each.index for at in launch.nodes for each in model.nodes[at].origins)
+        for index in origins:
+            found[index] += time * _MICRO / len(origins)
+    return dict(found)

@@ -1,0 +1,317 @@
+"""Proof that a fixed model computes what the original does, as a whole and rewrite by rewrite.
+
+Both run in the reference engine on the same data. What was finally written for a node runs on the values
+that the original has there; where the node is not part of the original's own run, or where several rules led
+to its form, data are drawn for it. Each step runs on drawn data and boundary values in any case.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from atc_py.compare.input_roles import Role, input_roles
+from atc_py.compare.inputs import fitting_feeds
+from atc_py.compare.proof.final_regions import FinalRegions
+from atc_py.compare.proof.node_group import constant_bytes
+from atc_py.compare.proof.region_inputs import inputs_of
+from atc_py.compare.proof.region_proof import RegionProof, prove_step
+from atc_py.compare.proof.result_gap import ResultGap, largest_gap
+from atc_py.compare.proof.rounded_values import moved, step_of
+from atc_py.compare.proof.streamed_model import StreamedModel
+from atc_py.compare.reference import ReferenceRun
+from atc_py.fix.fixed import Applied
+from atc_py.fix.step import RuleStep
+from atc_py.fix.tidy.tidying import Twin
+from atc_py.ir import ConstData
+from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
+from atc_py.pipeline.running.model import Port
+from atc_py.system.memory_limit import held_memory
+from atc_py.tensor.shapes import closed_shape
+
+_MOST_READ = 1 << 16
+"""Bytes of a constant up to which its data are looked at; a larger one is like itself alone."""
+
+
+class SharedSteps:
+    """Proofs of the steps of one model."""
+
+    def __init__(
+        self, tensors: TensorReader, seeds: Sequence[int], visible: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Take what `prove_step` takes."""
+        self._tensors = tensors
+        self._seeds = seeds
+        self._visible = dict(visible)
+        self._proofs: dict[Hashable, RegionProof] = {}
+
+    def proof_of(self, applied: Applied) -> RegionProof:
+        """The proof of a step."""
+        key = (applied.rule.name, self._likeness(applied.step))
+        if key not in self._proofs:
+            self._proofs[key] = prove_step(applied, self._tensors, self._seeds, self._visible)
+        return self._proofs[key]
+
+    def _likeness(self, step: RuleStep) -> Hashable:
+        """Return what the steps have in common that compute the same thing on the same data."""
+        names = _Numbers()
+        nodes = tuple(
+            (_without_names(node.proto, names), tuple(map(names.of, node.reads)))
+            for node in (*step.nodes, *step.written)
+        )
+        values = names.known
+        return (
+            nodes,
+            tuple(sorted((values[n], each) for n, each in step.types.items() if n in values)),
+            tuple(sorted((values[n], each) for n, each in step.ranges.items() if n in values)),
+            tuple(sorted((values[n], _digest(each)) for n, each in step.consts.items())),
+            tuple(name for name in step.reads if name in self._visible),
+        )
+
+
+class _Numbers:
+    """Numbers in place of names, in the order in which they are first met."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {"": 0}
+
+    def of(self, name: str) -> int:
+        return self.known.setdefault(name, len(self.known))
+
+
+def _without_names(proto: onnx.NodeProto, names: _Numbers) -> Hashable:
+    """A node without the names of its values; graphs inside keep theirs."""
+    attributes = sorted(each.SerializeToString(deterministic=True) for each in proto.attribute)
+    reads, writes = _numbers(proto.input, names), _numbers(proto.output, names)
+    return proto.op_type, proto.domain, reads, writes, tuple(attributes)
+
+
+def _numbers(several: Iterable[str], names: _Numbers) -> tuple[int, ...]:
+    return tuple(names.of(name) for name in several)
+
+
+def _digest(const: ConstData) -> Hashable:
+    if constant_bytes(const) > _MOST_READ:
+        return str(id(const))
+    data = np.asarray(const.numpy()).tobytes()
+    return f"{const.dtype.value}{const.shape}{hashlib.sha256(data).hexdigest()}"
+
+
+_ROUNDINGS = 16
+"""Multiple of the effect of rounded inputs on an output that the sums of a whole model may have."""
+
+_GROSS = 1e-3
+"""Error of an output that is looked into: regions that each keep to their class do not add up to it."""
+
+Feeds = dict[str, "NDArray[Any]"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFeeds:
+    """Data of the inputs of both models.
+
+    Attributes:
+        ports: the inputs with closed dims.
+        seeds: one run each.
+        given: data that are the same in all runs: of bound inputs, and from files.
+        ranges: bounds of integer inputs, both included, by name.
+    """
+
+    ports: Sequence[Port]
+    seeds: Sequence[int]
+    given: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def of(self, seed: int, roles: Mapping[str, Role]) -> Feeds:
+        """The data of one run, in which inputs have the given roles."""
+        drawn = fitting_feeds(self.ports, roles, seed)
+        return {**drawn, **_within(self.ports, self.ranges, seed), **self.given}
+
+
+@dataclass(slots=True)
+class FixProof:
+    """Differences between a model and its fixed form.
+
+    Attributes:
+        seeds: of the data.
+        outputs: by the name of each output.
+        rewrites: the proof of each rewrite, in the order of the groups.
+        samples: data of the inputs of each run, and the original's results.
+        astray: the output that differs grossly although every rewrite keeps to its class; "" if none,
+            and where ONNX leaves open what a node computes.
+    """
+
+    seeds: tuple[int, ...]
+    outputs: dict[str, ResultGap]
+    rewrites: list[RegionProof]
+    samples: list[tuple[Feeds, Feeds]] = field(default_factory=list)
+    astray: str = ""
+
+    @property
+    def nbytes(self) -> int:
+        """What the samples take; an array that is in several counts in each."""
+        return sum(
+            each.nbytes for pair in self.samples for values in pair for each in values.values()
+        )
+
+
+def prove(
+    original: StreamedModel,
+    fixed: StreamedModel,
+    groups: Sequence[tuple[Applied, ...]],
+    feeds: ModelFeeds,
+    twins: Mapping[str, Sequence[Twin]],
+) -> FixProof:
+    """Run both models and every rewrite; return the differences.
+
+    Args:
+        original: the model as it was read.
+        fixed: the model as it was written.
+        groups: the steps of each rewrite.
+        feeds: the data.
+        twins: the values of the original that values of the fixed model stand for, by name.
+
+    Raises:
+        AtcError: REFERENCE_FAILED where neither engine runs one of the models.
+    """
+    found = FixProof(
+        tuple(feeds.seeds),
+        {name: ResultGap() for name in fixed.outputs},
+        [RegionProof() for _ in groups],
+    )
+    regions = FinalRegions(original, fixed, groups, found.rewrites, twins)
+    kept = dict.fromkeys(_not_drawn(original, groups))
+    visible: Feeds = {}
+    roles = input_roles(original, feeds.ports)
+    for seed in feeds.seeds:
+        with held_memory(found.nbytes):
+            visible = _run_both(original, fixed, feeds.of(seed, roles), regions, found, kept)
+    steps = SharedSteps(original.file.tensors, feeds.seeds, visible)
+    with held_memory(found.nbytes):
+        for group, proof, region in zip(groups, found.rewrites, regions.regions, strict=True):
+            for step in group:
+                proof.add(steps.proof_of(step))
+            if region is not None and len(group) > 1:
+                region.prove_drawn(feeds.seeds, visible)
+        if not any(each.undefined for each in found.rewrites):
+            found.astray = _astray(original, feeds, found, groups)
+    return found
+
+
+def _run_both(
+    original: StreamedModel,
+    fixed: StreamedModel,
+    feeds: Feeds,
+    regions: FinalRegions,
+    found: FixProof,
+    kept: Iterable[str],
+) -> Feeds:
+    """Run both models on one set of data, and the rewrites on the values that the original shows.
+
+    Return the values called `kept`.
+    """
+    first, second = ReferenceRun(original, feeds), ReferenceRun(fixed, feeds)
+    awaited = Counter(regions.awaited())
+    awaited.update([*found.outputs, *kept])
+    first.expect(awaited)
+    second.expect(dict.fromkeys(found.outputs, 1))
+    for region in regions.in_order():
+        region.prove_shown(first, original.engines)
+    results: Feeds = {}
+    for name, gap in found.outputs.items():
+        wanted, value = first.value(name), second.value(name)
+        if wanted is not None and value is not None:
+            results[name] = wanted
+            gap.add(value, wanted)
+        first.release(name)
+        second.release(name)
+    found.samples.append((feeds, results))
+    values = {name: first.value(name) for name in kept}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -> Iterator[str]:
+    """Yield values of the original's own run that steps read and that cannot be drawn."""
+    for step in (each.step for group in groups for each in group):
+        for name in step.reads:
+            if name in step.consts or not (name in original.makers or name in original.inputs):
+                continue
+            one = inputs_of(step, name)
+            if one is None or not one.drawn:
+                yield name
+
+
+def _astray(
+    original: StreamedModel,
+    feeds: ModelFeeds,
+    found: FixProof,
+    groups: Sequence[tuple[Applied, ...]],
+) -> str:
+    """An output that differs by more than the rules allow, and than rounded inputs make."""
+    limit = sum({each.rule.name: each.rule.limit for group in groups for each in group}.values())
+    if not isfinite(limit):
+        return ""
+    least = max(limit, _coarsest_step(original))
+    for name, gap in found.outputs.items():
+        if gap.error > max(limit, _GROSS):
+            effect = _effect_of_rounding(original, feeds, name, least)
+            if gap.gap > _ROUNDINGS * effect + max(limit, _GROSS) * gap.scale:
+                return name
+    return ""
+
+
+def _coarsest_step(original: StreamedModel) -> float:
+    elements = {each.data_type for each in original.constants.values()}
+    for node in original.makers.values():
+        elements.update(each.i for each in node.attribute if node.op_type == "Cast")
+    found = map(dtype_of_element, elements)
+    return max((step_of(each.numpy) for each in found if each is not None), default=0.0)
+
+
+def _effect_of_rounding(
+    original: StreamedModel, feeds: ModelFeeds, name: str, least: float
+) -> float:
+    """The largest change of an output of the original when inputs move by one step.
+
+    Args:
+        original: the model.
+        feeds: the data.
+        name: the output.
+        least: the part of each value that it moves by at least: what rounding inside of the model
+            and the classes of the rules allow.
+    """
+    largest = 0.0
+    roles = input_roles(original, feeds.ports)
+    for seed in feeds.seeds:
+        plain = feeds.of(seed, roles)
+        rounded = {each: moved(array, seed, least) for each, array in plain.items()}
+        values = []
+        for each in (plain, rounded):
+            run = ReferenceRun(original, each)
+            run.expect({name: 1})
+            values.append(run.value(name))
+        first, second = values
+        if first is not None and second is not None:
+            largest = max(largest, largest_gap(second, first))
+    return largest
+
+
+def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:
+    """Data of the integer inputs with bounds; both bounds are among them."""
+    found: Feeds = {}
+    for position, port in enumerate(ports):
+        if port.name not in ranges:
+            continue
+        low, high = ranges[port.name]
+        drawn = np.random.default_rng([seed, position, 1]).integers(
+            low, high, closed_shape(port.shape), endpoint=True
+        )
+        drawn.reshape(-1)[:1], drawn.reshape(-1)[1:2] = high, low
+        found[port.name] = drawn.astype(port.dtype.numpy)
+    return found

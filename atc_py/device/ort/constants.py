@@ -1,0 +1,61 @@
+"""Constants of an exported model: data of the package, as they are or in a form made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.device.ort.elements import held_dtype
+from atc_py.package.schema import OmModel
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
+
+
+class ConstantSource(Protocol):
+    """An offline model that was read: its description, and the data of its constants."""
+
+    @property
+    def description(self) -> OmModel:
+        """The graph, its tensors and the archive members."""
+        ...
+
+    def array(self, member: str) -> NDArray[Any]:
+        """Data of the constant in archive member `member`, read-only.
+
+        Raises:
+            AtcError: the member is missing or damaged.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Initializer:
+    """A constant as the exported model holds it; it has the methods of `ConstData`.
+
+    Attributes:
+        name: its name in the graph.
+        dtype: its element type; int8 for int4.
+        shape: its dims.
+        read: returns its data, which may be of int4.
+    """
+
+    name: str
+    dtype: DType
+    shape: Shape
+    read: Callable[[], NDArray[Any]]
+
+    @classmethod
+    def of(cls, name: str, array: NDArray[Any]) -> Initializer:
+        """A constant that was made here."""
+        return cls(name, held_dtype(DType.from_numpy(array.dtype)), array.shape, lambda: array)
+
+    def numpy(self) -> NDArray[Any]:
+        """The data in `dtype`."""
+        return np.asarray(self.read()).astype(self.dtype.numpy, copy=False)
+
+    def release(self) -> None:
+        """Do nothing: data is mapped, or was made here."""

@@ -1,0 +1,369 @@
+"""A compiled graph as the parts of an ONNX model: nodes, functions, constants, inputs, outputs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import FunctionProto, NodeProto, ValueInfoProto, helper
+
+from atc_py.device.ort.body import Body, is_rounded
+from atc_py.device.ort.branches import WrittenOperator, with_branches
+from atc_py.device.ort.constants import ConstantSource, Initializer
+from atc_py.device.ort.elements import element_type, held_dtype
+from atc_py.device.ort.functions import Functions
+from atc_py.device.ort.late_rounding import without_early_roundings
+from atc_py.device.ort.node import CompiledNode, NoFormError, read_attributes
+from atc_py.device.ort.reads import reads_of
+from atc_py.device.ort.registry import find_emulation
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import NO_ONNX_FORM
+from atc_py.ir.types import TensorType
+from atc_py.package.schema import OmNode, OmTensor
+from atc_py.package.stored_types import TRANS_DATA, storage_of
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.text import Text
+
+_CONTROL = frozenset({"Switch", "Merge"})
+
+_HELP = "run the model on the device `sim`, which has every operator"
+
+
+@dataclass(slots=True)
+class Emulated:
+    """The parts of an exported model.
+
+    Attributes:
+        nodes: of the graph, producers first.
+        functions: what they call; none of a flat model.
+        inputs: of the graph, with their types.
+        outputs: of the graph.
+        values: types of the values in between.
+        initializers: constants that nodes read.
+        names: tensors of the package that nodes make, by the name of their value.
+        stands_for: by tensor that another storage format was moved to, the one that was moved.
+        makers: node of the package that makes each value, by the name of their value.
+        on_grid: names of 16-bit floats, and of bounds in float32 that are on their grid.
+    """
+
+    nodes: list[NodeProto]
+    functions: list[FunctionProto]
+    inputs: list[ValueInfoProto]
+    outputs: list[ValueInfoProto]
+    values: list[ValueInfoProto]
+    initializers: list[Initializer]
+    names: dict[str, int] = field(default_factory=dict)
+    stands_for: dict[int, int] = field(default_factory=dict)
+    makers: dict[str, OmNode] = field(default_factory=dict)
+    on_grid: frozenset[str] = frozenset()
+
+    def drop_early_roundings(self) -> None:
+        """Leave out roundings that change nothing, of a flat model, except of its outputs."""
+        outputs = {each.name for each in self.outputs}
+        self.nodes = without_early_roundings(self.nodes, outputs, self.on_grid)
+
+    def show(self, name: str) -> None:
+        """Make a value of the graph an output."""
+        if all(each.name != name for each in self.outputs):
+            at = next(index for index, each in enumerate(self.values) if each.name == name)
+            self.outputs.append(self.values.pop(at))
+
+    def show_wide(self, name: str) -> str:
+        """Make a value of the graph an output in float32, in place of itself; return its name."""
+        wide = f"{name}/float32"
+        kept = [each for each in self.outputs if each.name != name]
+        if len(kept) < len(self.outputs):
+            self.outputs[:] = kept
+        if all(each.name != wide for each in kept):
+            number = element_type(DType.FLOAT32)
+            self.nodes.append(helper.make_node("Cast", [name], [wide], wide, to=number))
+            self.outputs.append(helper.make_tensor_value_info(wide, number, None))
+        return wide
+
+
+def emulate(model: ConstantSource, *, flat: bool) -> Emulated:
+    """The model that computes what the device computes for `model`.
+
+    Args:
+        model: a verified package.
+        flat: write the nodes of each operator into the graph instead of functions that it calls.
+
+    Raises:
+        AtcError: NO_ONNX_FORM for each node that has no form in ONNX's operators.
+    """
+    return _Emulator(model, flat=flat).emulated()
+
+
+class _Emulator:
+    """One model on its way."""
+
+    def __init__(self, model: ConstantSource, *, flat: bool) -> None:
+        self._model = model
+        self._flat = flat
+        self._description = model.description
+        self._types = [_type(tensor) for tensor in self._description.tensors]
+        self._stands_for: dict[int, int] = {}
+        self._names = self._value_names()
+        self._taken = frozenset(self._names)
+        self._read = {self._real(port.tensor) for port in self._description.outputs}
+        for node in self._description.nodes:
+            self._read.update(map(self._real, node.inputs))
+        self._functions = Functions()
+        self._initializers: dict[str, Initializer] = {}
+        self._makers: dict[str, OmNode] = {}
+        self._on_grid = {
+            name
+            for name, facts in zip(self._names, self._types, strict=True)
+            if is_rounded(facts.dtype)
+        }
+        self._sink = Sink()
+
+    def emulated(self) -> Emulated:
+        units = [unit for unit in map(self._unit, range(len(self._description.nodes))) if unit]
+        self._sink.raise_errors()
+        try:
+            nodes = with_branches(
+                units, [self._name(port.tensor) for port in self._description.outputs]
+            )
+        except NoFormError as error:
+            raise NO_ONNX_FORM.error(
+                Text("control flow has no ONNX form: {error}", error=error), help=_HELP
+            ) from None
+        made = {value for node in nodes for value in node.output}
+        aliases = list(self._aliases())
+        inputs = [self._info(port.name, port.tensor) for port in self._description.inputs]
+        outputs = [self._info(port.name, port.tensor) for port in self._description.outputs]
+        return Emulated(
+            nodes + aliases,
+            list(self._functions),
+            inputs,
+            outputs,
+            list(self._between(made)),
+            list(self._initializers.values()),
+            {name: at for at, name in enumerate(self._names) if name in made},
+            self._stands_for,
+            self._makers,
+            frozenset(self._on_grid),
+        )
+
+    def _value_names(self) -> list[str]:
+        """A name for each tensor: that of the port which it is, else its own, all apart."""
+        for node in self._description.nodes:
+            if node.op == TRANS_DATA:
+                source = node.inputs[0]
+                self._stands_for[node.outputs[0]] = self._stands_for.get(source, source)
+        constants = {at for at, each in enumerate(self._description.tensors) if each.member}
+        fixed: dict[int, str] = {}
+        for port in self._description.inputs:
+            fixed[port.tensor] = port.name
+        for port in self._description.outputs:
+            real = self._real(port.tensor)
+            if real not in constants:
+                fixed.setdefault(real, port.name)
+        ports = {port.name for port in (*self._description.inputs, *self._description.outputs)}
+        taken = set(ports)
+        names: list[str] = []
+        for at, tensor in enumerate(self._description.tensors):
+            name = fixed.get(at)
+            if name is None:
+                name = tensor.name
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+            names.append(name)
+        return names
+
+    def _real(self, tensor: int) -> int:
+        """The tensor whose elements, in another storage, `tensor` has."""
+        return self._stands_for.get(tensor, tensor)
+
+    def _name(self, tensor: int) -> str:
+        """The name of a tensor's value; empty where absent. Constants become initializers."""
+        if tensor < 0:
+            return ""
+        tensor = self._real(tensor)
+        name = self._names[tensor]
+        source = self._description.tensors[tensor]
+        if source.member is not None and name not in self._initializers:
+            facts = self._types[tensor]
+            read = partial(self._model.array, source.member)
+            self._initializers[name] = Initializer(name, held_dtype(facts.dtype), facts.shape, read)
+        return name
+
+    def _unit(self, index: int) -> WrittenOperator | None:
+        """A node of the package as nodes of ONNX; None after a finding, and of a move."""
+        node = self._description.nodes[index]
+        if node.op == TRANS_DATA:
+            return None
+        writes = [self._names[tensor] for tensor in node.outputs]
+        self._makers.update(dict.fromkeys(writes, node))
+        origin = tuple(each.index for each in node.origins)
+        if node.op in _CONTROL:
+            reads = [self._name(tensor) for tensor in node.inputs]
+            return WrittenOperator(node.op, node.name, origin, reads, writes)
+        try:
+            nodes, reads = self._written(node, writes)
+        except NoFormError as error:
+            place = Place(node=index, node_name=node.name, op_type=node.op)
+            self._sink.add(
+                NO_ONNX_FORM.diagnostic(
+                    Text("{op} has no ONNX form: {error}", op=node.op, error=error),
+                    place=place,
+                    help=_HELP,
+                )
+            )
+            return None
+        return WrittenOperator(node.op, node.name, origin, reads, writes, nodes)
+
+    def _written(self, node: OmNode, writes: Sequence[str]) -> tuple[list[NodeProto], list[str]]:
+        """The nodes that compute `node`, and the names that they read."""
+        emulation = find_emulation(node.op)
+        facts = self._facts(node)
+        if emulation is None:
+            raise NoFormError("no emulation is written for it")
+        body = self._body(facts, writes)
+        empty = _no_elements(body)
+        written = emulation.write(body) if empty is None else empty
+        results = [written] if isinstance(written, str) else list(written)
+        if empty is None and _is_sized_by_data(facts):
+            results = _held_to_dims(body, results)
+        body.finish(results, rounds=empty is None and not emulation.moves)
+        made = [name for name, value in zip(writes, results, strict=True) if value]
+        used = {value for each in body.nodes for value in reads_of(each)}
+        body.inputs = {at: name for at, name in body.inputs.items() if name in used}
+        operands = [self._name(node.inputs[at]) for at in body.inputs]
+        operands += [self._form(node, body, at) for at in range(len(body.repacked))]
+        if self._flat:
+            return body.nodes, operands
+        return [self._functions.call(facts, body, operands, made)], operands
+
+    def _facts(self, node: OmNode) -> CompiledNode:
+        row = find_operator(node.op)
+        if row is None:
+            raise NoFormError("the device does not have it")
+        tensors = self._description.tensors
+        constants: dict[int, Callable[[], NDArray[Any]]] = {}
+        for at, tensor in enumerate(node.inputs):
+            member = tensors[self._real(tensor)].member if tensor >= 0 else None
+            if member is not None:
+                constants[at] = partial(self._model.array, member)
+        return CompiledNode(
+            row,
+            node,
+            tuple(self._types[tensor] if tensor >= 0 else None for tensor in node.inputs),
+            tuple(self._types[tensor] for tensor in node.outputs),
+            read_attributes(row, node.attributes),
+            constants,
+            frozenset(at for at, out in enumerate(node.outputs) if out not in self._read),
+        )
+
+    def _body(self, facts: CompiledNode, writes: Sequence[str]) -> Body:
+        """An empty body whose operands have the names of the graph, or formal ones."""
+        node = facts.source
+        there = [at for at, tensor in enumerate(node.inputs) if tensor >= 0]
+        if self._flat:
+            inputs = {at: self._names[self._real(node.inputs[at])] for at in there}
+            return Body(facts, inputs, writes, f"{node.name}/", self._taken)
+        inputs = {at: facts.input_name(at) for at in there}
+        outputs = [facts.output_name(at) for at in range(len(writes))]
+        return Body(
+            facts, inputs, [f"{each}_" if each in inputs.values() else each for each in outputs], ""
+        )
+
+    def _form(self, node: OmNode, body: Body, index: int) -> str:
+        """The name of a constant in another form; nodes that need the same one share it."""
+        wanted = body.repacked[index]
+        tensor = self._real(node.inputs[wanted.position])
+        source = self._description.tensors[tensor]
+        name = wanted.value if self._flat else f"{self._names[tensor]}/{wanted.form}"
+        if source.member is None:
+            return name
+        made = wanted.make(self._model.array(source.member))
+        while not self._is_kept(name, made):
+            name += "_"
+        if made.size == 1 and _is_on_grid(made, self._types[tensor].dtype):
+            self._on_grid.add(name)
+        return name
+
+    def _is_kept(self, name: str, made: NDArray[Any]) -> bool:
+        """Keep a constant under a name; False where another one has it, of other dims, say."""
+        known = self._initializers.get(name)
+        if known is None and name not in self._taken:
+            self._initializers[name] = Initializer.of(name, made)
+            return True
+        if known is None or (known.shape, known.dtype.numpy) != (made.shape, made.dtype):
+            return False
+        return known.numpy().tobytes() == made.tobytes()
+
+    def _aliases(self) -> Iterator[NodeProto]:
+        """Yield a node for each output that is an input, a constant, or an output of another name."""
+        for port in self._description.outputs:
+            name = self._name(port.tensor)
+            if name != port.name:
+                yield helper.make_node("Identity", [name], [port.name], f"{port.name}/Identity")
+
+    def _between(self, made: set[str]) -> Iterator[ValueInfoProto]:
+        """Yield types of the graph's values that are not outputs."""
+        outputs = {port.name for port in self._description.outputs}
+        for at, name in enumerate(self._names):
+            if name in made and name not in outputs:
+                yield self._info(name, at)
+
+    def _info(self, name: str, tensor: int) -> ValueInfoProto:
+        facts = self._types[tensor]
+        return helper.make_tensor_value_info(name, element_type(facts.dtype), list(facts.dims))
+
+
+def _no_elements(body: Body) -> list[str] | None:
+    """Write the results of a node that has no element to compute; None where it has, or may have.
+
+    The simulator does not launch such a node. Operators of ONNX may fail: ArgMax over an empty axis.
+    """
+    shapes = [[dim for dim in facts.dims if dim is not None] for facts in body.node.outputs]
+    whole = zip(shapes, body.node.outputs, strict=True)
+    if not all(0 in shape and len(shape) == len(facts.dims) for shape, facts in whole):
+        return None
+    return [
+        body.const(np.empty(shape), facts.dtype)
+        for shape, facts in zip(shapes, body.node.outputs, strict=True)
+    ]
+
+
+_COUNTED = {"NonZero", "Range", "Where"}
+"""Operators whose results have as many elements as their data say."""
+
+
+def _is_sized_by_data(node: CompiledNode) -> bool:
+    """True if numbers that only a run knows decide the dims of a node's results."""
+    numbers = (at for at in node.row.numbers_at(node.count) if node.has(at))
+    return node.op in _COUNTED or any(at not in node.constants for at in numbers)
+
+
+def _held_to_dims(body: Body, results: Sequence[str]) -> list[str]:
+    """Results with which a run ends that have other dims than the model declares."""
+    held: list[str] = []
+    for value, facts in zip(results, body.node.outputs, strict=True):
+        known = [(axis, dim) for axis, dim in enumerate(facts.dims) if dim is not None]
+        if value and known:
+            axes, dims = (body.ints(*each) for each in zip(*known, strict=True))
+            found = body.add("Gather", body.add("Shape", value), axes)
+            value = body.held(value, body.add("Equal", found, dims))  # noqa: PLW2901
+        held.append(value)
+    return held
+
+
+def _is_on_grid(made: NDArray[Any], dtype: DType) -> bool:
+    """True if float32 numbers are those of a 16-bit float."""
+    if made.dtype != np.float32 or not is_rounded(dtype):
+        return False
+    return bool((made.astype(dtype.numpy).astype(made.dtype) == made).all())
+
+
+def _type(tensor: OmTensor) -> TensorType:
+    return TensorType(
+        DType.parse(tensor.dtype), tuple(tensor.shape), Format(tensor.format), storage_of(tensor)
+    )

@@ -1,0 +1,116 @@
+"""Sums, products and bounds of each element, and broadcasting."""
+
+from atc_py.device.ort.body import Body
+from atc_py.device.ort.numbers import carried, number, returned, scalar
+from atc_py.device.ort.registry import emulates
+from atc_py.tensor.dtypes import DType
+
+
+def _pair(body: Body, op_type: str) -> str:
+    """`op_type` of two operands; integers wrap around."""
+    return returned(body, body.add(op_type, carried(body, 0), carried(body, 1)))
+
+
+@emulates("Add")
+def add(body: Body) -> str:
+    """Write `y = x1 + x2`; integers wrap around."""
+    return _pair(body, "Add")
+
+
+@emulates("Sub")
+def sub(body: Body) -> str:
+    """Write `y = x1 - x2`; integers wrap around."""
+    return _pair(body, "Sub")
+
+
+@emulates("Mul")
+def mul(body: Body) -> str:
+    """Write `y = x1 * x2`; integers wrap around."""
+    return _pair(body, "Mul")
+
+
+@emulates("Adds")
+def adds(body: Body) -> str:
+    """Write `y = x + value`."""
+    return body.add("Add", body.x(), number(body, body.node.number("value")))
+
+
+@emulates("Muls")
+def muls(body: Body) -> str:
+    """Write `y = x * value`."""
+    return body.add("Mul", body.x(), number(body, body.node.number("value")))
+
+
+@emulates("AccumulateNV2")
+def accumulate(body: Body) -> str:
+    """Write `y = x0 + x1 + ...`, from the left, rounded once; integers wrap around."""
+    total = carried(body, 0)
+    for position in range(1, body.node.count):
+        total = body.add("Add", total, carried(body, position))
+    return returned(body, total)
+
+
+@emulates("Addcmul")
+def addcmul(body: Body) -> str:
+    """Write `y = input_data + x1 * x2 * value`, rounded once; integers wrap around."""
+    data, x1, x2, value = (carried(body, position) for position in range(4))
+    product = body.add("Mul", body.add("Mul", x1, x2), value)
+    return returned(body, body.add("Add", data, product))
+
+
+@emulates("Maximum")
+def maximum(body: Body) -> str:
+    """Write `y = max(x1, x2)`; NaN where one of them is."""
+    return _bound(body, "Max")
+
+
+@emulates("Minimum")
+def minimum(body: Body) -> str:
+    """Write `y = min(x1, x2)`; NaN where one of them is."""
+    return _bound(body, "Min")
+
+
+def _bound(body: Body, op_type: str) -> str:
+    """The larger or the smaller of two operands; that of uint64 ONNX has itself."""
+    if body.node.dtype() is DType.UINT64:
+        return body.add(op_type, body.own(0), body.own(1))
+    return _pair(body, op_type)
+
+
+@emulates("Relu")
+def relu(body: Body) -> str:
+    """Write `y = max(x, 0)`; NaN stays NaN."""
+    dtype = body.node.dtype()
+    if dtype.is_float or dtype is DType.INT32:
+        return body.add("Relu", body.x())
+    if dtype is DType.UINT64:
+        return body.add("Identity", body.own())
+    return returned(body, body.add("Max", carried(body), number(body, 0)))
+
+
+@emulates("ClipByValue")
+def clip_by_value(body: Body) -> str:
+    """Write `y = min(max(x, clip_value_min), clip_value_max)`; NaN stays NaN."""
+    if body.node.dtype() is DType.UINT64:
+        low, high = body.own(1), body.own(2)
+        raised = body.add("Max", body.own(), low)
+        return body.add("Reshape", body.add("Min", raised, high), body.add("Shape", body.own()))
+    low, high = scalar(body, 1), scalar(body, 2)
+    if _are_numbers(body, 1) and _are_numbers(body, 2):
+        return returned(body, body.add("Clip", carried(body), low, high))
+    return returned(body, body.add("Min", body.add("Max", carried(body), low), high))
+
+
+def _are_numbers(body: Body, position: int) -> bool:
+    """True of a constant without NaN, which runtimes' Clip does not heed."""
+    found = body.node.constant(position)
+    return found is not None and not bool((found != found).any())  # noqa: PLR0124
+
+
+@emulates("ExpandD", moves=True)
+def expand(body: Body) -> str:
+    """Write a copy of x for each place of `shape` along its axes of one element."""
+    shape = body.ints(*body.node.integers("shape"))
+    if body.node.dtype() is DType.BFLOAT16:
+        return body.cast(body.add("Expand", body.x(), shape), DType.BFLOAT16)
+    return body.add("Expand", body.own(), shape)

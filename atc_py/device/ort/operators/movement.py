@@ -1,0 +1,151 @@
+"""Data movement: elements are copied or renamed, never computed."""
+
+import numpy as np
+
+from atc_py.device.ort.body import Body
+from atc_py.device.ort.borders import bordered
+from atc_py.device.ort.carriers import carried
+from atc_py.device.ort.registry import emulates
+from atc_py.tensor.dtypes import DType
+
+REPEATED = frozenset(DType) - {DType.BFLOAT16, DType.INT16, DType.UINT16, DType.FLOAT16}
+"""Dtypes that a runtime's Tile takes."""
+
+_FIRST, _LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+@emulates("Reshape", moves=True)
+def reshape(body: Body) -> str:
+    """Write the same elements under the shape of the second input.
+
+    A shape with a dim of 0 is written out: ONNX takes such a dim for that of x only where x has one.
+    """
+    node, shape = body.node, body.node.constant(1)
+    dims = node.outputs[0].dims
+    if shape is not None and 0 in shape and None not in dims:
+        return body.add("Reshape", body.own(), _integers(body, dims), allowzero=1)
+    wanted = (
+        body.cast(body.own(1), DType.INT64) if node.dtype(1) is not DType.INT64 else body.own(1)
+    )
+    return body.add("Reshape", body.own(), wanted, allowzero=node.integer("allowzero"))
+
+
+@emulates("Flatten", moves=True)
+def flatten(body: Body) -> str:
+    """Write a matrix whose rows run over the axes before `axis`."""
+    return body.add("Flatten", body.own(), axis=body.node.integer("axis"))
+
+
+@emulates("Unsqueeze", moves=True)
+def unsqueeze(body: Body) -> str:
+    """Write x with axes of size 1 inserted."""
+    axes = body.node.integers("axes")
+    if not axes:
+        return body.add("Identity", body.own())
+    return body.add("Unsqueeze", body.own(), body.ints(*axes))
+
+
+@emulates("Squeeze", moves=True)
+def squeeze(body: Body) -> str:
+    """Write x without the axes named, or without all axes of size 1."""
+    axes = body.node.integers("axis")
+    return body.add("Squeeze", body.own(), *([body.ints(*axes)] if axes else []))
+
+
+@emulates("ConcatD", moves=True)
+def concat(body: Body) -> str:
+    """Write the tensors joined along one axis."""
+    parts = [body.own(position) for position in sorted(body.inputs)]
+    return body.add("Concat", *parts, axis=body.node.integer("concat_dim"))
+
+
+@emulates("SplitVD", moves=True)
+def split(body: Body) -> list[str]:
+    """Write the parts of given sizes along one axis."""
+    sizes, axis = body.node.integers("size_splits"), body.node.integer("split_dim")
+    return body.several("Split", len(sizes), body.own(), body.ints(*sizes), axis=axis)
+
+
+@emulates("TransposeD", moves=True)
+def transpose(body: Body) -> str:
+    """Write the axes in the order of `perm`."""
+    perm = tuple(axis % body.node.rank() for axis in body.node.integers("perm"))
+    return body.add("Transpose", body.own(), perm=perm)
+
+
+@emulates("ConfusionTransposeD", moves=True)
+def confusion_transpose(body: Body) -> str:
+    """Write the axes in another order before or after a change of shape."""
+    node, shape = body.node, body.node.integers("shape")
+    first = node.flag("transpose_first")
+    rank = node.rank() if first else len(shape)
+    perm = tuple(axis % rank for axis in node.integers("perm"))
+    value = body.own()
+    if first:
+        value = body.add("Transpose", value, perm=perm)
+    value = body.add("Reshape", value, body.ints(*shape), allowzero=1)
+    return value if first else body.add("Transpose", value, perm=perm)
+
+
+@emulates("StridedSliceD", moves=True)
+def strided_slice(body: Body) -> str:
+    """Write every n-th element between two bounds on each axis; axes taken whole are left out."""
+    found = [
+        (axis, *bounds)
+        for axis, dim in enumerate(body.node.type(0).dims)
+        if (bounds := _bounds(body, axis, dim)) != (0, _LAST if dim is None else dim, 1)
+    ]
+    if not found:
+        return body.add("Identity", body.own())
+    axes, begins, ends, strides = (body.ints(*column) for column in zip(*found, strict=True))
+    return body.add("Slice", body.own(), begins, ends, axes, strides)
+
+
+def _bounds(body: Body, axis: int, dim: int | None) -> tuple[int, int, int]:
+    """Begin, end and stride along an axis, as ONNX's Slice means them.
+
+    A negative end means something only when the stride is negative: up to and including the first
+    element.
+    """
+    node = body.node
+    begin, end, stride = (node.integers(name)[axis] for name in ("begin", "end", "strides"))
+    from_start = node.integer("begin_mask") >> axis & 1
+    to_end = node.integer("end_mask") >> axis & 1 or (stride < 0 and end < 0)
+    if dim is not None:
+        taken = slice(None if from_start else begin, None if to_end else end, stride)
+        reached = range(*taken.indices(dim))
+        if not reached:
+            return 0, 0, 1
+        return reached.start, reached.stop if reached.stop >= 0 else _FIRST, stride
+    if from_start:
+        begin = 0 if stride > 0 else _LAST
+    if to_end:
+        end = _LAST if stride > 0 else _FIRST
+    return begin, end, stride
+
+
+@emulates("PadV3D", moves=True)
+def pad(body: Body) -> str:
+    """Write x with borders: a constant in its dtype, the edge repeated, or the inside mirrored."""
+    numbers = body.node.integers("paddings")
+    return bordered(
+        body,
+        body.own(),
+        numbers[::2],
+        numbers[1::2],
+        body.node.text("mode"),
+        body.node.number("constant_values"),
+    )
+
+
+@emulates("TileD", moves=True)
+def tile(body: Body) -> str:
+    """Write x repeated along each of its axes."""
+    multiples = body.ints(*body.node.integers("multiples"))
+    return carried(
+        body, body.own(), body.node.dtype(), REPEATED, lambda x: body.add("Tile", x, multiples)
+    )
+
+
+def _integers(body: Body, dims: tuple[int | None, ...]) -> str:
+    return body.ints(*(dim or 0 for dim in dims))

@@ -1,0 +1,141 @@
+"""Normalization along axes or channels, and choices that stand in for it."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from atc_py.device.ort.axes import arg_of, from_front, mean, reduced
+from atc_py.device.ort.body import Body
+from atc_py.device.ort.numbers import carrier, number
+from atc_py.device.ort.registry import emulates
+from atc_py.tensor.dtypes import DType
+
+_EACH = "high_performance"
+_DIFFERENCE = frozenset({_EACH, "float16_difference", "float16_exponential"})
+_EXPONENTIAL = frozenset({_EACH, "float16_exponential"})
+_SUM = frozenset({_EACH})
+"""Implementations of float16 that round a step of a softmax to float16."""
+
+
+@emulates("BNInfer", "BatchNorm")
+def batch_norm(body: Body) -> str:
+    """Write `y = (x - mean) / sqrt(variance + epsilon) * scale + offset`, channel by channel."""
+    epsilon = body.node.number("epsilon")
+    x, scale, offset, means, variance = (body.x(at) for at in range(5))
+    if carrier(body.node.dtype()) is DType.FLOAT32:
+        return body.add("BatchNormalization", x, scale, offset, means, variance, epsilon=epsilon)
+    deviation = body.add("Sqrt", body.add("Add", variance, number(body, epsilon)))
+    factor = body.add("Div", scale, deviation)
+    shift = body.add("Sub", offset, body.add("Mul", means, factor))
+    shape = body.ints(-1, *(1,) * (body.node.rank() - 2))
+    factor, shift = (body.add("Reshape", each, shape) for each in (factor, shift))
+    return body.add("Add", body.add("Mul", x, factor), shift)
+
+
+def _step(body: Body, value: str, modes: Collection[str]) -> str:
+    """The result of a step, rounded to float16 where the node's implementation does that."""
+    narrow = body.node.dtype() is DType.FLOAT16 and body.node.attributes.get("impl_mode") in modes
+    return body.rounded(value, DType.FLOAT16) if narrow else value
+
+
+def _is_plain(body: Body, axes: Sequence[int]) -> bool:
+    """True if one operator of ONNX does it: along one axis, and no step is rounded."""
+    mode = body.node.attributes.get("impl_mode")
+    narrow = body.node.dtype() is DType.FLOAT16 and mode in _DIFFERENCE
+    return len(axes) == 1 and not narrow
+
+
+@emulates("SoftmaxV2")
+def softmax(body: Body) -> str:
+    """Write `y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
+    axes = from_front(body.node.integers("axes"), body.node.rank())
+    x = body.x()
+    if _is_plain(body, axes):
+        return body.add("Softmax", x, axis=axes[0])
+    difference = _step(body, body.add("Sub", x, reduced(body, "ReduceMax", x, axes)), _DIFFERENCE)
+    powers = _step(body, body.add("Exp", difference), _EXPONENTIAL)
+    total = _step(body, reduced(body, "ReduceSum", powers, axes), _SUM)
+    return body.add("Div", powers, total)
+
+
+@emulates("LogSoftmaxV2")
+def log_softmax(body: Body) -> str:
+    """Write `y = (x - m) - log(sum of exp(x - m))`, m the largest x, over the axes jointly."""
+    axes = from_front(body.node.integers("axes"), body.node.rank())
+    x = body.x()
+    if _is_plain(body, axes) and carrier(body.node.dtype()) is DType.FLOAT32:
+        return body.add("LogSoftmax", x, axis=axes[0])
+    difference = _step(body, body.add("Sub", x, reduced(body, "ReduceMax", x, axes)), _DIFFERENCE)
+    powers = _step(body, body.add("Exp", difference), _EXPONENTIAL)
+    total = _step(body, reduced(body, "ReduceSum", powers, axes), _SUM)
+    return body.add("Sub", difference, _step(body, body.add("Log", total), _SUM))
+
+
+@emulates("ScaledMaskedSoftmax")
+def scaled_masked_softmax(body: Body) -> str:
+    """Write a softmax of `x * scale`, of the lowest finite float32 where the mask is true."""
+    x, scale = body.x(), body.node.number("scale")
+    scaled = x if scale == 1 else body.add("Mul", x, number(body, scale))
+    lowest = number(body, float(np.finfo(np.float32).min))
+    masked = body.add("Where", body.own(1), lowest, scaled)
+    return body.add("Softmax", masked, axis=-1)
+
+
+@emulates("HardMax")
+def hardmax(body: Body) -> str:
+    """Write 1 at the first of the largest elements, 0 elsewhere; NaN is larger than all."""
+    axis = body.node.integer("axis") % body.node.rank()
+    x = body.x()
+    places = arg_of(body, "Max", x, axis, keep=True)
+    size = body.add("Squeeze", body.add("Shape", x, start=axis, end=axis + 1))
+    line = body.add("Range", body.const(0, DType.INT64), size, body.const(1, DType.INT64))
+    shape = body.ints(*(-1 if at == axis else 1 for at in range(body.node.rank())))
+    found = body.add("Equal", body.add("Reshape", line, shape), places)
+    return body.cast(found, carrier(body.node.dtype()))
+
+
+@emulates("LRN")
+def lrn(body: Body) -> str:
+    """Write `y = x / (bias + alpha * s)^beta`, s the sum of x^2 over nearby channels."""
+    node, x = body.node, body.x()
+    squares = body.add("Mul", x, x)
+    channels, radius = node.type(0).dims[1], node.integer("depth_radius")
+    reach = radius if channels is None else max(0, min(radius, channels - 1))
+    pads = [0] * (2 * node.rank())
+    pads[1] = pads[1 + node.rank()] = reach
+    wide = body.add("Pad", squares, body.ints(*pads), number(body, 0)) if reach else squares
+    parts = [_channels(body, wide, at, at - 2 * reach) for at in range(2 * reach + 1)]
+    total = body.add("Sum", *parts)
+    bias, alpha, beta = (number(body, node.number(name)) for name in ("bias", "alpha", "beta"))
+    base = body.add("Add", body.add("Mul", total, alpha), bias)
+    return body.add("Div", x, body.add("Pow", base, beta))
+
+
+def _channels(body: Body, value: str, start: int, stop: int) -> str:
+    """The channels from `start` to `stop`, counted from the end where it is not 0."""
+    if not start and not stop:
+        return value
+    end = stop or np.iinfo(np.int64).max
+    return body.add("Slice", value, body.ints(start), body.ints(end), body.ints(1))
+
+
+@emulates("LpNormalize")
+def lp_normalize(body: Body) -> str:
+    """Write `y = x / norm`, 0 where that is 0; the norm sums |x|, or is the root of sum x * x."""
+    x = body.x()
+    op_type = "ReduceL1" if body.node.integer("p") == 1 else "ReduceL2"
+    axes = from_front([body.node.integer("axis")], body.node.rank())
+    norm = reduced(body, op_type, x, axes)
+    nothing = number(body, 0)
+    return body.add("Where", body.add("Equal", norm, nothing), nothing, body.add("Div", x, norm))
+
+
+@emulates("MVNV2")
+def mean_variance_normalize(body: Body) -> str:
+    """Write `y = (x - mean) / (deviation + eps)`, deviation the root of the mean square."""
+    axes = from_front(body.node.integers("axes"), body.node.rank())
+    x = body.x()
+    centered = body.add("Sub", x, mean(body, x, axes))
+    deviation = body.add("Sqrt", mean(body, body.add("Mul", centered, centered), axes))
+    divisor = body.add("Add", deviation, number(body, body.node.number("eps")))
+    return body.add("Div", centered, divisor)

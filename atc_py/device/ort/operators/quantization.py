@@ -1,0 +1,81 @@
+"""Quantization: floats to small integers and back, in float16 where every step is rounded to it."""
+
+import numpy as np
+
+from atc_py.device.ort.body import Body
+from atc_py.device.ort.registry import emulates
+from atc_py.device.ort.scales import cleared, factor, saturated
+from atc_py.tensor.dtypes import DType
+
+F16, F32 = DType.FLOAT16, DType.FLOAT32
+
+_ROUNDINGS = {"Round": "Round", "Floor": "Floor", "Ceil": "Ceil", "Trunc": None}
+"""ONNX's operators; the cast to an integer cuts toward zero."""
+
+
+@emulates("AscendQuant")
+def ascend_quant(body: Body) -> str:
+    """Write `y = saturate(round(x * scale + offset))`, with sqrt_mode times scale once more."""
+    node = body.node
+    compute = node.dtype_named("compute_type")
+    values = body.x()
+    if node.dtype() is F32:
+        values = body.rounded(values, compute)
+    for scale in _factors(body, compute):
+        values = body.rounded(body.add("Mul", values, scale), compute)
+    if _held(node.number("offset"), compute):
+        offset = body.attribute("offset", compute)
+        values = body.rounded(body.add("Add", values, offset), compute)
+    rounding = _ROUNDINGS[node.text("round_mode")]
+    if rounding:
+        values = body.add(rounding, values)
+    return saturated(body, values, node.dtype_named("dst_type"), nan=True)
+
+
+def _factors(body: Body, compute: DType) -> list[str]:
+    """Return what x is multiplied by, one after the other; of float32 the root is squared first."""
+    if _held(body.node.number("scale"), compute) == 1:
+        return []
+    scale = body.attribute("scale", compute)
+    if not body.node.flag("sqrt_mode"):
+        return [scale]
+    return [scale, scale] if compute is F16 else [body.add("Mul", scale, scale)]
+
+
+def _held(value: float, compute: DType) -> np.float32:
+    """An attribute as it is held in float16 or float32."""
+    with np.errstate(over="ignore"):
+        held: np.float32 = np.float32(np.float16(value) if compute is F16 else value)
+    return held
+
+
+@emulates("AscendAntiQuant")
+def ascend_anti_quant(body: Body) -> str:
+    """Write `y = (x + offset) * scale`, every step rounded to float16, with sqrt_mode scale twice."""
+    node = body.node
+    values = body.cast(body.own(), F32)
+    if _held(node.number("offset"), F16):
+        values = body.rounded(body.add("Add", values, body.attribute("offset", F16)), F16)
+    scale = body.attribute("scale", F16)
+    values = body.add("Mul", values, scale)
+    if node.flag("sqrt_mode"):
+        values = body.add("Mul", body.rounded(values, F16), scale)
+    return _last(body, values)
+
+
+@emulates("AscendDequant")
+def ascend_dequant(body: Body) -> str:
+    """Write `y = x * factor` rounded to float16; relu_flag clears negatives, sqrt_mode repeats it."""
+    node = body.node
+    scale, finite = factor(body)
+    values = body.add("Mul", body.cast(body.own(), F32), scale)
+    if node.flag("relu_flag"):
+        values = body.add("Relu", values) if finite else cleared(body, values)
+    if node.flag("sqrt_mode"):
+        values = body.add("Mul", body.rounded(values, F16), scale)
+    return _last(body, values)
+
+
+def _last(body: Body, values: str) -> str:
+    """Results rounded to float16, which is left to the declared dtype where that is it."""
+    return values if body.node.outputs[0].dtype is F16 else body.rounded(values, F16)

@@ -1,0 +1,178 @@
+"""Reductions over axes, and where the largest and smallest elements are."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from atc_py.device.ort.axes import (
+    arg_of,
+    from_front,
+    from_ordered,
+    mean,
+    ordered,
+    reduced,
+    with_nan,
+)
+from atc_py.device.ort.body import Body
+from atc_py.device.ort.integer_norms import integer_norm
+from atc_py.device.ort.integer_products import wrapped_product
+from atc_py.device.ort.integer_sums import integer_sum
+from atc_py.device.ort.numbers import carrier, number
+from atc_py.device.ort.registry import emulates
+from atc_py.tensor.dtypes import DType
+
+_POOLED_FROM = 2
+"""The first axis that a global pool reduces, after batch and channel."""
+
+
+def _axes(body: Body, name: str = "axes") -> tuple[int, ...]:
+    return from_front(body.node.integers(name), body.node.rank())
+
+
+def _summed(
+    body: Body, axes: Sequence[int], *, keep: bool, before: Callable[[str], str] = str
+) -> str:
+    """Write the sum over axes of `before` of each element; integers wrap around."""
+    dtype = body.node.dtype()
+    if not dtype.is_integer:
+        return reduced(body, "ReduceSum", before(body.x()), axes, keep=keep)
+    wide = before(body.cast(body.own(), DType.INT64))
+    if not axes:
+        return body.cast(wide, dtype)
+    total = integer_sum(body, wide, DType.INT64, body.ints(*axes), keep=keep)
+    return body.cast(total, dtype)
+
+
+@emulates("ReduceSumD")
+def reduce_sum(body: Body) -> str:
+    """Write the sum of x over the axes, 0 of none; integers wrap around."""
+    return _summed(body, _axes(body), keep=body.node.flag("keep_dims"))
+
+
+@emulates("ReduceProdD")
+def reduce_prod(body: Body) -> str:
+    """Write the product of x over the axes, 1 of none; integers wrap around."""
+    axes, keep, dtype = _axes(body), body.node.flag("keep_dims"), body.node.dtype()
+    if not dtype.is_integer:
+        return reduced(body, "ReduceProd", body.x(), axes, keep=keep)
+    value = body.cast(body.x(), DType.INT64)
+    return body.cast(wrapped_product(body, value, axes, keep=keep), dtype)
+
+
+@emulates("SquareSumV1")
+def square_sum(body: Body) -> str:
+    """Write the sum of x * x over the axes; integers wrap around."""
+    keep = body.node.flag("keep_dims")
+    return _summed(body, _axes(body, "axis"), keep=keep, before=partial(_square, body))
+
+
+def _square(body: Body, value: str) -> str:
+    """`value * value`."""
+    return body.add("Mul", value, value)
+
+
+@emulates("ReduceMeanD")
+def reduce_mean(body: Body) -> str:
+    """Write the sum of x over the axes, divided by how many there are; NaN of none."""
+    return mean(body, body.x(), _axes(body), keep=body.node.flag("keep_dims"))
+
+
+def _extreme(body: Body, which: str) -> str:
+    """Write the largest (`Max`) or least (`Min`) x over the axes; NaN if there is one.
+
+    Of none it is the other end of x's dtype.
+    """
+    dtype, keep, axes = body.node.dtype(), body.node.flag("keep_dims"), _axes(body)
+    if not axes:
+        return body.x()
+    value = ordered(body, body.x(), dtype)
+    found = reduced(body, f"Reduce{which}", value, axes, keep=keep)
+    if dtype in {
+        DType.INT16,
+        DType.UINT16,
+        DType.UINT32,
+    }:  # the end of x's dtype, not a wider one's
+        limits = np.iinfo(dtype.numpy)
+        held = DType.INT64 if dtype is DType.UINT32 else DType.INT32
+        end = limits.min if which == "Max" else limits.max
+        found = body.add(which, found, body.const(end, held))
+    if dtype.is_integer or dtype is DType.BOOL:
+        return from_ordered(body, found, dtype)
+    return with_nan(body, found, value, axes, keep=keep)
+
+
+@emulates("ReduceMaxD")
+def reduce_max(body: Body) -> str:
+    """Write the largest x over the axes; NaN if there is one, the dtype's least value of none."""
+    return _extreme(body, "Max")
+
+
+@emulates("ReduceMinD")
+def reduce_min(body: Body) -> str:
+    """Write the least x over the axes; NaN if there is one, the dtype's largest value of none."""
+    return _extreme(body, "Min")
+
+
+@emulates("ReduceLogSumExp")
+def reduce_log_sum_exp(body: Body) -> str:
+    """Write `m + log(sum of exp(x - m))`, m the largest x, or 0 where that is infinite."""
+    rank, keep = body.node.rank(), body.node.flag("keep_dims")
+    axes = from_front((int(axis) for axis in body.node.numbers(1).reshape(-1)), rank)
+    x = body.x()
+    largest = reduced(body, "ReduceMax", x, axes)
+    finite = body.add("Where", body.add("IsInf", largest), number(body, 0), largest)
+    powers = body.add("Exp", body.add("Sub", x, finite))
+    total = body.add("Log", reduced(body, "ReduceSum", powers, axes))
+    result = body.add("Add", total, finite)
+    return result if keep or not axes else body.add("Squeeze", result, body.ints(*axes))
+
+
+@emulates("GlobalLpPool")
+def global_lp_pool(body: Body) -> str:
+    """Write `(sum of |x|^p)^(1/p)` over all axes but batch and channel."""
+    p, axes = body.node.number("p"), range(_POOLED_FROM, body.node.rank())
+    magnitudes = body.add("Abs", body.x())
+    powers = body.add("Pow", magnitudes, number(body, p))
+    inverse = number(body, 1 / carrier(body.node.dtype()).numpy.type(p))
+    return body.add("Pow", reduced(body, "ReduceSum", powers, axes), inverse)
+
+
+def _position(body: Body, which: str) -> str:
+    """Write where the first of the largest or smallest elements is."""
+    axis = body.node.integer("dimension") % body.node.rank()
+    found = arg_of(body, which, body.x(), axis, keep=False)
+    return body.cast(found, body.node.outputs[0].dtype)
+
+
+@emulates("ArgMaxD")
+def arg_max(body: Body) -> str:
+    """Write the place of the first of the largest elements; NaN counts as larger than all."""
+    return _position(body, "Max")
+
+
+@emulates("ArgMinD")
+def arg_min(body: Body) -> str:
+    """Write the place of the first of the smallest elements; NaN counts as smaller than all."""
+    return _position(body, "Min")
+
+
+@emulates("LpNorm")
+def lp_norm(body: Body) -> str:
+    """Write the p-norm of x over the axes; of floats, epsilon where that is larger."""
+    dtype, axes, keep = body.node.dtype(), _axes(body), body.node.flag("keepdim")
+    unsigned = dtype.value.startswith("u")
+
+    def magnitude(value: str) -> str:
+        return value if unsigned else body.add("Abs", value)
+
+    if body.node.integer("p") == 1:
+        norm = _summed(body, axes, keep=keep, before=magnitude)
+    elif dtype.is_integer:
+        norm = integer_norm(body, axes, keep=keep)
+    else:
+        norm = body.add("Sqrt", _summed(body, axes, keep=keep, before=partial(_square, body)))
+    if dtype.is_integer:
+        return norm
+    epsilon = number(body, body.node.number("epsilon"))
+    return body.add("Where", body.add("Less", norm, epsilon), epsilon, norm)

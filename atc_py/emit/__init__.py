@@ -1,1 +1,0 @@
-"""Kernel stubs: one text per distinct kernel of a graph, from Jinja templates."""

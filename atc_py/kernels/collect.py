@@ -1,0 +1,223 @@
+"""Grouping of a graph's nodes into launches, of launches into kernels, and the kernels' names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BROKEN_INVARIANT
+from atc_py.ir import Engine, Graph, Node
+from atc_py.kernels.cpp import C_TYPES, HOST_TYPES, identifier
+from atc_py.kernels.joining import places_read, stored_operands, with_link
+from atc_py.kernels.keys import KernelKey, PortKey, compiled_numbers, kernel_key, kernel_name
+from atc_py.kernels.plan import KernelFacts, Launch
+from atc_py.kernels.ports import KernelPort
+from atc_py.kernels.registry import family_of
+from atc_py.system.structs import replace
+from atc_py.target import Operand, Soc, TargetOp, find_operator
+from atc_py.text import Text
+
+
+class Collected(msgspec.Struct, frozen=True):
+    """A kernel and the nodes that it serves.
+
+    Attributes:
+        name: `conv2d_relu_f16_1a2b3c4d`.
+        facts: the facts for its family.
+        launches: the nodes of each launch, in the graph's order: one for the operator, and one for
+            each of the kernel's links.
+    """
+
+    name: str
+    facts: KernelFacts
+    launches: list[tuple[Node, ...]]
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes of all launches."""
+        return tuple(node for launch in self.launches for node in launch)
+
+
+def collect(graph: Graph, soc: Soc) -> list[Collected]:
+    """The distinct kernels of `graph` for `soc`, in the order of their first nodes.
+
+    Nodes of one scope are one launch as far as the head's family applies their functions; the
+    nodes after them are the next launch.
+
+    Raises:
+        AtcError: BROKEN_INVARIANT where a node has no engine or no operator row.
+    """
+    kernels: dict[str, Collected] = {}
+    taken: set[str] = set()
+    for kernel, nodes in _launches(graph, soc):
+        text = kernel.text
+        if text not in kernels:
+            name = kernel_name(kernel.facts.key, taken)
+            taken.add(name)
+            kernels[text] = Collected(name, kernel.facts, [])
+        kernels[text].launches.append(nodes)
+    return list(kernels.values())
+
+
+def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[_Kernel, tuple[Node, ...]]]:
+    alike = _nodes_alike(graph)
+    scopes: dict[int, list[Node]] = {}
+    for node in alike:
+        scopes.setdefault(node.scope, []).append(node)
+    done: set[Node] = set()
+    for node, likeness in alike.items():
+        if node in done:
+            continue
+        if likeness.kernel is None:
+            likeness.kernel = _kernel(node, likeness, soc)
+        kernel = likeness.kernel
+        nodes: tuple[Node, ...] = (node,)
+        if node.scope:
+            members = scopes[node.scope]
+            for follower in members[members.index(node) + 1 :]:
+                longer = kernel.longer(nodes, follower, alike[follower], soc)
+                if longer is None:
+                    break
+                kernel, nodes = longer, (*nodes, follower)
+        done.update(nodes)
+        yield kernel, nodes
+
+
+class _Kernel:
+    """A kernel of a launch, and those that do one function more.
+
+    Attributes:
+        facts: the facts for its family.
+    """
+
+    def __init__(self, facts: KernelFacts) -> None:
+        self.facts = facts
+        self._longer: dict[tuple[object, ...], _Kernel | None] = {}
+
+    @cached_property
+    def text(self) -> str:
+        return self.facts.key.text()
+
+    def longer(
+        self, nodes: Sequence[Node], follower: Node, likeness: _Likeness, soc: Soc
+    ) -> _Kernel | None:
+        """`with_link` from a cache, None where no kernel does what `follower` does as well.
+
+        A kernel has one head of one likeness and followers likewise, so that another follower of
+        the same likeness, which reads the results so far at the same places, makes the same kernel.
+        """
+        key = likeness, places_read(follower, nodes[-1].outputs[0])
+        if key not in self._longer:
+            facts = with_link(self.facts, nodes, follower, soc)
+            self._longer[key] = None if facts is None else _Kernel(facts)
+        return self._longer[key]
+
+
+class _Likeness(msgspec.Struct, eq=False):
+    """A set of nodes that are alike in all that kernels depend on.
+
+    Attributes:
+        row: of their operator.
+        engine: what executes them.
+        kernel: the kernel of each of them alone; None before it is asked for.
+    """
+
+    row: TargetOp
+    engine: Engine
+    kernel: _Kernel | None = None
+
+
+def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:
+    """The nodes that launch kernels, in order, each with its likeness.
+
+    Nodes are alike if operator, engine, attributes, the numbers that kernels are compiled for, and
+    the types of all operands and results are equal, and the same operands are constants.
+    """
+    alike: dict[Node, _Likeness] = {}
+    met: dict[tuple[object, ...], _Likeness | None] = {}
+    for node in graph.nodes:
+        row = find_operator(node.op)
+        if row is None:
+            raise _broken_invariant(
+                node, Text("no target operator is called {op}", op=repr(node.op))
+            )
+        operands = [value and (value.type, value.const is None) for value in node.inputs]
+        results = [value.type for value in node.outputs]
+        attributes = *node.attributes.items(), *compiled_numbers(node, row)
+        key = node.op, node.engine, attributes, tuple(operands), tuple(results)
+        if key not in met:
+            engine = _launching_engine(node, row)
+            met[key] = None if engine is None else _Likeness(row, engine)
+        likeness = met[key]
+        if likeness is not None:
+            alike[node] = likeness
+    return alike
+
+
+def _kernel(node: Node, likeness: _Likeness, soc: Soc) -> _Kernel:
+    """The kernel of `node` alone."""
+    row = likeness.row
+    facts = _facts(kernel_key(node, row, likeness.engine, stored_operands(node, soc)), row)
+    family = family_of(facts)
+    if family.in_blocks and not family.fits(Launch(facts, node, soc)):
+        facts = replace(facts, key=replace(facts.key, by_rows=True))
+    return _Kernel(facts)
+
+
+def _facts(key: KernelKey, row: TargetOp) -> KernelFacts:
+    """The kernel of `key`, which has no links, as families see it."""
+    return KernelFacts(
+        key, row, _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
+    )
+
+
+def _launching_engine(node: Node, row: TargetOp) -> Engine | None:
+    """The engine of a node; None where it launches no kernel."""
+    if not row.launches_kernel or node.engine is Engine.LOCAL:
+        return None
+    if node.engine is None:
+        raise _broken_invariant(
+            node, Text("{op} reaches kernel emission without an engine", op=node.op)
+        )
+    if not (node.outputs and _fits_row(node, row)):
+        raise _broken_invariant(
+            node, Text("{op} has other operands than its row declares", op=node.op)
+        )
+    return node.engine
+
+
+def _fits_row(node: Node, row: TargetOp) -> bool:
+    """True if each operand of `node` fits its row and every required one is present."""
+    inputs_fit = all(row.input_at(position) for position in range(len(node.inputs)))
+    outputs_fit = all(row.output_at(position) for position in range(len(node.outputs)))
+    needed = (n for n, operand in enumerate(row.inputs) if not operand.optional)
+    return inputs_fit and outputs_fit and all(node.input(position) for position in needed)
+
+
+def _broken_invariant(node: Node, message: str) -> AtcError:
+    """Build the error for a node that a pass left in a state without kernels."""
+    return BROKEN_INVARIANT.error(message, place=Place(node_name=node.name, op_type=node.op))
+
+
+def _ports(
+    ports: tuple[PortKey | None, ...], operand_at: Callable[[int], Operand | None]
+) -> tuple[KernelPort, ...]:
+    """The operands that are there; those of a variadic one are numbered from 0."""
+    listed = []
+    first: dict[str, int] = {}
+    for position, port in enumerate(ports):
+        operand = operand_at(position)
+        if operand is None:
+            continue
+        number = position - first.setdefault(operand.name, position)
+        if port is None:
+            continue
+        name = f"{operand.name}{number}" if operand.variadic else identifier(operand.name)
+        types = C_TYPES[port.dtype], HOST_TYPES[port.dtype]
+        listed.append(
+            KernelPort(name, position, port.dtype, port.format.value, *types, port.storage)
+        )
+    return tuple(listed)

@@ -1,0 +1,193 @@
+"""Elementwise families: operands, scratch memory, and the plan of their tiles."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.kernels.family import Family, InputSample
+from atc_py.kernels.formula import Formula, Loaded, loaded
+from atc_py.kernels.grid import grid_of, grid_tiling
+from atc_py.kernels.links import link_scratch
+from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
+from atc_py.kernels.plane_kernels import fits_planes, keeps_zeros, plane_facts
+from atc_py.kernels.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_tiling
+from atc_py.kernels.scratch import CTYPE_SIZES, Scratch
+from atc_py.kernels.tiling import BLOCK, DEPTH, ElementFootprint
+from atc_py.target import Soc
+from atc_py.tensor.scale_words import channel_axis
+from atc_py.tensor.shapes import Shape, element_count
+
+
+class ElementwiseFamily(Family):
+    """A family whose template `<name>.cpp.j2` extends `elementwise.cpp.j2`."""
+
+    def __init__(self, name: str, operators: AbstractSet[str]) -> None:
+        self.name = self.template = name
+        self.operators = operators
+
+    @abstractmethod
+    def formula(self, kernel: KernelFacts) -> Formula:
+        """Say how a kernel computes."""
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut the result into tiles of as many rows, or as much of a row, as fit the unified buffer."""
+        kernel, how = launch.kernel, self.formula(launch.kernel)
+        result = launch.outputs[0]
+        shapes = [
+            _aligned_shape(launch, how, tensor, result) for tensor in _loaded_tensors(kernel, how)
+        ]
+        tiling = grid_tiling(grid_of(result, shapes), _footprint(kernel, how), launch.soc)
+        buffers = _buffers(kernel, how, tiling.buffer_length)
+        return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return what templates of elementwise families know."""
+        how = self.formula(kernel)
+        return {
+            "compute": how.compute,
+            "operands": how.operands,
+            "loaded": _loaded_tensors(kernel, how),
+            "wide": how.wide,
+            "scratch": _scratch(kernel, how),
+            "planes": None,
+            **dict(how.context),
+        }
+
+    def sums(self, kernel: KernelFacts) -> bool:
+        """True for functions whose value is a small rest of larger numbers."""
+        function = kernel.row.vector
+        return function is not None and function.cancels
+
+    def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
+        """True where the vector unit has the arithmetic."""
+        return self.formula(kernel).compute != "scalar"
+
+
+class _InPlanes(Family):
+    """The kernels of an elementwise family for operands in blocks: planes of pixels."""
+
+    in_blocks = True
+
+    def __init__(self, rows: ElementwiseFamily) -> None:
+        self._rows = rows
+        self.name, self.template, self.operators = rows.name, rows.template, rows.operators
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """True for operands in blocks that can be combined."""
+        return self._rows.covers(kernel) and fits_planes(kernel)
+
+    def fits(self, launch: Launch) -> bool:
+        """True if every operand fits the blocks of the result."""
+        return self._tiling(launch) is not None
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut rows of pixels, with a mask of the lanes that are channels.
+
+        Raises:
+            ValueError: `fits` refuses the launch.
+        """
+        tiling = self._tiling(launch)
+        if tiling is None:
+            raise ValueError(f"{launch.node.name} does not work on blocks")
+        kernel = launch.kernel
+        buffers = _buffers(kernel, self._rows.formula(kernel), tiling.buffer_length)
+        if not keeps_zeros(kernel):
+            buffers += [Buffer(f"{port.name}Pattern", "ub", PATTERN) for port in kernel.outputs]
+        return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return what templates know of rows, and of operands in blocks."""
+        tensors = _loaded_tensors(kernel, self._rows.formula(kernel))
+        return {**self._rows.context(kernel), "planes": plane_facts(kernel, tensors)}
+
+    def exact(self, kernel: KernelFacts) -> bool:
+        return self._rows.exact(kernel)
+
+    def sums(self, kernel: KernelFacts) -> bool:
+        return self._rows.sums(kernel)
+
+    def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
+        return self._rows.fuses(kernel, soc)
+
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
+        return self._rows.draw(sample, generator)
+
+    def _tiling(self, launch: Launch) -> PlaneTiling | None:
+        """Cut a result in blocks; None if an operand does not fit blocks."""
+        kernel, how = launch.kernel, self._rows.formula(launch.kernel)
+        shapes = dict(zip(kernel.operands, (*launch.inputs, *launch.linked), strict=True))
+        result = Seen(kernel.outputs[0], launch.outputs[0])
+        operands = []
+        for tensor in _loaded_tensors(kernel, how):
+            shape = shapes[tensor.port]
+            linked = tensor not in how.operands
+            if linked and element_count(shape) == element_count(result.shape):
+                shape = result.shape
+            by_channel = how.along_channels and not linked and shape != result.shape
+            operands.append(Seen(tensor.port, shape, by_channel))
+        pairs = zip(kernel.outputs, launch.outputs, strict=True)
+        outputs = [Seen(port, shape) for port, shape in pairs]
+        lanes = lanes_of((*kernel.operands, *kernel.outputs))
+        footprint = _footprint(kernel, how)
+        return plane_tiling(result, operands, outputs, lanes, footprint, launch.soc)
+
+
+def rows_and_planes(*families: ElementwiseFamily) -> tuple[Family, ...]:
+    """Families, each with its kernels for operands in blocks."""
+    return (*families, *(_InPlanes(family) for family in families))
+
+
+def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
+    """The scratch: operands and result that pass through float32, and named scratch."""
+    names = [operand.name for operand in formula.operands] if formula.wide else []
+    result = kernel.outputs[0]
+    if formula.wide and result.ctype in {"half", "bfloat16_t"}:
+        names.append(result.name)
+    found = [*(Scratch(f"{name}Wide", "float") for name in names), *formula.scratch]
+    found += [each for each in link_scratch(kernel.links, result.name) if each not in found]
+    return tuple(found)
+
+
+def _loaded_tensors(kernel: KernelFacts, formula: Formula) -> tuple[Loaded, ...]:
+    """All tensors that are loaded tile by tile: the operator's, then those of links."""
+    ports = [each.port for link in kernel.links for each in link.tensors]
+    return (*formula.operands, *loaded(ports))
+
+
+def _queued_names(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
+    """Names of the tensors in queues, and their bytes per element."""
+    queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in _loaded_tensors(kernel, how)]
+    return queued + [(port.name, port.dtype.itemsize) for port in kernel.outputs]
+
+
+def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
+    """The bytes of the unified buffer that one element takes."""
+    queued = _queued_names(kernel, how)
+    bits = sum(each.bits for each in _scratch(kernel, how))
+    bits += DEPTH * 8 * sum(size for _, size in queued)
+    return ElementFootprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
+
+
+def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:
+    """Queues and scratch of `length` elements."""
+    queued = _queued_names(kernel, how)
+    found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
+    scratch = _scratch(kernel, how)
+    return found + [Buffer(each.name, "ub", each.bits * length // 8) for each in scratch]
+
+
+def _aligned_shape(launch: Launch, how: Formula, tensor: Loaded, result: Shape) -> Shape:
+    """The shape of an operand with the rank of `result`, 1 where it repeats."""
+    shapes = dict(zip(launch.kernel.operands, (*launch.inputs, *launch.linked), strict=True))
+    shape = shapes[tensor.port]
+    if tensor not in how.operands and element_count(shape) == element_count(result):
+        return result
+    if how.along_channels and tensor in how.operands[1:] and shape != result:
+        count = element_count(shape)
+        axis = channel_axis(result, count)
+        return tuple(count if at == axis else 1 for at in range(len(result)))
+    return (1,) * (len(result) - len(shape)) + shape[-len(result) :]

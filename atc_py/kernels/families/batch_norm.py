@@ -1,0 +1,43 @@
+"""Batch normalization with given statistics: a function of each element and of its channel."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.kernels.elementwise import ElementwiseFamily, rows_and_planes
+from atc_py.kernels.family import InputSample
+from atc_py.kernels.formula import Formula, loaded
+from atc_py.kernels.plan import KernelFacts
+from atc_py.kernels.scratch import Scratch
+from atc_py.tensor.dtypes import DType
+
+_VARIANCE = 4
+"""Position of the variance among the inputs."""
+
+
+class _BatchNorm(ElementwiseFamily):
+    """Elements less a mean, divided by a deviation, times a scale, plus an offset."""
+
+    def formula(self, kernel: KernelFacts) -> Formula:
+        """Compute in float32, with a float32 tensor for each operand that is not."""
+        narrow = (port for port in kernel.inputs if port.dtype is not DType.FLOAT32)
+        return Formula(
+            "float",
+            loaded(kernel.inputs),
+            scratch=tuple(Scratch(f"{port.name}Wide", "float") for port in narrow),
+            along_channels=True,
+        )
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """True if the statistics are given."""
+        return len(kernel.inputs) > _VARIANCE
+
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw a variance that is not negative."""
+        if sample.position != _VARIANCE:
+            return None
+        return np.abs(generator.standard_normal(sample.shapes[_VARIANCE]))
+
+
+FAMILIES = rows_and_planes(_BatchNorm("batch_norm", {"BNInfer", "BatchNorm"}))

@@ -1,0 +1,104 @@
+"""Tensors joined along an axis, and cut apart there."""
+
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+from math import prod
+from typing import Any
+
+from atc_py.kernels.box_family import BoxFamily, number
+from atc_py.kernels.boxes import Box
+from atc_py.kernels.plan import KernelFacts, Launch
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
+from atc_py.tensor.storage import Storage, c0_of
+
+_MATRIX, _CHANNELS, _DEPTH = 2, 1, 2
+
+
+def _runs_of_parts(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[tuple[Shape, int]]:
+    """Yield (outer, elements of a part's run), and where each part starts in a run of the whole."""
+    runs = [prod(part[axis:]) for part in parts]
+    starts = accumulate(runs, initial=0)
+    return [((prod(whole[:axis]), run), start) for run, start in zip(runs, starts, strict=False)]
+
+
+def _concat(launch: Launch) -> Iterable[Box]:
+    return _joined_boxes(launch.outputs[0], launch.inputs, _axis(launch))
+
+
+def _concat_blocks(launch: Launch) -> Iterable[Box]:
+    return _joined_boxes(launch.stored_outputs[0], launch.stored_inputs, _stored_axis(launch))
+
+
+def _joined_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
+    by_run = prod(whole[axis:])
+    return [
+        Box(shape, (shape[1], 1), (by_run, 1), target_start=start)
+        for shape, start in _runs_of_parts(whole, parts, axis)
+    ]
+
+
+def _split(launch: Launch) -> Iterable[Box]:
+    return _split_boxes(launch.inputs[0], launch.outputs, _axis(launch))
+
+
+def _split_blocks(launch: Launch) -> Iterable[Box]:
+    return _split_boxes(launch.stored_inputs[0], launch.stored_outputs, _stored_axis(launch))
+
+
+def _split_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
+    by_run = prod(whole[axis:])
+    return [
+        Box(shape, (by_run, 1), (shape[1], 1), source_start=start)
+        for shape, start in _runs_of_parts(whole, parts, axis)
+    ]
+
+
+def _axis(launch: Launch) -> int:
+    """The axis of the operator, from 0."""
+    attributes = launch.kernel.attributes
+    name = "concat_dim" if launch.kernel.op == "ConcatD" else "split_dim"
+    return number(attributes[name]) % len(launch.inputs[0])
+
+
+def _stored_axis(launch: Launch) -> int:
+    """The axis of what is stored; slices of volumes come before their blocks of channels."""
+    axis, storage = _axis(launch), launch.kernel.outputs[0].storage
+    deep = storage is not None and storage.format is Format.NDC1HWC0
+    return {_CHANNELS: _DEPTH, _DEPTH: _CHANNELS}.get(axis, axis) if deep else axis
+
+
+class _Joins(BoxFamily):
+    """Tensors joined or cut apart row by row."""
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """The template facts: whole tensors keep their order; a part may be single elements."""
+        return {"gathers": kernel.op != "ConcatD", "fill": None}
+
+
+class _JoinsOfBlocks(_Joins):
+    """Tensors that are joined or cut apart as they are stored."""
+
+    in_blocks = True
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
+        formats = {each.format for each in storages if each is not None}
+        blocks = {Format.NC1HWC0, Format.NDC1HWC0, Format.FRACTAL_NZ}
+        return len(storages) == 1 and formats <= blocks
+
+    def fits(self, launch: Launch) -> bool:
+        """True if the axis does not run through blocks, or parts are whole blocks of it."""
+        port, axis = launch.kernel.outputs[0], _axis(launch)
+        if port.storage == Storage(Format.FRACTAL_NZ):
+            return axis < len(launch.inputs[0]) - _MATRIX
+        shapes = (*launch.inputs, *launch.outputs)
+        return axis != _CHANNELS or all(shape[axis] % c0_of(port.dtype) == 0 for shape in shapes)
+
+
+FAMILIES = (
+    _Joins("join", {"ConcatD": _concat, "SplitD": _split, "SplitVD": _split}),
+    _JoinsOfBlocks(
+        "join", {"ConcatD": _concat_blocks, "SplitD": _split_blocks, "SplitVD": _split_blocks}
+    ),
+)

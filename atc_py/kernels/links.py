@@ -1,0 +1,166 @@
+"""Functions of each element that a kernel applies to its result while it has it in the buffer."""
+
+import msgspec
+
+from atc_py.ir import AttrValue
+from atc_py.kernels.functions import compute_type, scratch_of
+from atc_py.kernels.keys import LinkKey, Reach
+from atc_py.kernels.ports import KernelPort
+from atc_py.kernels.scratch import Scratch
+from atc_py.target import TargetOp
+from atc_py.target.vector import Operands, VectorFunction
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, element_count
+
+_FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
+
+
+class LinkOperand(msgspec.Struct, frozen=True):
+    """An operand of a link beside the result so far.
+
+    Attributes:
+        port: as the kernel's signature has it.
+        reach: the part of it that belongs to an element.
+        single: whether the formula reads it as one value, without a tensor.
+    """
+
+    port: KernelPort
+    reach: Reach
+    single: bool
+
+    @property
+    def name(self) -> str:
+        """Its name in the kernel."""
+        return self.port.name
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A function that a kernel applies to its result, as templates see it.
+
+    Attributes:
+        key: the facts about it that the kernel depends on.
+        number: from 1.
+        operands: by position; None for the result so far.
+        function: how the vector unit computes it.
+        exact: True if its numbers are the simulator's bit for bit.
+    """
+
+    key: LinkKey
+    number: int
+    operands: tuple[LinkOperand | None, ...]
+    function: VectorFunction
+    exact: bool
+
+    @property
+    def op(self) -> str:
+        """The target operator."""
+        return self.key.op
+
+    @property
+    def stem(self) -> str:
+        """Prefix of its constants' names."""
+        return f"kThen{self.number}"
+
+    @property
+    def compute(self) -> str:
+        """C++ type of its arithmetic."""
+        return compute_type(self.function, self.key.dtype)
+
+    @property
+    def form(self) -> str:
+        """Its form: unary, activation or binary."""
+        return self.function.form.value
+
+    @property
+    def wide(self) -> bool:
+        """True if it goes through float32."""
+        return self.compute == "float" and self.key.dtype is not DType.FLOAT32
+
+    @property
+    def approximate(self) -> AttrValue | None:
+        """Approximation of a Gelu."""
+        return dict(self.key.attributes).get("approximate")
+
+    @property
+    def tensors(self) -> tuple[LinkOperand, ...]:
+        """The operands that are loaded tile by tile."""
+        return tuple(each for each in self.operands if each is not None and not each.single)
+
+    @property
+    def singles(self) -> tuple[str, ...]:
+        """Names of the operands that are read as single values."""
+        return tuple(each.name for each in self.operands if each is not None and each.single)
+
+    def named(self, result: str, tail: str) -> tuple[str, ...]:
+        """All operands as the kernel names them: `result`, or the name with `tail`."""
+        return tuple(result if each is None else each.name + tail for each in self.operands)
+
+    @property
+    def fits(self) -> bool:
+        """True if `formulas.j2` writes it: a function of floats that may be linked.
+
+        The other operands of a function of one tensor must be single values.
+        """
+        if not self.function.linked or self.key.dtype not in _FLOATS:
+            return False
+        if self.function.operands is not Operands.SINGLES:
+            return True
+        first, *others = self.operands
+        return first is None and all(
+            each is not None and each.reach is Reach.ONE for each in others
+        )
+
+
+def linked(
+    key: LinkKey, number: int, ports: tuple[KernelPort | None, ...], row: TargetOp
+) -> Link | None:
+    """The link of `key` whose operands are `ports`, by position.
+
+    Args:
+        key: the facts about it that a kernel depends on.
+        number: from 1.
+        ports: None for the result so far.
+        row: the operator's.
+
+    Returns:
+        The link, or None where the operator is not a vector function.
+    """
+    if row.vector is None:
+        return None
+    single = row.vector.operands is Operands.SINGLES
+    operands = tuple(
+        None if port is None or entry is None else LinkOperand(port, entry.reach, single)
+        for port, entry in zip(ports, key.inputs, strict=True)
+    )
+    return Link(key, number, operands, row.vector, row.is_exact)
+
+
+def reach_of(operand: Dims, result: Dims) -> Reach:
+    """The part of an operand of known dims that belongs to an element of the result."""
+    shape = tuple(dim or 0 for dim in operand)
+    whole = tuple(dim or 0 for dim in result)
+    count = element_count(shape)
+    if count == 1:
+        return Reach.ONE
+    if count == element_count(whole):
+        return Reach.WHOLE
+    matrix = len("mn")
+    stacked = len(shape) >= matrix and shape[-matrix:] == whole[-matrix:]
+    return Reach.STACK if stacked else Reach.REPEATED
+
+
+def link_scratch(links: tuple[Link, ...], result: str) -> tuple[Scratch, ...]:
+    """Tensors that links need beside their operands and the result, each once.
+
+    Args:
+        links: in order.
+        result: name of the result in the kernel; where a link goes through float32, it does so in
+            `<result>Wide`.
+    """
+    found: dict[str, Scratch] = {}
+    for link in links:
+        wide = [result, *(each.name for each in link.tensors)] if link.wide else []
+        scratch = scratch_of(link.function) if link.compute == "float" else ()
+        for each in (*(Scratch(f"{name}Wide", "float") for name in wide), *scratch):
+            found.setdefault(each.name, each)
+    return tuple(found.values())

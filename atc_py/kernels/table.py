@@ -1,0 +1,168 @@
+"""The table of a kernel's tilings: one row for each set of shapes that it serves."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from atc_py.ir import Node, Value
+from atc_py.kernels.cpp import camel
+from atc_py.kernels.fields import Declared, Tiling
+from atc_py.kernels.plan import KernelFacts, Plan
+from atc_py.tensor.shapes import Dims, format_shape
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One row as templates see it.
+
+    Attributes:
+        shapes: the operands' shapes, as text.
+        nodes: names of the nodes.
+        values: the tiling's fields as C++ initializers.
+        dims: shapes padded to a common rank, as a C++ initializer.
+    """
+
+    shapes: str
+    nodes: tuple[str, ...]
+    values: tuple[str, ...]
+    dims: str
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field of a tiling as C++ declares it: `declared` is its name with its array bounds."""
+
+    ctype: str
+    declared: str
+    doc: str
+
+
+class KernelTable(msgspec.Struct, frozen=True):
+    """The table as templates see it.
+
+    Attributes:
+        fields: of each row.
+        rows: in the order of their shapes.
+        rank: axes of `dims`.
+        axes: `kArray`, the common length of arrays; 0 where there are none.
+    """
+
+    fields: tuple[Field, ...]
+    rows: tuple[Row, ...]
+    rank: int
+    axes: int
+
+
+Shapes = tuple[Dims, ...]
+
+
+def served(
+    kernel: KernelFacts, launches: Sequence[tuple[Node, ...]]
+) -> dict[Shapes, list[tuple[Node, ...]]]:
+    """Launches of a kernel by the shapes of their operands, smallest shapes first."""
+    found: dict[Shapes, list[tuple[Node, ...]]] = {}
+    for nodes in launches:
+        values = [*nodes[0].present_inputs, *_link_operands(kernel, nodes[1:]), *nodes[-1].outputs]
+        found.setdefault(tuple(value.type.dims for value in values), []).append(nodes)
+    return dict(sorted(found.items(), key=_smallest_first))
+
+
+def _link_operands(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
+    """The operands of a kernel's links besides the result so far."""
+    for link, node in zip(kernel.links, followers, strict=True):
+        for value, operand in zip(node.present_inputs, link.operands, strict=True):
+            if operand is not None:
+                yield value
+
+
+def table_of(
+    groups: dict[Shapes, list[tuple[Node, ...]]], plans: dict[Shapes, Plan], names: Sequence[str]
+) -> KernelTable:
+    """The table of a kernel whose operands are called `names`."""
+    rank = max(1, *(len(shape) for shapes in groups for shape in shapes))
+    tilings = [plan.tiling for plan in plans.values()]
+    kind: Any = type(tilings[0])
+    members = _members(kind)
+    arrays = [each.name for each in members if each.facts.pad is not None]
+    axes = max((_length(getattr(row, name)) for row in tilings for name in arrays), default=0)
+    rows = tuple(
+        Row(
+            _shapes_text(names, shapes),
+            tuple(node.name for launch in launches for node in launch),
+            tuple(
+                _initializer(getattr(plans[shapes].tiling, each.name), each, axes)
+                for each in members
+            ),
+            "{" + ", ".join(_braced(_padded_shape(shape, rank)) for shape in shapes) + "}",
+        )
+        for shapes, launches in groups.items()
+    )
+    listed = tuple(_field(each, getattr(tilings[0], each.name)) for each in members)
+    return KernelTable(listed, rows, rank, axes)
+
+
+class _Member(msgspec.Struct, frozen=True):
+    """A field of a class of tilings, with its name in Python and in C++."""
+
+    name: str
+    in_kernel: str
+    facts: Declared
+
+
+@cache
+def _members(tiling: type[Tiling]) -> tuple[_Member, ...]:
+    """The fields of a class of tilings, computed once."""
+    return tuple(_Member(name, camel(name), facts) for name, facts in tiling.declared.items())
+
+
+def _field(member: _Member, value: Any) -> Field:
+    """The declaration of a field that has `value` in the first row."""
+    brackets = ""
+    if isinstance(value, tuple):
+        nested = bool(value) and isinstance(value[0], tuple)
+        brackets = f"[{len(value)}][kArray]" if nested else "[kArray]"
+        if member.facts.by_operand:
+            brackets = f"[{len(value)}]"
+    return Field(member.facts.ctype, member.in_kernel + brackets, member.facts.doc)
+
+
+def _length(value: Any) -> int:
+    """The length of the last axis of an array, or 1 of an empty one."""
+    nested = value and isinstance(value[0], tuple)
+    return max(1, len(value[0] if nested else value))
+
+
+def _initializer(value: Any, member: _Member, axes: int) -> str:
+    """`value` in C++; arrays are filled up on the left to `axes`."""
+    if not isinstance(value, tuple):
+        return str(int(value))
+    if value and isinstance(value[0], tuple):
+        return "{" + ", ".join(_initializer(each, member, axes) for each in value) + "}"
+    if member.facts.by_operand:
+        return _braced(value)
+    return _braced((member.facts.pad,) * (axes - len(value)) + value)
+
+
+def _braced(values: Sequence[int | None]) -> str:
+    """Numbers in braces; a dim that only the run knows is written as 1."""
+    return "{" + ", ".join("1" if value is None else str(value) for value in values) + "}"
+
+
+def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
+    """`x 2x3, y 2x3`; the host works rows with open dims out in the run."""
+    listed = ", ".join(
+        f"{name} {format_shape(shape)}" for name, shape in zip(names, shapes, strict=True)
+    )
+    if any(None in shape for shape in shapes):
+        listed += "; ? is known to the run alone and counted as 1 here"
+    return listed
+
+
+def _padded_shape(shape: Dims, rank: int) -> Dims:
+    """`shape` with 1 on the left up to `rank` axes."""
+    return (1,) * (rank - len(shape)) + shape
+
+
+def _smallest_first(group: tuple[Shapes, list[tuple[Node, ...]]]) -> list[list[int]]:
+    """The sort key of rows: dims, open ones before all others."""
+    return [[-1 if dim is None else dim for dim in dims] for dims in group[0]]

@@ -1,0 +1,126 @@
+"""Cutting of work into tiles: formulas from element counts and SoC figures alone.
+
+Every function takes plain numbers and returns one frozen row; each field's documentation is also
+its comment in the kernel's `_tiling.h`. Sizes are elements unless a name says bytes. Two facts
+rule them: the unified buffer moves blocks of 32 bytes, and a queue is two buffers deep so that
+copies run beside arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from atc_py.kernels.fields import Tiling, narrow, wide
+from atc_py.target import Soc
+from atc_py.tensor.dtypes import DType
+
+BLOCK = 32
+"""Bytes of the unit in which the unified buffer and L1 are addressed and copied."""
+
+DEPTH = 2
+"""Buffers of a queue."""
+
+
+class VectorTiling(Tiling):
+    """Elementwise work: a flat range of elements, cut over cores, then into tiles."""
+
+    total_length: int = wide("elements of the result")
+    core_num: int = narrow("cores that have work")
+    core_length: int = wide("elements of every core but the last, whole blocks")
+    tile_length: int = narrow("elements of a tile, whole blocks")
+    tile_count: int = wide("tiles of every core but the last")
+    tail_length: int = narrow("elements of the last tile of such a core")
+    last_tile_count: int = wide("tiles of the last core")
+    last_tail_length: int = narrow("elements of the last core's last tile")
+
+
+class ShardTiling(Tiling):
+    """Work of an AI CPU kernel: a flat range of elements, cut into one shard per core."""
+
+    total_length: int = wide("elements of all results")
+    shard_count: int = narrow("shards that have work")
+    shard_length: int = wide("elements of every shard but the last")
+
+
+class ElementFootprint(msgspec.Struct, frozen=True):
+    """Unified buffer bytes of one element.
+
+    Attributes:
+        align: elements in the smallest run that is whole blocks in every operand.
+        nbytes: bytes for one element of every buffer together.
+    """
+
+    align: int
+    nbytes: int
+
+    @classmethod
+    def of(cls, queued: Iterable[DType], scratch: int = 0) -> ElementFootprint:
+        """The footprint of queues of these dtypes plus `scratch` bytes an element.
+
+        nbytes = DEPTH x sum(itemsize) + scratch; align = 32 / min(itemsize), which is whole
+        blocks for wider operands too, since item sizes are powers of two.
+        """
+        sizes = [dtype.itemsize for dtype in queued]
+        return cls(BLOCK // min(sizes), DEPTH * sum(sizes) + scratch)
+
+    def capacity(self, soc: Soc) -> int:
+        """Elements that fit in the unified buffer at once, whole blocks and at least one."""
+        return max(self.align, soc.ub_kib * 1024 // self.nbytes // self.align * self.align)
+
+
+def vector_tiling(total: int, footprint: ElementFootprint, soc: Soc) -> VectorTiling:
+    """Cut `total` elements over cores by whole blocks, then into tiles that fill the buffer.
+
+    cores = min(vector cores, blocks); core_length = ceil(blocks / cores) blocks, after which
+    cores without work are dropped; tile_length = min(core_length, capacity).
+    """
+    blocks = _ceil_div(total, footprint.align)
+    cores, core_blocks, _ = _split(blocks, vector_cores(soc))
+    core_length = core_blocks * footprint.align
+    tile = max(footprint.align, min(core_length, footprint.capacity(soc)))
+    count, tail = _tiles_and_tail(core_length if cores > 1 else total, tile)
+    last_count, last_tail = _tiles_and_tail(total - (cores - 1) * core_length, tile)
+    return VectorTiling(
+        total_length=total,
+        core_num=cores,
+        core_length=core_length,
+        tile_length=tile,
+        tile_count=count,
+        tail_length=tail,
+        last_tile_count=last_count,
+        last_tail_length=last_tail,
+    )
+
+
+def shard_tiling(total: int, soc: Soc) -> ShardTiling:
+    """Cut `total` elements into one shard per AI CPU core, or one where the count is unknown."""
+    count, length, _ = _split(total, max(1, soc.aicpus))
+    return ShardTiling(total_length=total, shard_count=count, shard_length=length)
+
+
+def vector_cores(soc: Soc) -> int:
+    """The cores for vector work; SoCs with split cores have more of them than cube cores.
+
+    Elsewhere an AI Core holds both and the few extra vector cores only assist.
+    """
+    return max(soc.aicores, soc.vector_cores)
+
+
+def _split(units: int, cores: int) -> tuple[int, int, int]:
+    """(working cores, units each, units of the last); one idle core for 0 units."""
+    each = _ceil_div(units, max(1, min(cores, units)))
+    used = _ceil_div(units, each) if each else 1
+    return used, each, units - (used - 1) * each
+
+
+def _tiles_and_tail(length: int, tile: int) -> tuple[int, int]:
+    """(tiles, elements of the last) of `length` elements; (0, 0) where there are none."""
+    count = _ceil_div(length, tile)
+    return count, length - (count - 1) * tile if count else 0
+
+
+def _ceil_div(value: int, by: int) -> int:
+    """`value` / `by`, rounded up."""
+    return -(-value // by)

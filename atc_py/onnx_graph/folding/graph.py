@@ -1,0 +1,289 @@
+"""The working graph: an ONNX graph by names while it is bound, inferred and folded."""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from sys import intern
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+import onnx
+from onnx import GraphProto, NodeProto
+
+from atc_py.diag import Place
+from atc_py.ir import ConstData
+from atc_py.onnx_graph.reading.text import are_texts, text_of, texts_of
+from atc_py.options.compile_options import QuantBias
+from atc_py.tensor.shapes import Shape
+
+_HOLDING_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+
+VISITS = 150_000
+"""Nodes that inferences of a whole graph go through, however often a part of it must wait for
+another; then each node is inferred by itself, once, from what is known before it."""
+
+_FEWEST_RUNS = 16
+"""Inferences that every graph may have."""
+
+Dims: TypeAlias = "tuple[int | None, ...] | None"
+
+
+class ValueType(NamedTuple):
+    """Known type of a value: ONNX's number of its element type (0: unknown) and dims.
+
+    `dims` is None where not even the rank is known; a dim is None where it is open.
+    """
+
+    element: int
+    dims: Dims
+
+    @property
+    def shape(self) -> Shape | None:
+        """The dims where all are known, else None."""
+        if self.dims is None or None in self.dims:
+            return None
+        return tuple(dim for dim in self.dims if dim is not None)
+
+
+class WorkNode(msgspec.Struct, eq=False):
+    """A node and the names that it reads and writes.
+
+    Attributes:
+        index: position in the file's graph.
+        proto: the node as the file has it.
+        name: its name, possibly empty.
+        op_type: its operator.
+        domain: "" for ONNX's own.
+        opset: version that the model imports for the domain; 0 where it imports none.
+        inputs: names by position; "" for one that is absent.
+        outputs: names by position; "" for one that is not asked for.
+        captured: names that its subgraphs take from around them.
+        place: where it stands, for diagnostics.
+        replaces: operator of the file's node that a rule wrote it in place of; "" where none did.
+    """
+
+    index: int
+    proto: NodeProto
+    name: str
+    op_type: str
+    domain: str
+    opset: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    captured: tuple[str, ...]
+    place: Place
+    replaces: str = ""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names that it needs, without absent inputs."""
+        inputs = tuple(filter(None, self.inputs)) if "" in self.inputs else self.inputs
+        return inputs + self.captured if self.captured else inputs
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The names that it defines."""
+        return tuple(filter(None, self.outputs)) if "" in self.outputs else self.outputs
+
+    @property
+    def plain(self) -> NodeProto:
+        """The node with ONNX's own domain spelled "", which every function of onnx accepts."""
+        if self.proto.domain == self.domain:
+            return self.proto
+        plain = onnx.NodeProto()
+        plain.CopyFrom(self.proto)
+        plain.domain = self.domain
+        return plain
+
+    @property
+    def holds_graphs(self) -> bool:
+        """True if it is one of ONNX's operators that choose or repeat graphs at run time."""
+        return not self.domain and self.op_type in _HOLDING_GRAPHS
+
+    @property
+    def is_if(self) -> bool:
+        """True if it is ONNX's If."""
+        return not self.domain and self.op_type == "If"
+
+    @property
+    def schema(self) -> onnx.defs.OpSchema | None:
+        """ONNX's definition in force at the node's opset, or None."""
+        return _schema(self.op_type, self.opset, self.domain)
+
+
+@lru_cache(maxsize=1024)
+def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
+    """ONNX's definition of an operator, or None."""
+    try:
+        return onnx.defs.get_schema(op_type, opset, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+class WorkGraph(msgspec.Struct, eq=False):
+    """A graph whose nodes refer to values by name.
+
+    Attributes:
+        path: the model's file.
+        opsets: imported version of each domain.
+        nodes: producers first.
+        inputs: types of the inputs, in the file's order; initializers are not among them.
+        outputs: names of the graph's outputs.
+        consts: values that are known.
+        foreign: types of initializers that are there but cannot be held (strings for instance).
+        declared: types that the file itself states for values.
+        types: types by inference, as far as it came.
+        kinds: kinds of the values that are not tensors: sequence, map, optional ...
+        held: of tensors that are others of the file in another form (codes, an axis of 1 more), the
+            names that those have there.
+        pinned: types of results that inference cannot work out, found by other means.
+        unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
+        runs: how often the whole graph has been inferred, which is bounded.
+        always_runs: whether its nodes run in every run; those of a branch need not.
+        quant_bias: the convention of biases of int8 layers, of those of the file and of new ones.
+    """
+
+    path: Path
+    opsets: Mapping[str, int]
+    nodes: list[WorkNode]
+    inputs: dict[str, ValueType]
+    outputs: tuple[str, ...]
+    consts: dict[str, ConstData]
+    foreign: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    declared: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    types: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    kinds: dict[str, str] = msgspec.field(default_factory=dict)
+    held: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    pinned: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    unsound: frozenset[WorkNode] = frozenset()
+    runs: int = 0
+    always_runs: bool = True
+    quant_bias: QuantBias = QuantBias.UNFOLDED
+
+    @property
+    def may_run(self) -> bool:
+        """True if the whole graph may be inferred once more."""
+        return self.runs < _FEWEST_RUNS or self.runs * len(self.nodes) <= VISITS
+
+    def used_names(self) -> set[str]:
+        """Names that nodes or the graph's outputs need."""
+        used = set(self.outputs)
+        for node in self.nodes:
+            used.update(node.reads)
+        return used
+
+    def drop_dead_nodes(self) -> None:
+        """Remove the nodes that no output of the graph depends on, and their constants."""
+        needed = set(self.outputs)
+        alive: list[WorkNode] = []
+        for node in reversed(self.nodes):
+            wanted = needed.intersection(node.writes)
+            if wanted and not wanted <= self.consts.keys():
+                alive.append(node)
+                needed.update(node.reads)
+        self.nodes = alive[::-1]
+        self.consts = {name: const for name, const in self.consts.items() if name in needed}
+
+    def static_shape(self, name: str) -> Shape | None:
+        """The shape of the value called `name` where it is known."""
+        if name in self.consts:
+            return self.consts[name].shape
+        known = self.types.get(name) or self.inputs.get(name) or self.foreign.get(name)
+        return known.shape if known else None
+
+
+def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[WorkNode]:
+    """The nodes of `proto`, in the file's order.
+
+    Raises:
+        AtcError: NOT_ONNX for names that are not text.
+    """
+    file = str(path)
+    return [_node(index, node, opsets, file) for index, node in enumerate(proto.node)]
+
+
+def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -> list[WorkNode]:
+    """The nodes of a subgraph of `outer`; they have the index of `outer`.
+
+    Raises:
+        AtcError: NOT_ONNX for names that are not text.
+    """
+    file = str(Path(outer.place.file or ""))
+    return [_node(outer.index, node, opsets, file) for node in proto.node]
+
+
+def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> WorkNode:
+    name, op_type = proto.name, proto.op_type
+    if not are_texts((name, op_type)):
+        anywhere = Place(file=file, node=index)
+        name, op_type = text_of(name, anywhere), text_of(op_type, anywhere)
+    op_type = intern(op_type)
+    place = Place(file, index, name, op_type)
+    domain = normal_domain(text_of(proto.domain, place))
+    return WorkNode(
+        index=index,
+        proto=proto,
+        name=name,
+        op_type=op_type,
+        domain=domain,
+        opset=opsets.get(domain, 0),
+        inputs=texts_of(proto.input, place),
+        outputs=texts_of(proto.output, place),
+        captured=captured_names(proto, place),
+        place=place,
+    )
+
+
+def normal_domain(domain: str) -> str:
+    """`domain`, with "" for both names of ONNX's own."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def levels_of(node: NodeProto) -> int:
+    """Return how many levels of graphs in graphs a node holds."""
+    inner = (each for graph in subgraphs(node) for each in graph.node)
+    return max((1 + levels_of(each) for each in inner), default=0)
+
+
+def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """Yield the graphs among a node's attributes."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
+    """The names that the graphs inside of a node take from around it, each once.
+
+    Raises:
+        AtcError: NOT_ONNX for names that are not text.
+    """
+    if not node.attribute:
+        return ()
+    found = (name for graph in subgraphs(node) for name in _captured(graph, place))
+    return tuple(dict.fromkeys(found))
+
+
+def inner_names(node: NodeProto) -> Iterator[str]:
+    """Yield the names that the graphs inside of a node define."""
+    for graph in subgraphs(node):
+        yield from (each.name for each in (*graph.input, *graph.initializer))
+        for inner in graph.node:
+            yield from filter(None, inner.output)
+            yield from inner_names(inner)
+
+
+def _captured(graph: GraphProto, place: Place) -> Iterator[str]:
+    """Yield names that `graph` uses and does not define."""
+    defined = {value.name for value in (*graph.input, *graph.initializer)}
+    for node in graph.node:
+        defined.update(node.output)
+    for node in graph.node:
+        inner = [name for graph in subgraphs(node) for name in _captured(graph, place)]
+        for name in (*texts_of(node.input, place), *inner):
+            if name and name not in defined:
+                yield name
+    for output in graph.output:
+        if output.name not in defined:
+            yield text_of(output.name, place)

@@ -1,0 +1,319 @@
+"""The branches of If nodes whose condition is not known: graphs of their own, folded too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import msgspec
+from onnx import GraphProto
+
+from atc_py.diag import AtcError, Diagnostic
+from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
+from atc_py.ir import ConstData
+from atc_py.onnx_graph.folding.fold import fold_what_can_be
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode, inner_nodes
+from atc_py.onnx_graph.reading.contents import locate_contents
+from atc_py.onnx_graph.reading.signatures import signature_faults
+from atc_py.onnx_graph.reading.tensors import TensorReader, element_name
+from atc_py.onnx_graph.reading.text import texts_of
+from atc_py.onnx_graph.reading.validate import sort_nodes
+from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
+from atc_py.onnx_graph.source import QuantizedNode, scope_name
+from atc_py.onnx_graph.typing.infer import infer_between
+from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.system.structs import replace
+from atc_py.text import Text
+
+_NOTHING = ValueType(0, None)
+
+_FOLDINGS = 24
+"""Limit on foldings of a graph whose If nodes depend on one another."""
+
+_NO_INPUTS = "let the branch use values of the graph around it by their names"
+_SAME_COUNT = "give the node and both branches one number of outputs, or export the model again"
+
+
+class Branch(msgspec.Struct, frozen=True, eq=False):
+    """A branch of an If node.
+
+    Attributes:
+        name: the attribute that holds it.
+        folded: its graph.
+    """
+
+    name: str
+    folded: FoldedGraph
+
+
+class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
+    """A graph that is folded and inferred as far as it can be.
+
+    Attributes:
+        graph: the graph.
+        branches: by the If nodes that are left.
+        faults: what is wrong with the graph and its branches.
+        quantized: what became of the quantized layers of branches, which are imported on the way.
+        chosen: those faults that show only in runs that take a branch: shapes or types that
+            contradict each other inside of it.
+    """
+
+    graph: WorkGraph
+    branches: dict[WorkNode, tuple[Branch, ...]] = msgspec.field(default_factory=dict)
+    faults: tuple[Diagnostic, ...] = ()
+    quantized: tuple[QuantizedNode, ...] = ()
+    chosen: tuple[Diagnostic, ...] = ()
+
+
+def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
+    """Fold `graph` as far as it can be, with the branches of the If nodes that are left.
+
+    The outputs of branches determine the types of later nodes. So branches are folded in
+    the order of their nodes, each once, and the graph is folded again before the first node that
+    depends on types learned since. After _FOLDINGS of these, only types are carried on
+    from one If to the next.
+    """
+    return _BranchWalk(graph, tensors, limit).fold()
+
+
+class _BranchWalk:
+    """The walk over the If nodes of one graph."""
+
+    def __init__(self, graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
+        self._graph = graph
+        self._tensors = tensors
+        self._limit = limit
+        self._branches: dict[WorkNode, tuple[Branch, ...]] = {}
+        self._faults: dict[WorkNode, list[Diagnostic]] = {}
+        self._results: dict[WorkNode, list[Diagnostic]] = {}
+        self._news: set[str] = set()
+        self._used: set[str] = set()
+
+    def fold(self) -> FoldedGraph:
+        faults = self._fold()
+        foldings = 1
+        while self._walk(carrying=foldings >= _FOLDINGS) or self._news:
+            faults = self._fold()
+            foldings += 1
+        left = [node for node in self._graph.nodes if node in self._branches]
+        inner = [fault for node in left for fault in self._faults[node]]
+        results = [fault for node in left for fault in self._results[node]]
+        kept = {node: self._branches[node] for node in left}
+        folded = [branch.folded for found in kept.values() for branch in found]
+        own = [] if self._graph.always_runs else [*faults, *results]
+        chosen = (*own, *(fault for each in folded for fault in each.chosen))
+        quantized = [layer for each in folded for layer in each.quantized]
+        every = (*faults, *inner, *results)
+        return FoldedGraph(self._graph, kept, every, tuple(quantized), chosen)
+
+    def _fold(self) -> list[Diagnostic]:
+        """Fold with what is known by now; return the faults."""
+        self._news.clear()
+        found = fold_what_can_be(self._graph, self._tensors, self._limit)
+        if any(node.is_if for node in self._graph.nodes):
+            self._used = self._graph.used_names()
+        return found
+
+    def _walk(self, *, carrying: bool) -> bool:
+        """Fold the branches of If nodes in order; return True if one must wait for new types.
+
+        Args:
+            carrying: pass new types on to the nodes that depend on them, so that none must wait.
+        """
+        dependent: set[str] = set()
+        for node in self._graph.nodes:
+            depends = not dependent.isdisjoint(node.reads)
+            if depends:
+                dependent.update(node.writes)
+            if not node.is_if or node in self._branches or node in self._graph.unsound:
+                if depends and carrying and node not in self._branches:
+                    infer_between(self._graph, [node])
+                continue
+            if depends and not carrying:
+                return True
+            dependent.update(self._look_into(node))
+        return False
+
+    def _look_into(self, node: WorkNode) -> set[str]:
+        """Fold the branches of one node; return the names of its results whose types are known now."""
+        graph = self._graph
+        found, faults = _look_into(graph, node, self._tensors, self._limit)
+        self._branches[node] = found
+        self._faults[node] = faults
+        self._results[node] = list(_faults_of_results(node, found, self._used))
+        learned = _types_of_outputs(node, self._branches[node])
+        graph.pinned.update(learned)
+        graph.types.update(learned)
+        self._news.update(learned)
+        return set(learned)
+
+
+def _look_into(
+    graph: WorkGraph, node: WorkNode, tensors: TensorReader, limit: int
+) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
+    found: list[Branch] = []
+    faults: list[Diagnostic] = []
+    for name, proto in _graphs(node):
+        try:
+            folded = _fold_branch(graph, node, (name, proto), tensors, limit)
+        except AtcError as error:
+            faults += error.diagnostics
+            continue
+        found.append(Branch(name, folded))
+        faults += folded.faults
+    return tuple(found), faults
+
+
+def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
+    for attribute in node.proto.attribute:
+        if attribute.HasField("g"):
+            yield attribute.name, attribute.g
+
+
+def _fold_branch(
+    outer: WorkGraph,
+    node: WorkNode,
+    branch: tuple[str, GraphProto],
+    tensors: TensorReader,
+    limit: int,
+) -> FoldedGraph:
+    """One branch, given what is known around it.
+
+    Args:
+        outer: the graph around it.
+        node: the If.
+        branch: the attribute that holds it, and its graph.
+        tensors: reads its tensors.
+        limit: bytes that folding one node may make.
+
+    Raises:
+        AtcError: if it takes inputs, its nodes cannot be ordered, or its tensors cannot be read.
+    """
+    name, proto = branch
+    contents = locate_contents(proto, tensors, outer.path)
+    _refuse_inputs(node, name, proto, contents.names)
+    nodes = inner_nodes(proto, node, outer.opsets)
+    taken = {name: known_type(outer, name) or _NOTHING for name in node.captured}
+    faults = {each: found for each in nodes if (found := signature_faults(each))}
+    graph = WorkGraph(
+        path=outer.path,
+        opsets=outer.opsets,
+        nodes=sort_nodes(nodes),
+        inputs={name: type_ for name, type_ in taken.items() if name not in outer.consts},
+        outputs=texts_of((value.name for value in proto.output), node.place),
+        consts={**_captured_consts(outer, node), **contents.weights},
+        foreign=dict(contents.foreign),
+        kinds={name: outer.kinds[name] for name in taken if name in outer.kinds},
+        unsound=frozenset(faults),
+        always_runs=False,
+        quant_bias=outer.quant_bias,
+    )
+    scope = scope_name(name, node.name, node.index, "")
+    here = [replace(each, scope=scope) for each in import_quantized(graph, tensors, limit)]
+    folded = fold_with_branches(graph, tensors, limit)
+    own = [fault for found in faults.values() for fault in found]
+    inner = [replace(each, scope=f"{each.scope}, {scope}") for each in folded.quantized]
+    every = (*own, *folded.faults)
+    return FoldedGraph(graph, folded.branches, every, (*here, *inner), folded.chosen)
+
+
+def _refuse_inputs(
+    node: WorkNode, name: str, proto: GraphProto, initializers: Sequence[str]
+) -> None:
+    """Refuse a branch with inputs: an If passes none.
+
+    Raises:
+        AtcError: BAD_MODEL.
+    """
+    fed = [value.name for value in proto.input if value.name not in set(initializers)]
+    if fed:
+        message = Text(
+            "{name} of an If takes no inputs, found {count}, the first {fed}",
+            name=name,
+            count=len(fed),
+            fed=repr(fed[0]),
+        )
+        place = node.place.with_field(f"attribute {name}")
+        raise BAD_MODEL.error(message, place=place, help=_NO_INPUTS)
+
+
+def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
+    return {name: outer.consts[name] for name in node.captured if name in outer.consts}
+
+
+def _types_of_outputs(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
+    """The types of an If node's outputs, as far as both branches agree."""
+    learned: dict[str, ValueType] = {}
+    for position, name in enumerate(node.outputs):
+        types = [_output_type(branch, position) for branch in branches]
+        if name and types:
+            learned[name] = _common_type(types)
+    return {name: found for name, found in learned.items() if found != _NOTHING}
+
+
+def _output_type(branch: Branch, position: int) -> ValueType:
+    graph = branch.folded.graph
+    if position >= len(graph.outputs):
+        return _NOTHING
+    return known_type(graph, graph.outputs[position]) or _NOTHING
+
+
+def _faults_of_results(
+    node: WorkNode, branches: Sequence[Branch], used: Collection[str]
+) -> Iterator[Diagnostic]:
+    count = len(node.outputs)
+    for branch in branches:
+        found = len(branch.folded.graph.outputs)
+        if found != count:
+            message = Text(
+                "both branches must have {count} outputs, as many as the node; ", count=count
+            )
+            message += Text("{branch} has {actual}", branch=branch.name, actual=found)
+            place = node.place.with_field(f"attribute {branch.name}")
+            yield BAD_MODEL.diagnostic(message, place=place, help=_SAME_COUNT)
+    for position, name in enumerate(node.outputs):
+        types = {branch.name: _output_type(branch, position) for branch in branches}
+        differences = list(_contradictions(node, name, types))
+        if differences and name in used:
+            yield from differences
+
+
+def _contradictions(
+    node: WorkNode, name: str, types: Mapping[str, ValueType]
+) -> Iterator[Diagnostic]:
+    """Yield the differences between the types that the branches return as one output."""
+    place = node.place.with_field(Text("output {at}", at=repr(name)))
+    elements = {at: element_name(each.element) for at, each in types.items() if each.element}
+    if len(set(elements.values())) > 1:
+        found = " and ".join(f"{each} in {at}" for at, each in elements.items())
+        help_ = "cast the output of one of the branches, so that both have one element type"
+        yield BAD_MODEL.diagnostic(
+            Text("its output {name} is {actual}", name=repr(name), actual=found),
+            place=place,
+            help=help_,
+        )
+    ranks = {at: len(each.dims) for at, each in types.items() if each.dims is not None}
+    if len(set(ranks.values())) > 1:
+        found = " and ".join(f"rank {rank} in {at}" for at, rank in ranks.items())
+        help_ = "make both branches return tensors of the same rank"
+        yield UNKNOWN_SHAPE.diagnostic(
+            Text("its output {name} has {actual}", name=repr(name), actual=found),
+            place=place,
+            help=help_,
+        )
+
+
+def _common_type(types: list[ValueType]) -> ValueType:
+    """The type that all of `types` agree on, as far as they do."""
+    elements = {each.element for each in types}
+    element = elements.pop() if len(elements) == 1 else 0
+    dims = [each.dims for each in types]
+    ranks = {None if each is None else len(each) for each in dims}
+    if len(ranks) != 1 or None in ranks:
+        return ValueType(element, None)
+    known = [each for each in dims if each is not None]
+    return ValueType(
+        element,
+        tuple(
+            lengths[0] if len(set(lengths)) == 1 else None for lengths in zip(*known, strict=True)
+        ),
+    )

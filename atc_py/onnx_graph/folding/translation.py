@@ -1,0 +1,279 @@
+"""From a working graph to the nodes and tensors of a source model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from atc_py.diag import Diagnostic, Sink
+from atc_py.diag.codes import BAD_MODEL
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.if_branches import Branch, FoldedGraph
+from atc_py.onnx_graph.folding.vanishing import Vanishing, vanishing
+from atc_py.onnx_graph.reading.attributes import PLAIN, seen_attributes
+from atc_py.onnx_graph.reading.signatures import is_optional_output, type_contradiction
+from atc_py.onnx_graph.reading.tensors import (
+    TensorReader,
+    element_label,
+    element_name,
+    output_fault,
+)
+from atc_py.onnx_graph.reading.wire import bytes_field
+from atc_py.onnx_graph.source import SourceAttr, SourceBranch, SourceNode, SourceTensor, scope_name
+from atc_py.onnx_graph.typing.infer import own_complaint
+from atc_py.onnx_graph.typing.known_type import known_type
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+"""The attributes, or the branches, of the many nodes that have none."""
+
+
+class Translation(msgspec.Struct, frozen=True):
+    """A graph in the terms of the source model.
+
+    Attributes:
+        inputs: the tensors that are fed, in the file's order.
+        outputs: the tensors that the graph returns, each once.
+        nodes: the nodes, producers first.
+        faults: the findings that contradict ONNX, as far as no choice of dims changes that.
+        doubts: those at nodes that may fold away once every dim is known.
+        branch_faults: those that show only in runs that take a branch.
+    """
+
+    inputs: tuple[SourceTensor, ...]
+    outputs: tuple[SourceTensor, ...]
+    nodes: tuple[SourceNode, ...]
+    faults: tuple[Diagnostic, ...]
+    doubts: tuple[Diagnostic, ...]
+    branch_faults: tuple[Diagnostic, ...]
+
+
+def translate(folded: FoldedGraph, tensors: TensorReader) -> Translation:
+    """The nodes of a graph and of its branches, and what in them contradicts ONNX.
+
+    Args:
+        folded: the graph, inferred and folded as far as it can be.
+        tensors: reads the tensors of attributes.
+    """
+    sink = Sink()
+    translator = _Translator(folded, tensors, sink)
+    inputs = tuple(translator.value(name) for name in folded.graph.inputs)
+    translator.trace([tensor.name for tensor in inputs if tensor.is_open])
+    nodes = translator.nodes("", vanishing(folded))
+    outputs = translator.outputs()
+    found = _unique_faults((*folded.faults, *sink.errors))
+    doubtful = _doubtful_places([each for node in nodes for each in node.with_inner])
+    doubts = tuple(each for each in found if each.place and each.place.node in doubtful)
+    faults = [each for each in found if each not in doubts]
+    chosen = {*folded.chosen, *translator.chosen}
+    branch_faults = tuple(each for each in faults if each in chosen)
+    sound = tuple(each for each in faults if each not in chosen)
+    return Translation(inputs, outputs, nodes, sound, doubts, branch_faults)
+
+
+def _doubtful_places(nodes: Sequence[SourceNode]) -> set[int]:
+    """The positions in the file of nodes that may all fold away once inputs are fixed."""
+    gone = {each.index for each in nodes if each.vanishes and each.open_inputs}
+    return gone - {each.index for each in nodes if not (each.vanishes and each.open_inputs)}
+
+
+def _unique_faults(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Each fault once: a node can be looked at in several rounds."""
+    return tuple(dict.fromkeys(faults))
+
+
+class _Translator:
+    """A maker of the nodes and tensors of one graph.
+
+    The translator of a branch takes what the branch captures from that of the graph around it.
+    The open inputs that a value depends on are kept as a set of bits by the value's name.
+
+    Attributes:
+        chosen: faults that show only in runs that take a branch.
+    """
+
+    def __init__(
+        self,
+        folded: FoldedGraph,
+        tensors: TensorReader,
+        sink: Sink,
+        around: tuple[_Translator, WorkNode] | None = None,
+    ) -> None:
+        self._folded = folded
+        self._graph: WorkGraph = folded.graph
+        self._tensors = tensors
+        self._sink = sink
+        self._used = self._graph.used_names()
+        self.chosen: list[Diagnostic] = []
+        self._values: dict[str, SourceTensor] = {}
+        self._open_bits: dict[str, int] = {}
+        self._open_inputs: Sequence[str] = ()
+        self._sets: dict[int, tuple[str, ...]] = {0: ()}
+        self._settling: AbstractSet[str] = frozenset()
+        self._attributes: dict[bytes, Mapping[str, SourceAttr]] = {}
+        if around is not None:
+            outer, holder = around
+            self.chosen = outer.chosen
+            self._open_bits.update(outer._open_bits)  # noqa: SLF001  (another of this class)
+            self._open_inputs = outer._open_inputs  # noqa: SLF001
+            self._capture(outer, holder)
+
+    def trace(self, open_inputs: Sequence[str]) -> None:
+        self._open_inputs = open_inputs
+        self._open_bits = {name: 1 << position for position, name in enumerate(open_inputs)}
+
+    def _trace(self, node: WorkNode) -> int:
+        bits = 0
+        for name in node.reads:
+            bits |= self._open_bits.get(name, 0)
+        for name in node.writes:
+            self._open_bits[name] = bits
+        return bits
+
+    def nodes(
+        self, scope: str, fate: Vanishing, *, all_vanish: bool = False
+    ) -> tuple[SourceNode, ...]:
+        """The nodes.
+
+        Args:
+            scope: the subgraph that they stand in.
+            fate: what of the graph vanishes.
+            all_vanish: whether the graph is a branch of an If that does.
+        """
+        self._settling = fate.settling
+        # Values read before are inputs of the graph or captured; none of these settles anew.
+        return tuple(
+            self._node(node, scope, fate, vanishes=all_vanish or node in fate.nodes)
+            for node in self._graph.nodes
+        )
+
+    def outputs(self) -> tuple[SourceTensor, ...]:
+        """Return what the graph returns; a dtype other than the declared one is reported."""
+        found = [self.value(name) for name in dict.fromkeys(self._graph.outputs)]
+        for tensor in found:
+            dtype = tensor.dtype
+            fault = None if dtype is None else output_fault(self._graph, tensor.name, dtype)
+            if fault is not None:
+                self._sink.add(fault)
+        return tuple(found)
+
+    def value(self, name: str) -> SourceTensor:
+        """The value called `name`."""
+        found = self._values.get(name)
+        if found is None:
+            found = self._values[name] = self._make_value(name)
+        return found
+
+    def _capture(self, outer: _Translator, holder: WorkNode) -> None:
+        """Share with the graph around a branch what the branch takes from there.
+
+        Lowering finds the target value of a captured tensor by the tensor itself. One without a
+        type is never lowered, so of it the branch has what its own graph knows.
+        """
+        for name in holder.captured:
+            tensor = outer.value(name)
+            if tensor.is_typed:
+                self._values[name] = tensor
+
+    def _node(self, node: WorkNode, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
+        bits = self._trace(node) if self._open_inputs else 0
+        schema = node.schema
+        inputs = tuple([self.value(name) if name else None for name in node.inputs])
+        outputs = tuple(
+            [
+                self.value(name) if name and self._is_asked_for(node, position) else None
+                for position, name in enumerate(node.outputs)
+            ]
+        )
+        self._look_for_faults(node, inputs, outputs)
+        branches = self._folded.branches.get(node, ())
+        return SourceNode(
+            index=node.index,
+            name=node.name,
+            op_type=node.op_type,
+            domain=node.domain,
+            opset=node.opset,
+            since_version=1 if schema is None else schema.since_version,
+            inputs=inputs,
+            outputs=outputs,
+            attributes=self._attributes_of(node),
+            scope=scope,
+            open_inputs=self._names(bits),
+            vanishes=vanishes,
+            branches={
+                branch.name: self._branch(
+                    node,
+                    branch,
+                    scope_name(branch.name, node.name, node.index, scope),
+                    vanishing(branch.folded, fate.settling),
+                    vanishes=vanishes,
+                )
+                for branch in branches
+            }
+            if branches
+            else _NONE,
+            replaces=node.replaces,
+        )
+
+    def _attributes_of(self, node: WorkNode) -> Mapping[str, SourceAttr]:
+        written = node.proto.attribute
+        if not written:
+            return _NONE
+        if any(each.type not in PLAIN for each in written):
+            return seen_attributes(node, self._tensors)
+        key = b"".join(bytes_field(1, each.SerializeToString()) for each in written)
+        if key not in self._attributes:
+            self._attributes[key] = MappingProxyType(seen_attributes(node, self._tensors))
+        return self._attributes[key]
+
+    def _branch(
+        self, node: WorkNode, branch: Branch, scope: str, fate: Vanishing, *, vanishes: bool
+    ) -> SourceBranch:
+        inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
+        nodes = inner.nodes(scope, fate, all_vanish=vanishes)
+        return SourceBranch(nodes, tuple(map(inner.value, branch.folded.graph.outputs)))
+
+    def _is_asked_for(self, node: WorkNode, position: int) -> bool:
+        """True if an output is used or required; exporters name optional ones needlessly."""
+        return node.outputs[position] in self._used or not is_optional_output(node, position)
+
+    def _look_for_faults(
+        self,
+        node: WorkNode,
+        inputs: Sequence[SourceTensor | None],
+        outputs: Sequence[SourceTensor | None],
+    ) -> None:
+        """Report what contradicts ONNX's definition of the operator."""
+        if node in self._graph.unsound:
+            return
+        dtypes = [tensor.dtype if tensor else None for tensor in inputs]
+        complaint = type_contradiction(node, dtypes)
+        silent = any(each and (each.dims is None or not each.element) for each in outputs)
+        if complaint is None and silent:
+            complaint = own_complaint(self._graph, node)
+            if complaint is not None and not self._graph.always_runs:
+                self.chosen.append(BAD_MODEL.diagnostic(complaint, place=node.place))
+        if complaint is not None:
+            self._sink.add(BAD_MODEL.diagnostic(complaint, place=node.place))
+
+    def _names(self, bits: int) -> tuple[str, ...]:
+        if bits not in self._sets:
+            self._sets[bits] = tuple(
+                name for position, name in enumerate(self._open_inputs) if bits >> position & 1
+            )
+        return self._sets[bits]
+
+    def _make_value(self, name: str) -> SourceTensor:
+        const = self._graph.consts.get(name)
+        if const is not None:
+            return SourceTensor(name, element_label(const.dtype), const.shape, const)
+        known = self._graph.foreign.get(name) or known_type(self._graph, name)
+        if known is None or name in self._graph.kinds:
+            kind = self._graph.kinds.get(name, "")
+            return SourceTensor(name, kind, None, settles=name in self._settling)
+        element = element_name(known.element) if known.element else ""
+        held = self._graph.held.get(name, ())
+        return SourceTensor(name, element, known.dims, None, name in self._settling, held)

@@ -1,0 +1,190 @@
+"""An ONNX file that has been read, before its input shapes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from onnx import ModelProto
+
+from atc_py.diag import AtcError, Diagnostic
+from atc_py.ir import ConstData, DenseConst
+from atc_py.onnx_graph.folding.bind import bind_inputs
+from atc_py.onnx_graph.folding.fold import fold_graph
+from atc_py.onnx_graph.folding.folded import FoldedModel
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.if_branches import FoldedGraph, fold_with_branches
+from atc_py.onnx_graph.folding.translation import translate
+from atc_py.onnx_graph.reading.contents import Contents
+from atc_py.onnx_graph.reading.declared import DeclaredInput
+from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
+from atc_py.onnx_graph.rewriting.qdq.convention import bias_convention
+from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
+from atc_py.onnx_graph.source import BiasConvention, QuantizedNode, SourceModel, form_of
+from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.options.compile_options import QuantBias
+from atc_py.options.input_shapes import ShapeAdvice
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, is_addressable
+
+if TYPE_CHECKING:
+    from atc_py.onnx_graph.folding.fold_memo import FoldMemo
+
+
+class OnnxFile(msgspec.Struct, frozen=True):
+    """A file's graph by names; folding does not change it, so it can be folded again.
+
+    Attributes:
+        path: the file, as the user gave it.
+        name: the graph's name.
+        opsets: imported version of each domain; "" is ONNX's own.
+        nodes: producers first.
+        inputs: what is fed at run time; initializers are not among them.
+        outputs: names of the graph's outputs.
+        declared: types that the file states for results of its nodes.
+        contents: its initializers.
+        tensors: reads the tensors of its nodes' attributes.
+        file_nodes: number of nodes in the file's graph.
+        proto: the file's message without its large data, its functions inlined.
+        faults: what breaks ONNX's structural rules.
+        unsound: the nodes among `nodes` that break their operator's definition.
+        held: of results that are values of the user's file in another form, the names of those.
+    """
+
+    path: Path
+    name: str
+    opsets: Mapping[str, int]
+    nodes: tuple[WorkNode, ...]
+    inputs: tuple[DeclaredInput, ...]
+    outputs: tuple[str, ...]
+    declared: Mapping[str, ValueType]
+    contents: Contents
+    tensors: TensorReader
+    file_nodes: int
+    proto: ModelProto
+    faults: tuple[Diagnostic, ...] = ()
+    unsound: frozenset[WorkNode] = frozenset()
+    held: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+
+    @property
+    def node_outputs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The nodes' names, possibly empty, with the names of their outputs."""
+        return ((node.name, tuple(node.outputs)) for node in self.nodes)
+
+    def refuse_faults(self) -> None:
+        """Refuse a model that breaks ONNX's structural rules.
+
+        Raises:
+            AtcError: with every fault.
+        """
+        if self.faults:
+            raise AtcError(*self.faults)
+
+    def bias_convention(self, asked: QuantBias | None) -> BiasConvention | None:
+        """The convention of biases of int8 layers; None if the model has no deploy form."""
+        return bias_convention(self.proto, asked)
+
+    def fold(
+        self,
+        input_shapes: Mapping[str, Shape],
+        limit: int = FOLD_LIMIT,
+        quant_bias: QuantBias | None = None,
+        suggest: Callable[[], ShapeAdvice] | None = None,
+        memo: FoldMemo | None = None,
+        opened: Mapping[str, Dims] | None = None,
+    ) -> FoldedModel:
+        """The model with static inputs, inferred types and folded constants.
+
+        Args:
+            input_shapes: dims of inputs that the model leaves open, by name.
+            limit: bytes that folding one node may make.
+            quant_bias: the convention of biases of int8 layers; None to use the file's.
+            suggest: finds shapes to propose where some are missing or do not fit.
+            memo: results of nodes in earlier folds of this file, and of later ones.
+            opened: inputs with dims that each run decides, None for these.
+
+        Raises:
+            AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
+                FOLD_TOO_LARGE.
+        """
+        self.refuse_faults()
+        convention = self.bias_convention(quant_bias)
+        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes, opened)
+        graph = self.graph(inputs, convention)
+        quantized = import_quantized(graph, self.tensors, limit)
+        fold_graph(graph, self.tensors, limit, memo)
+        folded = FoldedGraph(graph)
+        if any(node.is_if for node in graph.nodes):
+            folded = fold_with_branches(graph, self.tensors, limit)
+        if folded.faults:
+            raise AtcError(*dict.fromkeys(folded.faults))
+        return self.translated(folded, quantized, convention)
+
+    def translated(
+        self,
+        folded: FoldedGraph,
+        quantized: Sequence[QuantizedNode],
+        convention: BiasConvention | None,
+    ) -> FoldedModel:
+        """The file's model, given its graph after folding.
+
+        Args:
+            folded: the graph.
+            quantized: what became of the quantized layers outside of branches.
+            convention: how biases of int8 layers are read.
+        """
+        found = translate(folded, self.tensors)
+        source = SourceModel(
+            path=self.path,
+            name=self.name,
+            opsets=dict(folded.graph.opsets),
+            inputs=found.inputs,
+            outputs=found.outputs,
+            nodes=found.nodes,
+            file_nodes=self.file_nodes,
+            weight_bytes=self.contents.weight_bytes,
+            faults=tuple(dict.fromkeys((*self.faults, *found.faults))),
+            doubts=found.doubts,
+            branch_faults=found.branch_faults,
+            quantized=(*quantized, *folded.quantized),
+            bias_convention=convention,
+        )
+        return FoldedModel(source, folded, self.tensors)
+
+    def graph(
+        self, inputs: dict[str, ValueType], convention: BiasConvention | None = None
+    ) -> WorkGraph:
+        """A working graph of the file, its inputs of the types given.
+
+        Args:
+            inputs: types by name.
+            convention: how biases of int8 layers are read.
+        """
+        return WorkGraph(
+            path=self.path,
+            opsets=self.opsets,
+            nodes=list(self.nodes),
+            inputs=inputs,
+            outputs=self.outputs,
+            consts={**self.contents.weights, **_empty_inputs(inputs)},
+            foreign=dict(self.contents.foreign),
+            declared=dict(self.declared),
+            kinds={declared.name: declared.kind for declared in self.inputs if declared.kind},
+            unsound=self.unsound,
+            quant_bias=form_of(convention),
+            held=dict(self.held),
+        )
+
+
+def _empty_inputs(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
+    """The inputs without any element: their data is known, though they are still inputs."""
+    found: dict[str, ConstData] = {}
+    for name, known in inputs.items():
+        dtype, shape = dtype_of_element(known.element), known.shape
+        if dtype is None or shape is None or 0 not in shape:
+            continue
+        if len(shape) <= MAX_RANK and is_addressable(shape):
+            found[name] = DenseConst(np.empty(shape, dtype.numpy))
+    return found

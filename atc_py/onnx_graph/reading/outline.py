@@ -1,0 +1,133 @@
+"""The outline of a file that was read: its nodes, and what a survey found out about its values."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from onnx import AttributeProto, TensorProto
+
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.onnx_graph.source import SourceModel, SourceTensor
+from atc_py.onnx_graph.source.outline import ModelOutline, OutlineNode, OutlineValue
+from atc_py.tensor.shapes import Dims, element_count
+
+_MOST_ITEMS, _MOST_TEXT = 16, 200
+"""Items of a list and characters of a text that an attribute shows."""
+
+
+def read_outline(path: Path, dims: Mapping[str, Dims]) -> ModelOutline:
+    """The outline of the model in a file, which is not surveyed for it.
+
+    Args:
+        path: the file.
+        dims: dims that are known of its values, by name.
+
+    Raises:
+        AtcError: the file cannot be read.
+    """
+    return outline_of(read_model(path, lenient=True), None, dims)
+
+
+def outline_of(
+    file: OnnxFile, model: SourceModel | None, dims: Mapping[str, Dims] | None = None
+) -> ModelOutline:
+    """The outline of a file.
+
+    Args:
+        file: the file.
+        model: the survey of its model, if there is one.
+        dims: dims that are known beside it, by name.
+    """
+    values = {name: OutlineValue("", known) for name, known in (dims or {}).items()}
+    values |= _values(file, model)
+    constants = [each for each in file.contents.names if each in values]
+    sizes = (values[name].dims for name in constants)
+    proto = file.proto
+    return ModelOutline(
+        path=file.path,
+        name=file.name,
+        producer=f"{_text(proto.producer_name)} {_text(proto.producer_version)}".strip(),
+        opsets=dict(file.opsets),
+        inputs=tuple(each.name for each in file.inputs),
+        outputs=file.outputs,
+        nodes=tuple(_node(node) for node in file.nodes),
+        values=values,
+        parameters=sum(element_count(dim or 0 for dim in dims) for dims in sizes if dims),
+        weight_bytes=file.contents.weight_bytes,
+    )
+
+
+def _text(text: str | bytes) -> str:
+    """A text of the file; protobuf returns bytes where it is not UTF-8."""
+    return text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
+
+
+def _node(node: WorkNode) -> OutlineNode:
+    attributes = {_text(each.name): _attribute_text(each) for each in node.proto.attribute}
+    return OutlineNode(
+        node.index, node.name, node.op_type, node.domain, node.reads, node.writes, attributes
+    )
+
+
+def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[tuple[str, OutlineValue]]:
+    """Yield values with what is known of them: as declared, as inferred, and constants."""
+    for name, known in file.declared.items():
+        yield name, OutlineValue(_element(known.element), known.dims)
+    for tensor in () if model is None else _tensors(model):
+        yield tensor.name, _inferred(tensor)
+    for proto in file.proto.graph.initializer:
+        yield _text(proto.name), _constant(proto)
+
+
+def _tensors(model: SourceModel) -> Iterator[SourceTensor]:
+    for node in model.all_nodes:
+        yield from (tensor for tensor in (*node.inputs, *node.outputs) if tensor is not None)
+    yield from (*model.inputs, *model.outputs)
+
+
+def _inferred(tensor: SourceTensor) -> OutlineValue:
+    return OutlineValue(tensor.element, tensor.dims)
+
+
+def _constant(tensor: TensorProto) -> OutlineValue:
+    return OutlineValue(_element(tensor.data_type), tuple(tensor.dims), is_const=True)
+
+
+def _element(number: int) -> str:
+    """The name of an element type; "" where atc-py has none for it."""
+    dtype = dtype_of_element(number)
+    return "" if dtype is None else dtype.value
+
+
+def _attribute_text(attribute: AttributeProto) -> str:
+    """An attribute's value as people write it; of what is long, the beginning."""
+    kinds = AttributeProto
+    if attribute.type == kinds.INT:
+        return str(attribute.i)
+    if attribute.type == kinds.FLOAT:
+        return f"{attribute.f:g}"
+    if attribute.type == kinds.STRING:
+        return _bytes_text(attribute.s)
+    if attribute.type == kinds.TENSOR:
+        known = _constant(attribute.t)
+        return f"{known.element}[{','.join(map(str, known.dims or ()))}]"
+    if attribute.type == kinds.GRAPH:
+        return f"graph of {len(attribute.g.node)} nodes"
+    items = {
+        kinds.INTS: map(str, attribute.ints[: _MOST_ITEMS + 1]),
+        kinds.FLOATS: (f"{each:g}" for each in attribute.floats[: _MOST_ITEMS + 1]),
+    }
+    texts = map(_bytes_text, attribute.strings[: _MOST_ITEMS + 1])
+    return _list_text([*items.get(attribute.type, texts)])
+
+
+def _bytes_text(data: bytes) -> str:
+    return data[:_MOST_TEXT].decode("utf-8", "backslashreplace")
+
+
+def _list_text(items: list[str]) -> str:
+    """The first items, joined."""
+    dots = ", ..." if len(items) > _MOST_ITEMS else ""
+    return ", ".join(items[:_MOST_ITEMS]) + dots

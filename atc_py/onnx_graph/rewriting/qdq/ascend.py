@@ -1,0 +1,217 @@
+"""Parameters of Ascend's operators: steps of int8 tensors, and factors of int32 sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.diag import AtcError
+from atc_py.diag.codes import NO_QDQ_FORM
+from atc_py.ir import ConstData
+from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.tensor.scale_words import decode_graph, decode_hardware
+from atc_py.text import Text
+
+_INT8 = range(-128, 128)
+_KEEP = "`check` and `convert` take the model as it is"
+_SIGNED_RESULT = 64
+"""The offset of weights that bit 46 of a hardware word looks like; every word has it set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """An int8 tensor stands for (code - zero) * scale."""
+
+    scale: np.float32
+    zero: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SumFactors:
+    """Factors of int32 sums; the arrays are lists of one length.
+
+    Attributes:
+        scale: factors as float64.
+        offset_w: offsets of the weights of the layer.
+        zero: offset of the int8 result of AscendRequant; 0 of AscendDequant.
+    """
+
+    scale: NDArray[np.float64]
+    offset_w: NDArray[np.int64]
+    zero: int = 0
+
+    @property
+    def as_one(self) -> SumFactors:
+        """The same, as one factor where all are equal."""
+        if (self.scale != self.scale[0]).any() or (self.offset_w != self.offset_w[0]).any():
+            return self
+        return SumFactors(self.scale[:1], self.offset_w[:1], self.zero)
+
+
+def no_form(node: WorkNode, message: str, help_: str = _KEEP) -> AtcError:
+    """The refusal of a node; `message` continues after the operator's name."""
+    return NO_QDQ_FORM.error(
+        Text("{field} {message}", field=node.place.op_type, message=Text(message)),
+        place=node.place,
+        help=help_,
+    )
+
+
+def quant_steps(node: WorkNode) -> Steps:
+    """Scale and zero point of the result of an AscendQuant.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
+    """
+    for name, allowed in (("round_mode", "Round"), ("dst_type", "INT8")):
+        found = _text(node, name, allowed)
+        if found != allowed:
+            raise no_form(
+                node,
+                Text(
+                    "must have the {name} {allowed}, found {actual}",
+                    name=name,
+                    allowed=allowed,
+                    actual=found,
+                ),
+            )
+    factor = _factor(node)
+    return Steps(
+        inverse(factor, lambda scale: np.float32(1.0 / np.float64(scale))), _zero_point(node)
+    )
+
+
+def anti_quant_steps(node: WorkNode) -> Steps:
+    """Scale and zero point of the input of an AscendAntiQuant.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
+    """
+    scale = np.float32(_factor(node))
+    if not scale > 0 or not np.isfinite(scale):
+        raise no_form(
+            node,
+            Text("must have a positive float32 scale, found {factor}", factor=f"{_factor(node):g}"),
+        )
+    return Steps(scale, _zero_point(node))
+
+
+def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.float32:
+    """The float32 nearest to 1 / factor, or a neighbor from which `again` restores it."""
+    nearest = np.float32(1.0 / factor)
+    below, above = (np.float32(np.nextafter(nearest, np.float32(end))) for end in (0, np.inf))
+    wanted = np.float32(factor)
+    return next(
+        (each for each in (nearest, below, above) if each and again(each) == wanted), nearest
+    )
+
+
+def dequant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
+    """The factors of an AscendDequant: words, or float16 that sqrt_mode squares.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
+    """
+    words = _constant(node, const)
+    if words.dtype == np.float16:
+        scale = words.astype(np.float64) ** (2 if flag(node, "sqrt_mode") else 1)
+        return SumFactors(_positive(node, scale), np.zeros(words.shape, np.int64))
+    if words.dtype != np.uint64:
+        raise no_form(
+            node,
+            Text("must have uint64 or float16 deq_scale, found {dtype}", dtype=words.dtype.name),
+        )
+    parts = decode_graph(words)
+    # Words in the hardware's packing may occur here, too; they have no offsets of weights.
+    is_hardware = (parts.offset_w == _SIGNED_RESULT).all() and not (words & np.uint64(0x1FFF)).any()
+    offset = np.zeros_like(parts.offset_w) if is_hardware else parts.offset_w
+    if parts.shift.any():
+        raise no_form(
+            node, Text("must have words without a shift, found {max}", max=parts.shift.max())
+        )
+    return SumFactors(_positive(node, parts.scale.astype(np.float64)), offset)
+
+
+def requant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
+    """The factors of an AscendRequant, and the offset of its result.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
+    """
+    words = _constant(node, const)
+    if words.dtype != np.uint64:
+        raise no_form(
+            node, Text("must have uint64 req_scale, found {dtype}", dtype=words.dtype.name)
+        )
+    parts = decode_hardware(words)
+    offsets = np.unique(parts.offset)
+    if offsets.size != 1 or int(offsets[0]) not in _INT8:
+        found = ", ".join(map(str, offsets[:4]))
+        raise no_form(
+            node,
+            Text("must have one offset within int8 in its words, found {actual}", actual=found),
+        )
+    none = np.zeros(words.shape, np.int64)
+    return SumFactors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
+
+
+def constant_input(node: WorkNode, known: Mapping[str, ConstData]) -> ConstData | None:
+    """The second input, factors or words, where it is constant."""
+    return known.get(node.inputs[1]) if len(node.inputs) > 1 else None
+
+
+def flag(node: WorkNode, name: str) -> bool:
+    """An attribute that is an integer in a file, false by default."""
+    return bool(numeric_attributes(node).get(name, 0))
+
+
+def _factor(node: WorkNode) -> float:
+    """The attribute scale, with sqrt_mode its square."""
+    scale = _number(node, "scale")
+    if not scale > 0 or not np.isfinite(scale):
+        raise no_form(node, Text("must have a positive scale, found {scale}", scale=f"{scale:g}"))
+    return scale * scale if flag(node, "sqrt_mode") else scale
+
+
+def _zero_point(node: WorkNode) -> int:
+    offset = _number(node, "offset")
+    if not offset.is_integer() or int(offset) not in _INT8:
+        raise no_form(
+            node,
+            Text("must have a whole offset from -128 to 127, found {offset}", offset=f"{offset:g}"),
+        )
+    return int(offset)
+
+
+def _number(node: WorkNode, name: str) -> float:
+    """An attribute that must be there."""
+    found = numeric_attributes(node).get(name)
+    if not isinstance(found, int | float):
+        raise no_form(node, Text("needs the attribute {name}", name=name))
+    return float(found)
+
+
+def _text(node: WorkNode, name: str, default: str) -> str:
+    given = (each.s for each in node.proto.attribute if each.name == name)
+    return next(given, default.encode()).decode("utf-8", "replace")
+
+
+def _constant(node: WorkNode, const: ConstData | None) -> NDArray[Any]:
+    """The words or factors, in a list."""
+    if const is None:
+        raise no_form(node, "must have constant factors, found computed ones")
+    return const.numpy().reshape(-1)
+
+
+def _positive(node: WorkNode, scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`scale`, which must be a scale for QuantizeLinear, too."""
+    wrong = scale[~((scale > 0) & np.isfinite(scale))]
+    if wrong.size or not scale.size:
+        found = f"{wrong.flat[0]:g}" if wrong.size else "none"
+        raise no_form(node, Text("must have positive factors, found {actual}", actual=found))
+    return scale

@@ -1,0 +1,186 @@
+"""int32 sums in a graph: which layer they are of, and what is added to its products.
+
+With codes a and b and zero points za and zb, the sum of (a - za) * (b - zb) is the product of the
+codes, less za times the sums of b, less zb times the sums of a, plus K * za * zb. Sums of a tensor
+that is computed stand in a graph as a product with a constant matrix that holds one number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.ir import ConstData
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.typing.rules.quantized import is_integer_layer
+
+_MOST_TERMS = 4
+"""The product, what makes up for two zero points, and a constant."""
+
+_REQUANTIZE = frozenset({"AscendDequant", "AscendRequant"})
+
+_MOVES = frozenset(
+    {
+        "Concat",
+        "Flatten",
+        "Identity",
+        "Reshape",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "Transpose",
+        "Unsqueeze",
+    }
+)
+"""Movement that the compiler follows from a layer to the node that scales its sums."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """int32 sums of one layer.
+
+    Attributes:
+        layer: the layer.
+        added: what is added to its sums, int64; None for nothing.
+        left: zero point of a computed left operand that the graph makes up for.
+        right: zero point of a computed right operand that the graph makes up for.
+        depth: number of products in a sum, where a zero point tells it; else 0.
+        nodes: the layer and the nodes that make up for zero points.
+    """
+
+    layer: WorkNode
+    added: NDArray[np.int64] | None = None
+    left: int = 0
+    right: int = 0
+    depth: int = 0
+    nodes: tuple[WorkNode, ...] = field(default=())
+
+    @property
+    def is_alone(self) -> bool:
+        """True if no product in the graph makes up for a zero point."""
+        return not self.depth
+
+
+class SumsReader:
+    """Finds the sums that nodes dequantize or requantize.
+
+    Attributes:
+        found: sums by the name of the value that is dequantized.
+        absorbed: nodes that are in one of them, and that nothing else needs.
+    """
+
+    def __init__(self, graph: WorkGraph, known: Mapping[str, ConstData]) -> None:
+        self._graph = graph
+        self._known = known
+        self._producers = {name: node for node in graph.nodes for name in node.writes}
+        self._readers: dict[str, list[WorkNode]] = {}
+        for node in graph.nodes:
+            for name in node.reads:
+                self._readers.setdefault(name, []).append(node)
+        self.found: dict[str, Sums] = {}
+        self.absorbed: set[WorkNode] = set()
+        self._outputs = frozenset(graph.outputs)
+        self._looked: set[str] = set()
+        for node in graph.nodes:
+            if node.op_type in _REQUANTIZE and node.inputs:
+                self._find_sums(node.inputs[0])
+
+    def _find_sums(self, name: str) -> None:
+        """Find the sums that are the value called `name`, all of whose readers requantize it."""
+        if name in self._looked or name in self._outputs:
+            return
+        self._looked.add(name)
+        readers = self._readers.get(name, [])
+        if not all(each.op_type in _REQUANTIZE and each.inputs[0] == name for each in readers):
+            return
+        sums = self._sums(name)
+        if sums is not None:
+            self.found[name] = sums
+            self.absorbed.update(sums.nodes)
+
+    def scaled(self) -> set[str]:
+        """The values that, moved or not, only dequantizing and requantizing nodes read.
+
+        The compiler folds the offset of the data into a layer whose sums are such a value.
+        """
+        scaled: set[str] = set()
+        lost: set[str | None] = set(self._outputs)
+        for node in reversed(self._graph.nodes):
+            for name in node.writes:
+                readers = self._readers.get(name, [])
+                read = [each for reader in readers for each in self._read_as(name, reader)]
+                if not lost.isdisjoint(read) or None in read:
+                    lost.add(name)
+                elif name not in lost and readers:
+                    scaled.add(name)
+        return scaled
+
+    def _read_as(self, name: str, reader: WorkNode) -> list[str | None]:
+        """The moved sums that a node makes of sums; None stands for anything else."""
+        if reader.op_type in _REQUANTIZE and reader.inputs[0] == name:
+            return []
+        moves = not reader.domain and (reader.op_type in _MOVES or self._adds_constant(reader))
+        return list(reader.writes) if moves else [None]
+
+    def _adds_constant(self, node: WorkNode) -> bool:
+        return node.op_type == "Add" and any(name in self._known for name in node.inputs)
+
+    def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:
+        """The sums that are the value called `name`, with at most `most` terms."""
+        node = self._producers.get(name)
+        if node is None or node.domain or not most:
+            return None
+        if is_integer_layer(self._graph, node):
+            return Sums(node, nodes=(node,))
+        if node.op_type not in {"Add", "Sub"}:
+            return None
+        left, right = node.inputs
+        if node.op_type == "Add":
+            left, right = (right, left) if left in self._known else (left, right)
+        if not self._is_inner(left):
+            return None
+        before = self._sums(left, most - 1)
+        if before is None:
+            return None
+        after = self._plus(before, right) if node.op_type == "Add" else self._less(before, right)
+        return None if after is None else replace(after, nodes=(*after.nodes, node))
+
+    def _is_inner(self, name: str) -> bool:
+        """True if one node alone reads a value."""
+        return len(self._readers.get(name, ())) == 1 and name not in self._outputs
+
+    def _plus(self, sums: Sums, name: str) -> Sums | None:
+        """`sums` plus a constant."""
+        const = self._known.get(name)
+        if const is None or sums.added is not None:
+            return None
+        return replace(sums, added=const.numpy().astype(np.int64))
+
+    def _less(self, sums: Sums, name: str) -> Sums | None:
+        """`sums` less a product with a matrix that holds a zero point."""
+        part = self._producers.get(name)
+        if part is None or not self._is_inner(name) or sums.layer.op_type != "MatMul":
+            return None
+        if part.op_type != "MatMul" or sums.added is not None:
+            return None
+        (a, b), (left, right) = sums.layer.inputs, part.inputs
+        nodes = (*sums.nodes, part)
+        if right == b and not sums.left:
+            zero, depth = _one_number(self._known.get(left), axis=-1)
+            return None if not depth else replace(sums, left=zero, depth=depth, nodes=nodes)
+        if left == a and not sums.right:
+            zero, depth = _one_number(self._known.get(right), axis=-2)
+            return None if not depth else replace(sums, right=zero, depth=depth, nodes=nodes)
+        return None
+
+
+def _one_number(const: ConstData | None, axis: int) -> tuple[int, int]:
+    """The one number in a row (axis -1) or column (axis -2), and its length; 0 if none."""
+    if const is None or len(const.shape) != len(("row", "column")) or const.shape[-3 - axis] != 1:
+        return 0, 0
+    numbers: NDArray[Any] = const.numpy()
+    if not numbers.size or (numbers != numbers.flat[0]).any():
+        return 0, 0
+    return int(numbers.flat[0]), const.shape[axis]

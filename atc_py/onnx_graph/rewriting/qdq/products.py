@@ -1,0 +1,242 @@
+"""MatMul on int8, of two tensors or of a tensor and weights.
+
+With zero points a and b, the sum of (A - a) * (B - b) over k is A @ B, less b times the sums of A's
+rows, less a times the sums of B's columns, plus K * a * b; b may be one number per column. Sums of a
+tensor that is computed are products with a matrix that holds the zero points of the other. a times the sums of weights is left to
+the compiler, which folds it in as it does for other layers, unless the graph's biases are folded
+already. An offset that weights have besides is left to the word of AscendDequant.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.onnx_graph.folding.graph import Dims, WorkNode
+from atc_py.onnx_graph.rewriting.qdq.layers import dequant
+from atc_py.onnx_graph.rewriting.qdq.reasons import (
+    BOTH_CONSTANT,
+    DATA_PER_CHANNEL,
+    EMPTY_RESULT,
+    OPEN_LENGTH,
+    OPEN_RESULT,
+    OPERAND_NOT_QUANTIZED,
+    STACKED_WEIGHTS,
+    UNKNOWN_RANK,
+    VECTOR,
+    NoCounterpartError,
+)
+from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors
+from atc_py.onnx_graph.rewriting.qdq.weights import Weights, prepared, scale_words, within_int32
+from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.options.compile_options import QuantBias
+from atc_py.system.structs import replace
+from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
+
+_SUMS = Text("its sums of zero points")
+_MATRIX = 2
+
+
+class ProductOperand(msgspec.Struct, frozen=True, eq=False):
+    """One side of a product.
+
+    Attributes:
+        name: its int8 codes.
+        dims: its shape as far as it is known.
+        zero: its zero point where the product must make up for it, else 0; of a right operand
+            perhaps one per column.
+        weights: what it is where it is constant.
+    """
+
+    name: str
+    dims: Dims
+    zero: NDArray[np.int64]
+    weights: Weights | None = None
+
+
+def rewrite_product(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
+    """Rewrite MatMul.
+
+    Raises:
+        NoCounterpartError: it has no integer form.
+    """
+    left, right = (_codes(tensors, name) for name in node.inputs[:2])
+    if left.stored.const is not None and right.stored.const is not None:
+        raise NoCounterpartError(BOTH_CONSTANT)
+    if left.parameters.axis is not None:
+        raise NoCounterpartError(DATA_PER_CHANNEL)
+    a, b = _left_operand(writer, node, left), _right_operand(writer, node, right)
+    scales = left.parameters.scale.astype(np.float64) * right.parameters.scale
+    offset = b.weights.offset if b.weights else np.zeros((), np.int64)
+    words = scale_words(np.asarray(scales), offset)
+    known = known_type(writer.graph, node.outputs[0])
+    result = None if known is None else known.dims
+    left_alone = b.weights is not None and writer.graph.quant_bias is QuantBias.UNFOLDED
+    if left_alone:
+        a = replace(a, name=tensors.zero_adjusted(left))
+    product = Product(writer, node, a, b, left_alone=left_alone)
+    y, real = node.outputs[0], left.parameters.real
+    if words.size == 1 or _ends_with_channels(result, words.size):
+        sums = product.write(writer.fresh(f"{y}/int32"))
+        dequant(writer, node, sums, words, real, y)
+        return
+    flat = product.flattened(result)
+    sums = flat.write(writer.fresh(f"{y}/int32"))
+    rows = writer.fresh(f"{y}/rows")
+    dequant(writer, node, sums, words, real, rows)
+    dims = [-1 if dim is None else dim for dim in result or ()]
+    shape = writer.const(f"{y}/shape", np.array(dims, np.int64))
+    writer.op(node, "Reshape", [rows, shape], y)
+
+
+class Product(msgspec.Struct, frozen=True, eq=False):
+    """The product of two operands; nothing is written until all of it can be written.
+
+    Attributes:
+        writer: where nodes go.
+        node: what they stand for.
+        a: left.
+        b: right.
+        left_alone: whether the zero point of `a` is left to the compiler, `b` being constant.
+    """
+
+    writer: Writer
+    node: WorkNode
+    a: ProductOperand
+    b: ProductOperand
+    left_alone: bool = False
+
+    def write(self, output: str) -> str:
+        """Write the sums, as int32, under the name `output`.
+
+        Raises:
+            NoCounterpartError: sums of zero points leave int32, or run over an open dim.
+        """
+        known = self._known_part()
+        terms = self._computed_terms()
+        writer, rest = self.writer, len(terms) + (known is not None)
+        names = [output if not rest else writer.fresh(f"{output}/product")]
+        writer.op(self.node, "MatMul", [self.a.name, self.b.name], names[0])
+        for inputs in terms:
+            rest -= 1
+            part = writer.op(self.node, "MatMul", inputs, writer.fresh(f"{output}/part"))
+            names.append(output if not rest else writer.fresh(f"{output}/less"))
+            writer.op(self.node, "Sub", [names[-2], part], names[-1])
+        if known is not None:
+            writer.op(self.node, "Add", [names[-1], writer.const(f"{output}/bias", known)], output)
+        return output
+
+    def flattened(self, result: Dims) -> Product:
+        """The product with all rows of the left operand stacked in one matrix.
+
+        Raises:
+            NoCounterpartError: the right one is not a matrix, or several dims of the result are open.
+        """
+        weights = self.b.weights
+        if weights is None or len(weights.shape) != _MATRIX:
+            raise NoCounterpartError(STACKED_WEIGHTS)
+        if result is None:
+            raise NoCounterpartError(UNKNOWN_RANK)
+        if 0 in result:
+            raise NoCounterpartError(EMPTY_RESULT)
+        if list(result).count(None) > 1:
+            raise NoCounterpartError(OPEN_RESULT)
+        shape = self.writer.const(f"{self.a.name}/rows", np.array([-1, weights.shape[0]]))
+        name = self.writer.fresh(f"{self.a.name}/matrix")
+        self.writer.op(self.node, "Reshape", [self.a.name, shape], name)
+        a = ProductOperand(name, (None, weights.shape[0]), self.a.zero, None)
+        return replace(self, a=a)
+
+    def _known_part(self) -> NDArray[np.int32] | None:
+        """The addend that does not depend on computed operands."""
+        a, b = self.a, self.b
+        total = np.zeros((), np.int64)
+        if a.zero.any() and b.zero.any():
+            total = total + self._depth() * a.zero * b.zero
+        if a.zero.any() and b.weights is not None:
+            shape = b.weights.shape
+            if len(shape) > _MATRIX:
+                self._depth()
+            total = total - a.zero * b.weights.sums(
+                (max(len(shape) - 2, 0),), keepdims=len(shape) > _MATRIX
+            )
+        if b.zero.any() and a.weights is not None:
+            self._depth()
+            total = total - b.zero * a.weights.sums((len(a.weights.shape) - 1,), keepdims=True)
+        found = within_int32(_SUMS, total)
+        return found if total.any() and not self.left_alone else None
+
+    def _computed_terms(self) -> list[list[str]]:
+        a, b, terms = self.a, self.b, []
+        if a.zero.any() and b.weights is None:
+            row = np.full((1, self._depth()), a.zero, np.int8)
+            terms.append([self.writer.const(f"{a.name}/zeros", row), b.name])
+        if b.zero.any() and a.weights is None:
+            columns = np.full((self._depth(), b.zero.size), b.zero, np.int8)
+            terms.append([a.name, self.writer.const(f"{b.name}/zeros", columns)])
+        return terms
+
+    def _depth(self) -> int:
+        """The dim that the product sums over; operands are matrices or stacks of them.
+
+        Raises:
+            NoCounterpartError: it is open, or an operand is a vector.
+        """
+        a, b = self.a.dims, self.b.dims
+        if a is None or b is None:
+            raise NoCounterpartError(UNKNOWN_RANK)
+        if min(len(a), len(b)) < _MATRIX:
+            raise NoCounterpartError(VECTOR)
+        depth = a[-1] if a[-1] is not None else b[-2]
+        if depth is None:
+            raise NoCounterpartError(OPEN_LENGTH)
+        return depth
+
+
+def _codes(tensors: KnownTensors, name: str) -> Codes:
+    """An operand as int8 codes."""
+    codes = tensors.codes.get(name)
+    if codes is None or codes.parameters.kind is not DType.INT8:
+        raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
+    return codes
+
+
+def _left_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
+    if codes.stored.const is None:
+        return computed_operand(writer, node.inputs[0], codes)
+    weights = prepared(writer, codes, 0)
+    shape = weights.shape
+    zero = weights.offset
+    codes_only = Weights(weights.name, weights.const, weights.scale, weights.offset * 0, 0)
+    return ProductOperand(weights.name, shape, zero, codes_only)
+
+
+def _right_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
+    if codes.stored.const is not None:
+        axis = max(len(codes.stored.const.shape) - 1, 0)
+        weights = prepared(writer, codes, axis)
+        zero = np.zeros((), np.int64)
+        return ProductOperand(weights.name, weights.shape, zero, weights)
+    if codes.parameters.axis is not None:
+        raise NoCounterpartError(DATA_PER_CHANNEL)
+    return computed_operand(writer, node.inputs[1], codes)
+
+
+def computed_operand(writer: Writer, name: str, codes: Codes) -> ProductOperand:
+    """An operand that is computed."""
+    known = known_type(writer.graph, name)
+    dims = None if known is None else known.dims
+    return ProductOperand(codes.stored.name, dims, codes.parameters.zero)
+
+
+def _ends_with_channels(dims: Dims, count: int) -> bool:
+    """True if that many words would apply to the last axis of a tensor.
+
+    AscendDequant looks for channels along axis 1 of three axes and more, and then along the last.
+    """
+    if dims is None:
+        return False
+    return len(dims) <= _MATRIX or dims[1] not in {None, count}

@@ -1,0 +1,126 @@
+"""Raising the opset of a graph whose nodes mean the same at a newer one.
+
+DequantizeLinear has its axis since opset 13. A model of an older opset can import that one instead
+where ONNX's definitions of all its operators agree but for the dtypes that they admit, and for inputs
+and attributes that came later and may be left out.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from onnx import defs
+
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, inner_nodes, subgraphs
+from atc_py.onnx_graph.typing.rules.quantized import is_ascend
+
+_MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
+"""Operators whose meaning changed at opset 13, with the same inputs and attributes."""
+
+_PAIR = frozenset({"DequantizeLinear", "QuantizeLinear"})
+"""Without axis they have their meaning from before they had one."""
+
+
+def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
+    """ONNX's own operators in the graph that `opset` defines otherwise, ordered by name."""
+    own = graph.opsets.get("", 0)
+    found = {
+        node.op_type
+        for outer in graph.nodes
+        for node in (outer, *all_inner_nodes(outer, graph.opsets))
+        if not node.domain and not is_ascend(node) and _is_changed(node.op_type, own, opset)
+    }
+    return sorted(found)
+
+
+def means_the_same(node: WorkNode, opset: int) -> bool:
+    """True if a node is one of `opset`, too, and computes the same there; none with a graph is."""
+    if node.domain:
+        return True
+    old, new = (_definition(node.op_type, version) for version in (node.opset, opset))
+    if old is None or new is None or new.deprecated or any(subgraphs(node.proto)):
+        return False
+    stated = {each.name for each in node.proto.attribute}
+    return old.since_version == new.since_version or (
+        node.op_type not in _MEAN_OTHERWISE
+        and len(node.inputs) <= len(new.inputs)
+        and stated <= new.attributes.keys()
+    )
+
+
+def takes_element(node: WorkNode, graph: WorkGraph, codes: Collection[str]) -> bool:
+    """True if ONNX defines a node for int8 where it reads `codes`, at the graph's opset.
+
+    Operators of other domains are taken to.
+    """
+    if node.domain:
+        return True
+    schema = _definition(node.op_type, graph.opsets.get("", 0))
+    if schema is None or schema.deprecated:
+        return False
+    last = len(schema.inputs) - 1
+    return all(
+        "tensor(int8)" in schema.inputs[min(at, last)].types
+        for at, name in enumerate(node.inputs)
+        if name in codes
+    )
+
+
+def all_inner_nodes(node: WorkNode, opsets: Mapping[str, int]) -> Iterator[WorkNode]:
+    """Yield the nodes of a node's subgraphs, and of theirs."""
+    for graph in subgraphs(node.proto):
+        for inner in inner_nodes(graph, node, opsets):
+            yield inner
+            yield from all_inner_nodes(inner, opsets)
+
+
+def _is_changed(op_type: str, own: int, opset: int) -> bool:
+    """True if an operator is defined otherwise at two opsets."""
+    old, new = (_definition(op_type, version) for version in (own, opset))
+    if old is None or op_type in _PAIR:
+        return False
+    if new is None or new.deprecated:
+        return True
+    if old.since_version == new.since_version:
+        return False
+    return op_type in _MEAN_OTHERWISE or not _extends(new, old)
+
+
+def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
+    """ONNX's definition at an opset; None where there is none."""
+    try:
+        return defs.get_schema(op_type, opset, "")
+    except defs.SchemaError:
+        return None
+
+
+def _extends(new: defs.OpSchema, old: defs.OpSchema) -> bool:
+    """True if a node of the old definition is one of the new, and means the same."""
+    ports = ((new.inputs, old.inputs), (new.outputs, old.outputs))
+    if not all(_takes_ports(*each) for each in ports):
+        return False
+    after, before = (_attributes(each) for each in (new, old))
+    if any(name not in after for name in before):
+        return False
+    if any(each.required for name, each in new.attributes.items() if name not in before):
+        return False
+    return all(after[name] == each for name, each in before.items())
+
+
+def _takes_ports(
+    new: Sequence[defs.OpSchema.FormalParameter], old: Sequence[defs.OpSchema.FormalParameter]
+) -> bool:
+    """True if what was there has its place still, and what came after it may be left out."""
+    optional = defs.OpSchema.FormalParameterOption.Optional
+    same = all(
+        ours.name == theirs.name and ours.option in {theirs.option, optional}
+        for ours, theirs in zip(new, old, strict=False)
+    )
+    return (
+        same and len(new) >= len(old) and all(each.option == optional for each in new[len(old) :])
+    )
+
+
+def _attributes(schema: defs.OpSchema) -> dict[str, tuple[object, ...]]:
+    return {
+        name: (each.type, each.required, each.default_value.SerializeToString())
+        for name, each in schema.attributes.items()
+    }

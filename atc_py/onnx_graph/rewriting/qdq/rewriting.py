@@ -1,0 +1,180 @@
+"""The two rewrites of quantized models into files: into the deploy form, and into QDQ."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from atc_py.diag import AtcError, Diagnostic, Place
+from atc_py.diag.codes import NOT_QUANTIZED
+from atc_py.onnx_graph.folding.bind import observe_inputs
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read, write_onnx
+from atc_py.onnx_graph.rewriting.qdq.convention import MARK
+from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
+from atc_py.onnx_graph.rewriting.qdq.opening import is_opened, open_operators
+from atc_py.onnx_graph.rewriting.qdq.sums import is_sum
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes, import_qdq_opset, to_qdq
+from atc_py.onnx_graph.source import BiasConvention, Outcome, QuantizedNode
+from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.typing.infer import infer_what_can_be
+from atc_py.options.compile_options import QuantBias
+from atc_py.text import Text
+
+FORMS = ("ascend", "qdq")
+"""Forms to which quantized models can be rewritten."""
+
+_LAYERS = frozenset({"QGemm", "QLinearConv", "QLinearMatMul"})
+_NOT_OPENED = Text("its scales are computed at run time, or its form has no counterpart")
+
+_LINEAR = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A quantized model in another form, in a file.
+
+    Attributes:
+        nodes: what became of layers, and of nodes that have no counterpart.
+        data: the file with its weights beside it; None where the model holds them itself.
+        opset: the version of ONNX's operators that it imports.
+        bytes_before: size of the model that was read, weights included.
+        bytes_after: size of the written model.
+        read_as: the convention of the biases that were read; None where no layer was int8.
+        written_as: the convention of those that were written; None where no layer is int8.
+    """
+
+    nodes: tuple[QuantizedNode, ...]
+    data: Path | None
+    opset: int
+    bytes_before: int
+    bytes_after: int
+    read_as: BiasConvention | None = None
+    written_as: QuantBias | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FixedGraph:
+    """A graph in the form that rules give it; its quantized layers are in the deploy form.
+
+    Attributes:
+        graph: the graph.
+        nodes: what became of its quantized layers.
+        gone: operators that were rewritten; they are not restored as sources of a constant.
+        bound: inputs that have become constants.
+    """
+
+    graph: WorkGraph
+    nodes: tuple[QuantizedNode, ...] = ()
+    gone: frozenset[str] = frozenset()
+    bound: frozenset[str] = frozenset()
+
+
+def rewrite_file(
+    file: OnnxFile,
+    output: Path,
+    form: str,
+    *,
+    external: bool = False,
+    quant_bias: QuantBias | None = None,
+    fix: Callable[[], FixedGraph] | None = None,
+) -> Rewritten:
+    """Write the model of `file` in another form.
+
+    Args:
+        file: the model, read strictly.
+        output: the file to write.
+        form: one of FORMS.
+        external: put weights into a file beside the model.
+        quant_bias: the convention of biases of int8 layers; None to use the file's.
+        fix: returns the graph as rules rewrite it; None where none may.
+
+    Raises:
+        AtcError: NOT_QUANTIZED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where
+            types contradict each other; CANNOT_WRITE.
+    """
+    read_as = file.bias_convention(quant_bias)
+    graph = file.graph(observe_inputs(file.path, file.inputs, {}), read_as)
+    _require_other_form(file, graph, form)
+    found = FixedGraph(graph) if fix is None else fix()
+    graph, gone = found.graph, found.gone
+    if form == "ascend":
+        gone |= _LINEAR
+        nodes = found.nodes if fix else import_quantized(graph, file.tensors, FOLD_LIMIT)
+        _check_types(graph)
+    else:
+        nodes = _open_quantized(graph) if any(map(is_opened, graph.nodes)) else ()
+        if has_ascend_nodes(graph):
+            nodes = (*nodes, *to_qdq(graph, file.tensors))
+    before = bytes_read(file)
+    written_as = graph.quant_bias if form == "ascend" else None
+    marks = {MARK: None if written_as is None else written_as.value}
+    written = write_onnx(
+        file, graph, output, external=external, gone=gone, marks=marks, bound=found.bound
+    )
+    opset = graph.opsets.get("", 0)
+    return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
+
+
+def _require_other_form(file: OnnxFile, graph: WorkGraph, form: str) -> None:
+    """Refuse a model that has nothing to rewrite.
+
+    Raises:
+        AtcError: NOT_QUANTIZED.
+    """
+    has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
+    if form == "ascend":
+        if not has_linear:
+            raise AtcError(_nothing_to_rewrite(file, form, other="qdq" if has_ascend else None))
+    elif not has_ascend and not any(map(is_opened, graph.nodes)):
+        raise AtcError(_nothing_to_rewrite(file, form, other="ascend" if has_linear else None))
+
+
+def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
+    """Open QLinearConv and its like; return the outcome of each layer among them."""
+    before = [node for node in graph.nodes if is_opened(node)]
+    open_operators(graph)
+    import_qdq_opset(graph)
+    left = set(graph.nodes)
+    found = []
+    for node in before:
+        if node in left:
+            kept = (Outcome.KEPT, _NOT_OPENED)
+            found.append(QuantizedNode(node.index, node.name, node.op_type, *kept))
+        elif node.op_type in _LAYERS:
+            found.append(QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None))
+    return tuple(found)
+
+
+def _is_linear(node: WorkNode) -> bool:
+    """True if a node is one of ONNX's or onnxruntime's quantized operators."""
+    return (not node.domain and node.op_type in _LINEAR) or is_opened(node) or is_sum(node)
+
+
+def _check_types(graph: WorkGraph) -> None:
+    """Refuse a graph whose types contradict each other.
+
+    Raises:
+        AtcError: BAD_MODEL.
+    """
+    found = infer_what_can_be(graph)
+    if found:
+        raise AtcError(*found)
+
+
+def _nothing_to_rewrite(file: OnnxFile, form: str, other: str | None) -> Diagnostic:
+    place = Place(str(file.path))
+    if other is None:
+        return NOT_QUANTIZED.diagnostic(
+            "the model is not quantized: it has no QuantizeLinear, QLinear... or Ascend operator",
+            place=place,
+            help="quantize it first; `atc-py convert` takes it as it is",
+        )
+    return NOT_QUANTIZED.diagnostic(
+        Text(
+            "the model has no operators that --format {form} would rewrite; it is in that form",
+            form=form,
+        ),
+        place=place,
+        help=Text("use it as it is, or rewrite it with --format {other}", other=other),
+    )

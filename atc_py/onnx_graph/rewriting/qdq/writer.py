@@ -1,0 +1,115 @@
+"""The rewritten graph: nodes that stay, nodes that replace others, new constants."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import helper
+
+from atc_py.ir import ConstData, DeferredConst, DenseConst
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, captured_names, inner_names
+from atc_py.onnx_graph.rewriting.attribute_protos import attribute_protos
+from atc_py.tensor.dtypes import DType
+
+
+class Writer:
+    """Gathers the nodes of a graph in order, and adds constants to it.
+
+    Attributes:
+        graph: where constants go; its nodes are those of the file until `finish`.
+        nodes: what has been written.
+    """
+
+    def __init__(self, graph: WorkGraph) -> None:
+        self.graph = graph
+        self.nodes: list[WorkNode] = []
+        self._taken = {*graph.inputs, *graph.consts, *graph.foreign, *graph.outputs}
+        for node in graph.nodes:
+            self._taken.update(node.reads, node.writes, inner_names(node.proto))
+
+    def finish(self) -> None:
+        """Replace the graph's nodes with the written ones."""
+        self.graph.nodes = self.nodes
+
+    def fresh(self, base: str) -> str:
+        """An unused name: `base` if it is free."""
+        name, count = base, 1
+        while name in self._taken:
+            count += 1
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name
+
+    def const(self, base: str, data: ConstData | NDArray[Any]) -> str:
+        """The name of a new constant."""
+        name = self.fresh(base)
+        if isinstance(data, (np.ndarray, np.generic)):
+            data = DenseConst(np.asarray(data))
+        self.graph.consts[name] = data
+        return name
+
+    def derived(
+        self,
+        base: str,
+        source: ConstData,
+        dtype: DType,
+        compute: Callable[[NDArray[Any]], NDArray[Any]],
+    ) -> str:
+        """The name of a constant of the shape of `source`, computed whenever it is read."""
+        return self.const(base, DeferredConst(dtype, source.shape, [source], compute, "codes"))
+
+    def keep(self, node: WorkNode) -> None:
+        """Keep a node as it is."""
+        self.nodes.append(node)
+
+    def op(
+        self, origin: WorkNode, op_type: str, inputs: Sequence[str], output: str, **attributes: Any
+    ) -> str:
+        """Write a new node of ONNX's own domain in place of `origin`; return its output's name."""
+        self.again(origin, op_type, inputs, [output], **attributes)
+        return output
+
+    def again(
+        self,
+        origin: WorkNode,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        without: Sequence[str] = (),
+        with_own: bool = False,
+        **attributes: Any,
+    ) -> None:
+        """Write a new node in place of `origin`.
+
+        Args:
+            origin: the node that it replaces; index, name, place and what that replaced are copied.
+            op_type: the operator, of ONNX's own domain.
+            inputs: names by position.
+            outputs: names by position.
+            without: attributes of `origin` that are not copied.
+            with_own: whether the other attributes of `origin` are copied.
+            **attributes: further attributes.
+        """
+        proto = helper.make_node(op_type, inputs, outputs, name=origin.name)
+        proto.attribute.extend(attribute_protos(attributes))
+        if with_own:
+            left_out = {*without, *attributes}
+            own = (each for each in origin.proto.attribute if each.name not in left_out)
+            proto.attribute.extend(own)
+        self.nodes.append(
+            WorkNode(
+                index=origin.index,
+                proto=proto,
+                name=origin.name,
+                op_type=op_type,
+                domain="",
+                opset=self.graph.opsets.get("", 0),
+                inputs=tuple(inputs),
+                outputs=tuple(outputs),
+                captured=captured_names(proto, origin.place),
+                place=origin.place,
+                replaces=origin.replaces,
+            )
+        )

@@ -1,0 +1,332 @@
+"""The source model: an ONNX graph as far as it is known before it is compiled.
+
+Checking and lowering read the same objects: plain values and nodes, no protobuf. Types may be open
+and data may be absent; lowering reads the facts of a tensor with `required_dtype`,
+`required_dims`, `shape` and `rank`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from atc_py.diag import Diagnostic
+from atc_py.diag.codes import INTERNAL
+from atc_py.onnx_graph.source.limits import MOST_BYTES
+from atc_py.options.compile_options import QuantBias
+from atc_py.system.structs import Result
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, closed_shape, element_count
+from atc_py.text import Text, verbatim
+
+if TYPE_CHECKING:
+    from atc_py.tensor.const_data import ConstData
+
+
+class BiasSource(Enum):
+    """The source of a convention."""
+
+    OPTION = "option"
+    """The user's --quant-bias."""
+
+    MARK = "mark"
+    """The mark that atc-py leaves in the metadata of the files that it writes."""
+
+    PRODUCER = "producer"
+    """The producer atc-py in a file without the mark; its biases were folded before there was one."""
+
+    ASSUMED = "assumed"
+    """No source: other tools write biases as AMCT does."""
+
+
+_REASONS = {
+    BiasSource.OPTION: Text("by --quant-bias"),
+    BiasSource.MARK: Text("stated in the file's metadata"),
+    BiasSource.PRODUCER: Text(
+        "an earlier atc-py wrote the file; otherwise give --quant-bias unfolded"
+    ),
+    BiasSource.ASSUMED: Text(
+        "assumed: the file does not say, and AMCT writes them so; otherwise give "
+        "--quant-bias folded"
+    ),
+}
+
+
+class BiasConvention(Result, frozen=True):
+    """The way to read the biases of int8 layers in a file.
+
+    Attributes:
+        form: the convention.
+        source: where it comes from.
+    """
+
+    form: QuantBias
+    source: BiasSource
+
+    @property
+    def text(self) -> Text:
+        """`unfolded (stated in the file's metadata)` and the like."""
+        return verbatim(self.form.value) + Text(" (") + _REASONS[self.source] + Text(")")
+
+    def as_json(self) -> dict[str, str]:
+        """The two names."""
+        return {"convention": self.form.value, "source": self.source.value}
+
+
+def form_of(convention: BiasConvention | None) -> QuantBias:
+    """The convention of a graph; unfolded where no layer was int8 in the file."""
+    return QuantBias.UNFOLDED if convention is None else convention.form
+
+
+class Outcome(Enum):
+    """Fate of a node of a quantized model."""
+
+    INTEGER = "integer"
+    """A layer that runs on int8."""
+
+    FLOAT = "float"
+    """A layer that runs on floats."""
+
+    ROLLED_BACK = "rolled_back"
+    """A layer on int8 that the SoC takes back to float16."""
+
+    KEPT = "kept"
+    """A node that stays as it is, because the device has no such form."""
+
+
+class QuantizedNode(Result, frozen=True):
+    """A node of a quantized model: a layer, or one that cannot be rewritten.
+
+    Attributes:
+        index: position in the file's graph, or in that of the branch, from 0.
+        name: its name in the file, possibly empty.
+        op_type: its operator in the file.
+        outcome: what became of it.
+        reason: why it is not on int8, without full stop; None where it is.
+        help: what to do, where that is not what always is to be done for such an outcome.
+        scope: the subgraph that it stands in, as in `SourceNode`; "" at the top.
+        channels: of a convolution on int8, the channels of its data; None where unknown.
+    """
+
+    index: int
+    name: str
+    op_type: str
+    outcome: Outcome
+    reason: Text | None = None
+    help: Text | None = None
+    scope: str = ""
+    channels: int | None = None
+
+
+INTERNAL_PREFIX = "__"
+"""Prefix of the names of a tool's own attributes: ONNX's checker passes them over."""
+
+SourceAttr: TypeAlias = (
+    "int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | ConstData"
+)
+"""An attribute of a node: tensors are constants, lists are tuples; a graph is `<graph>`."""
+
+_BY_NAME = {dtype.value: dtype for dtype in DType}
+
+
+def scope_name(branch: str, name: str, index: int, outer: str) -> str:
+    """The name of a subgraph: its attribute, its node by name or position, the outer one."""
+    label = f'"{name}"' if name else f"node {index}"
+    return f"{branch} of {label}" + (outer and f", {outer}")
+
+
+class SourceTensor(msgspec.Struct, frozen=True, eq=False):
+    """A tensor of the source model.
+
+    Attributes:
+        name: its name in the model.
+        element: its element type by atc-py's or else ONNX's name; "" where it is not known.
+        dims: its shape, None for an open dim; None where not even the rank is known.
+        const: its data where it is an initializer or was folded, else None.
+        settles: whether it is a function of shapes and constants alone, and so may be a constant
+            once every dim is known.
+        holds: the tensors of the file whose codes it holds, under other names.
+    """
+
+    name: str
+    element: str
+    dims: Dims | None
+    const: ConstData | None = None
+    settles: bool = False
+    holds: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> DType | None:
+        """The element type; None where it is not known, or not one that atc-py has."""
+        return _BY_NAME.get(self.element)
+
+    @property
+    def is_open(self) -> bool:
+        """True if a dim or the rank is not known."""
+        return self.dims is None or None in self.dims
+
+    @property
+    def is_typed(self) -> bool:
+        """True if dtype and rank are known and the target can have such a tensor."""
+        dtype, dims = self.dtype, self.dims
+        if dtype is None or dims is None:
+            return False
+        if self.const is not None:
+            return True
+        if len(dims) > MAX_RANK:
+            return False
+        return None in dims or element_count(closed_shape(dims)) * dtype.itemsize <= MOST_BYTES
+
+    @property
+    def required_dtype(self) -> DType:
+        """The element type, which must be known.
+
+        Raises:
+            AtcError: INTERNAL; models with such tensors are refused before they are lowered.
+        """
+        if self.dtype is None:
+            raise INTERNAL.error(Text('the element type of "{name}" is not known', name=self.name))
+        return self.dtype
+
+    @property
+    def required_dims(self) -> Dims:
+        """The dims, whose number must be known.
+
+        Raises:
+            AtcError: INTERNAL; models with such tensors are refused before they are lowered.
+        """
+        if self.dims is None:
+            raise INTERNAL.error(Text('the rank of "{name}" is not known', name=self.name))
+        return self.dims
+
+    @property
+    def shape(self) -> Shape:
+        """The dims, all of them known.
+
+        Raises:
+            OpenShapeError: one of them is open.
+            AtcError: INTERNAL; the rank is not known.
+        """
+        return closed_shape(self.required_dims)
+
+    @property
+    def rank(self) -> int:
+        """Number of axes.
+
+        Raises:
+            AtcError: INTERNAL; it is not known.
+        """
+        return len(self.required_dims)
+
+
+class SourceNode(msgspec.Struct, frozen=True, eq=False):
+    """A node of the source model.
+
+    Attributes:
+        index: position in the file's graph, from 0; nodes of subgraphs have their outer node's.
+        name: its name in the file, possibly empty.
+        op_type: operator, as ONNX spells it.
+        domain: "" for ONNX's own operators.
+        opset: version that the model imports for the domain; 0 where it imports none.
+        since_version: version of the definition in force; 1 where ONNX does not define it.
+        inputs: by position; None for an optional one that is absent.
+        outputs: by position; None for one that is not asked for.
+        attributes: the ones that the file sets, by name.
+        scope: the subgraph that it stands in, `then_branch of "choose"`; "" at the top.
+        open_inputs: names of the model's inputs that it depends on and whose shape is open.
+        vanishes: whether it may fold away, or nothing may need it, once every dim is known.
+        branches: the graphs of an If by the names of their attributes.
+        replaces: operator of the file's node that a rule wrote it in place of; "" where none did.
+    """
+
+    index: int
+    name: str
+    op_type: str
+    domain: str
+    opset: int
+    since_version: int
+    inputs: tuple[SourceTensor | None, ...]
+    outputs: tuple[SourceTensor | None, ...]
+    attributes: Mapping[str, SourceAttr] = msgspec.field(default_factory=dict)
+    scope: str = ""
+    open_inputs: tuple[str, ...] = ()
+    vanishes: bool = False
+    branches: Mapping[str, SourceBranch] = msgspec.field(default_factory=dict)
+    replaces: str = ""
+
+    @property
+    def with_inner(self) -> Iterator[SourceNode]:
+        """The node, then those of its branches."""
+        yield self
+        for branch in self.branches.values():
+            for node in branch.nodes:
+                yield from node.with_inner
+
+    @property
+    def reads(self) -> Iterator[SourceTensor]:
+        """The tensors that it and its branches take from around it."""
+        yield from (tensor for tensor in self.inputs if tensor is not None)
+        for branch in self.branches.values():
+            made = {tensor for node in branch.nodes for tensor in node.outputs}
+            inner = (tensor for node in branch.nodes for tensor in node.reads)
+            yield from (each for each in (*inner, *branch.outputs) if each not in made)
+
+
+class SourceBranch(msgspec.Struct, frozen=True, eq=False):
+    """A graph that a node runs or does not run.
+
+    Attributes:
+        nodes: those left after folding, producers first; tensors that they take from around it
+            are tensors of the graph around it.
+        outputs: the tensors that the branch returns, by position.
+    """
+
+    nodes: tuple[SourceNode, ...]
+    outputs: tuple[SourceTensor, ...]
+
+
+class SourceModel(msgspec.Struct, frozen=True, eq=False):
+    """A model that is read, typed and folded as far as it can be.
+
+    Attributes:
+        path: the file, as the user gave it; diagnostics name it.
+        name: the graph's name.
+        opsets: imported version of each domain; "" is ONNX's own.
+        inputs: the tensors that are fed at run time; initializers are not among them.
+        outputs: the outputs of the model.
+        nodes: the nodes that are left after folding, producers first; those of branches are in
+            their nodes.
+        file_nodes: number of nodes in the file's graph, before folding.
+        weight_bytes: bytes of all initializers in the file, external ones included.
+        faults: the findings that ONNX's own rules are broken, or that something cannot be read.
+        doubts: the findings that would be faults if the nodes concerned did not vanish.
+        branch_faults: the findings that show only in runs that take a branch of an If: shapes or
+            types that contradict each other inside of it.
+        quantized: of a model that came quantized, what became of its layers.
+        bias_convention: of a model whose layers are int8 already, how their biases are read.
+    """
+
+    path: Path
+    name: str
+    opsets: Mapping[str, int]
+    inputs: tuple[SourceTensor, ...]
+    outputs: tuple[SourceTensor, ...]
+    nodes: tuple[SourceNode, ...]
+    file_nodes: int
+    weight_bytes: int = 0
+    faults: tuple[Diagnostic, ...] = ()
+    doubts: tuple[Diagnostic, ...] = ()
+    branch_faults: tuple[Diagnostic, ...] = ()
+    quantized: tuple[QuantizedNode, ...] = ()
+    bias_convention: BiasConvention | None = None
+
+    @property
+    def all_nodes(self) -> tuple[SourceNode, ...]:
+        """Every node, those of branches after their own."""
+        if not any(node.branches for node in self.nodes):
+            return self.nodes
+        return tuple(each for node in self.nodes for each in node.with_inner)

@@ -1,0 +1,398 @@
+"""Shape inference by onnx, on a graph that holds types and small constants but no weights.
+
+It has more than 400 lines: runs over the whole graph and runs node by node, which share most.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from sys import intern
+
+import msgspec
+import onnx
+from onnx import shape_inference
+
+from atc_py.diag import AtcError, Diagnostic, Place
+from atc_py.diag.codes import BAD_MODEL
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.declared import type_of_proto
+from atc_py.onnx_graph.typing import rules
+from atc_py.onnx_graph.typing.doubtful_values import doubtful_values
+from atc_py.onnx_graph.typing.inference_model import (
+    SMALL,
+    imports,
+    inference_model,
+    small_tensor,
+    type_proto,
+)
+from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.onnx_graph.typing.long_vectors import has_long_vectors
+from atc_py.onnx_graph.typing.negative_dims import dims_below_zero, refuse_negative_dims
+from atc_py.onnx_graph.typing.type_rules import (
+    Contradiction,
+    Negative,
+    Override,
+    Question,
+    Refinement,
+    Shown,
+    Withheld,
+    has_rules,
+    verdicts,
+)
+from atc_py.system.freed_memory import MANY_NODES, give_back
+from atc_py.system.structs import replace
+from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
+
+_FAILURES = (
+    shape_inference.InferenceError,
+    onnx.checker.ValidationError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+)
+"""What onnx raises for models that it cannot make sense of."""
+
+for _module in pkgutil.iter_modules(rules.__path__):  # each registers its rules
+    importlib.import_module(f"{rules.__name__}.{_module.name}")
+
+
+def infer_types(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> None:
+    """Work out `graph.types` for what its nodes compute, from inputs and constants alone.
+
+    Types that the file states itself are used only for operators that ONNX does not define: they
+    describe the shapes that the model was exported with, which need not be the ones bound.
+
+    What onnx gets wrong or leaves open is worked out by type rules, and inference runs again with
+    the right types in their place, from the inputs on until all are right. What the rules withhold
+    from onnx, since it would end the process or take one thing for another, is kept from it until
+    enough is known of the inputs.
+
+    Chains of such nodes take a run each. Where the runs of a graph come to VISITS nodes, what is
+    left is inferred node by node, without what onnx knows of the values of computed shapes.
+
+    Args:
+        graph: the graph.
+        fold: folds the graph by the types known so far, and returns True if that changed it. It is
+            called before each run that would find more: nodes that it takes out need no types.
+
+    Raises:
+        AtcError: BAD_MODEL where onnx refuses the whole graph, or a node contradicts itself;
+            BAD_NODE where a node's result would have a negative dim.
+    """
+    found = _infer_whole(graph, fold)
+    if found is None:
+        found = _infer_one_by_one(graph)
+    if found:
+        raise AtcError(*found)
+
+
+def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
+    """Infer the whole graph again and again until nothing more comes of it.
+
+    Returns:
+        What is wrong with nodes although onnx infers them; None where the runs that the graph may
+        have are used up.
+    """
+    pinned = dict(graph.pinned)
+    hints = _hints(graph)
+    left = len(graph.nodes) + 1  # each run settles a node at least, or nothing more settles
+    while graph.may_run:
+        graph.runs += 1
+        left -= 1
+        graph.types = _inferred(graph, pinned, hints)
+        overrides, refinements = _corrected_types(graph)
+        if not left:
+            return _contradictions(graph)
+        if overrides:
+            pinned.update(overrides)
+            continue
+        ready = hints.ready()
+        if not ready and not refinements:
+            return _contradictions(graph)
+        if fold is not None and fold():
+            pinned, hints = dict(graph.pinned), _hints(graph)
+            hints.release()  # what is known of inputs still holds
+            left = len(graph.nodes) + 1
+            continue
+        if refinements:
+            pinned.update(refinements)
+            continue
+        hints.release()
+        # What was found in part, after one of these, may be found whole now.
+        pinned = {
+            name: known
+            for name, known in pinned.items()
+            if name in graph.pinned or not _is_partial(known)
+        }
+    return None
+
+
+def _is_partial(known: ValueType) -> bool:
+    """True for a type without a rank, or with some open dims among known ones."""
+    return known.dims is None or len({dim is None for dim in known.dims}) > 1
+
+
+def _contradictions(graph: WorkGraph) -> list[Diagnostic]:
+    judged = (node for node in graph.nodes if has_rules(node, before=False))
+    found = ((node, _contradiction(Question(graph, node))) for node in judged)
+    return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in found if text]
+
+
+class _Hints(msgspec.Struct):
+    """Verdicts on a graph that count before onnx is asked about it.
+
+    Attributes:
+        withheld: the nodes that onnx must not see yet.
+        shown: what it is shown in place of others.
+        negative: dims of results that it passes over, by name.
+    """
+
+    withheld: dict[WorkNode, Question] = msgspec.field(default_factory=dict)
+    shown: dict[WorkNode, Shown] = msgspec.field(default_factory=dict)
+    negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
+
+    def ready(self) -> list[WorkNode]:
+        """The withheld nodes of whose inputs enough is known now."""
+        return [asked.node for asked in self.withheld.values() if not _is_withheld(asked)]
+
+    def release(self) -> None:
+        for node in self.ready():
+            del self.withheld[node]
+
+
+def _hints(graph: WorkGraph) -> _Hints:
+    """Consult the rules about a graph of which nothing has been inferred."""
+    found = _Hints()
+    doubtful = doubtful_values(graph)
+    for node in graph.nodes:
+        if not has_rules(node, before=True):
+            continue
+        asked = Question(graph, node, doubtful=doubtful)
+        for verdict in verdicts(replace(asked, blind=True), before=True):
+            if isinstance(verdict, Withheld):
+                found.withheld[node] = asked
+            elif isinstance(verdict, Shown):
+                found.shown[node] = verdict
+            elif isinstance(verdict, Negative):
+                found.negative.update(dict.fromkeys(node.writes, verdict.dims))
+    return found
+
+
+def _is_withheld(asked: Question) -> bool:
+    """True if a rule still keeps a node from onnx."""
+    return any(isinstance(verdict, Withheld) for verdict in verdicts(asked, before=True))
+
+
+def _corrected_types(graph: WorkGraph) -> tuple[dict[str, ValueType], dict[str, ValueType]]:
+    """The types that rules put in the place of wrong ones, and in the place of open ones.
+
+    Wrong ones are those of nodes that do not depend on another one whose type is wrong.
+    """
+    overrides: dict[str, ValueType] = {}
+    refinements: dict[str, ValueType] = {}
+    behind: set[str] = set()
+    for node in graph.nodes:
+        if behind and not behind.isdisjoint(node.reads):
+            behind.update(node.writes)
+            continue
+        if not has_rules(node, before=False):
+            continue
+        for verdict in verdicts(Question(graph, node), before=False):
+            # Inference leaves out a node with a pinned result, so all of its results are pinned.
+            if isinstance(verdict, Override) and _differ(graph, verdict.types):
+                overrides.update(verdict.types)
+                behind.update(node.writes)
+            elif isinstance(verdict, Refinement) and _differ(graph, verdict.types):
+                refinements.update(verdict.types)
+    return overrides, refinements
+
+
+def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
+    """True if some types are not those inferred."""
+    return any(graph.types.get(name) != known for name, known in types.items())
+
+
+def _contradiction(asked: Question) -> str | None:
+    """Return what contradicts itself in a node although onnx infers it, or None."""
+    found = verdicts(asked, before=False)
+    return next((each.reason for each in found if isinstance(each, Contradiction)), None)
+
+
+def infer_what_can_be(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> list[Diagnostic]:
+    """Work out `graph.types` as far as they can be; what contradicts itself stays unknown.
+
+    Args:
+        graph: the graph.
+        fold: as `infer_types` takes it.
+
+    Returns:
+        What is wrong: BAD_MODEL for every node that contradicts itself, or what `infer_types`
+        raises where no node alone does.
+    """
+    try:
+        infer_types(graph, fold)
+    except AtcError as error:
+        refused = list(error.diagnostics)
+    else:
+        return []
+    return _infer_one_by_one(graph) or refused
+
+
+def infer_between(graph: WorkGraph, nodes: Iterable[WorkNode]) -> None:
+    """Update the types of what some nodes compute to what is now known of their inputs.
+
+    Args:
+        graph: the graph.
+        nodes: those of its nodes whose inputs have become known better, producers first.
+    """
+    for node in nodes:
+        for name in node.writes:
+            graph.types.pop(name, None)
+        if node not in graph.unsound:
+            _infer_next(graph, node)
+
+
+def _infer_next(graph: WorkGraph, node: WorkNode) -> None:
+    """Update the types of what one node computes, all before it being inferred."""
+    graph.types.update(infer_node(graph, node))
+    for verdict in verdicts(Question(graph, node, alone=True), before=False):
+        if isinstance(verdict, Override | Refinement):
+            graph.types.update(verdict.types)
+
+
+def _infer_one_by_one(graph: WorkGraph) -> list[Diagnostic]:
+    """Work out `graph.types` in one walk; BAD_MODEL for every node that contradicts itself."""
+    graph.types = {**graph.inputs, **graph.foreign, **graph.pinned}
+    found: list[Diagnostic] = []
+    for node in graph.nodes:
+        if node in graph.unsound:
+            continue
+        complaint = own_complaint(graph, node)
+        if complaint is not None:
+            found.append(BAD_MODEL.diagnostic(complaint, place=node.place))
+            continue
+        _infer_next(graph, node)
+    return found
+
+
+def _inferred(
+    graph: WorkGraph, pinned: Mapping[str, ValueType], hints: _Hints
+) -> dict[str, ValueType]:
+    """Return what onnx infers of all values, given the types of some and without some nodes."""
+    try:
+        model = inference_model(graph, pinned, hints.withheld, hints.shown)
+        follow = not has_long_vectors(model, graph.types)
+        # A model takes six times the memory of its bytes, which are all that onnx reads.
+        written = model.SerializeToString()
+        del model
+        inferred = shape_inference.infer_shapes(written, data_prop=follow)
+    except _FAILURES as error:
+        place = Place(file=str(graph.path))
+        raise BAD_MODEL.error(_sentence(error), place=place) from error
+    types = {**graph.inputs, **graph.foreign, **pinned}
+    negative: dict[str, Sequence[int]] = dict(hints.negative)
+    _read_types(inferred.graph, types, negative)
+    if negative:
+        refuse_negative_dims(graph, negative)
+    if len(graph.nodes) >= MANY_NODES:  # some 3 KiB a node
+        del inferred
+        give_back()
+    return types
+
+
+def _read_types(
+    graph: onnx.GraphProto, types: dict[str, ValueType], negative: dict[str, Sequence[int]]
+) -> None:
+    seen: dict[bytes, tuple[ValueType | None, list[int]]] = {}
+    for value in chain(graph.value_info, graph.output):
+        # Many values are of few types, and one look-up takes less than reading a type's fields.
+        key = value.type.SerializeToString()
+        found = seen.get(key)
+        if found is None:
+            found = seen[key] = type_of_proto(value.type), dims_below_zero(value.type)
+        if found[0] is not None:
+            types[intern(value.name)] = found[0]
+        if found[1]:
+            negative[value.name] = found[1]
+
+
+def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
+    """Types of one node's outputs from what is known of its inputs.
+
+    Inference on the whole graph knows more of operators that are functions of others; what it
+    found, if it has run, completes the types. Outputs that nothing is known of are left out.
+    """
+    try:
+        types = _infer_node(graph, node)
+    except _FAILURES:
+        return {}
+    for name in node.writes:
+        if name in graph.types and (name not in types or types[name].shape is None):
+            types[name] = graph.types[name]
+    return types
+
+
+def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
+    """Return what contradicts itself in one node, in a sentence, or None."""
+    try:
+        _infer_node(graph, node)
+    except _FAILURES as error:
+        return _sentence(error)
+    return _contradiction(Question(graph, node, alone=True))
+
+
+def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
+    """Return what contradicts itself in one node; None where its inputs may be to blame."""
+    inputs = (known_type(graph, name) for name in node.reads)
+    if any(known is None or not known.element for known in inputs):
+        return None
+    return inference_complaint(graph, node)
+
+
+def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
+    """Types of one node's outputs, by onnx or in place of it; raises what onnx raises."""
+    shown = Shown((node.plain,))
+    for verdict in verdicts(Question(graph, node, alone=True), before=True):
+        if isinstance(verdict, Withheld):
+            return {}
+        if isinstance(verdict, Override):
+            return verdict.types
+        if isinstance(verdict, Shown):
+            shown = verdict
+    schema = node.schema
+    if schema is None or node.holds_graphs:
+        return {}
+    types: dict[str, onnx.TypeProto] = {}
+    data: dict[str, onnx.TensorProto] = {}
+    for name in node.reads:
+        const = graph.consts.get(name)
+        known = known_type(graph, name) or ValueType(0, None)
+        types[name] = type_proto(ValueType(shown.reads or known.element, known.dims))
+        if const is not None and element_count(const.shape) <= SMALL and not shown.reads:
+            data[name] = small_tensor(name, const)
+    found = shape_inference.infer_node_outputs(
+        schema, shown.nodes[0], types, data, opset_imports=_own_imports(graph, node)
+    )
+    inferred = ((name, type_of_proto(proto)) for name, proto in found.items())
+    return {
+        name: ValueType(shown.gives or known.element, known.dims)
+        for name, known in inferred
+        if known is not None
+    }
+
+
+def _own_imports(graph: WorkGraph, node: WorkNode) -> list[onnx.OperatorSetIdProto]:
+    """The operator sets that matter to a node; a file may import any number."""
+    own = dict.fromkeys(("", node.domain))
+    return imports({domain: graph.opsets[domain] for domain in own if domain in graph.opsets})
+
+
+def _sentence(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    text = text.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")
+    return Text("shapes or types contradict each other: {text}", text=text[:400])

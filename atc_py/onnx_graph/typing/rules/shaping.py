@@ -1,0 +1,210 @@
+"""Operators that give data another shape.
+
+Inference leaves ranks open although the inputs determine them: where a shape, or the axes that go,
+are computed, the rank of the result follows from how many numbers there are. The dims stay open.
+"""
+
+from atc_py.onnx_graph.folding.fold_views import ints_of
+from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.typing.type_rules import (
+    Contradiction,
+    Negative,
+    Question,
+    Refinement,
+    Withheld,
+    type_rule,
+)
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, element_count, format_shape
+from atc_py.text import Text
+
+_AXES = 3
+"""Position of the axes among the inputs of Pad."""
+
+# Reshape -----------------------------------------------------------------------------------------
+
+
+@type_rule("Reshape")
+def _reshape(asked: Question) -> Refinement | None:
+    return _refined(asked, _open(asked.length(1)))
+
+
+@type_rule("Reshape", when=lambda asked: asked.graph.always_runs)
+def _impossible_reshape(asked: Question) -> Contradiction | None:
+    """Refuse a Reshape that fails whatever it is fed; inference passes it over.
+
+    A node of a branch is left alone, since the branch need not be taken.
+    """
+    wanted = ints_of(asked.const(1))
+    if wanted is None:
+        return None
+    if min(wanted, default=0) < -1 or wanted.count(-1) > 1:
+        return Contradiction(
+            f"the shape {list(wanted)} of a Reshape may have one -1, its other extents are >= 0"
+        )
+    known = asked.type(0)
+    shape = known.shape if known else None
+    if shape is None:
+        return None
+    keeps = not numeric_attributes(asked.node).get("allowzero")
+    if keeps and 0 in wanted[len(shape) :]:
+        return Contradiction(
+            f"the shape {list(wanted)} keeps an axis that {format_shape(shape)} does not have"
+        )
+    extents = [shape[at] if keeps and not extent else extent for at, extent in enumerate(wanted)]
+    if _fits(shape, extents):
+        return None
+    return Contradiction(
+        Text(
+            "data of the shape {shape} cannot be given the shape {wanted}",
+            shape=format_shape(shape),
+            wanted=list(wanted),
+        )
+    )
+
+
+def _fits(shape: Shape, extents: list[int]) -> bool:
+    """True if as many elements as `shape` has can be laid out so; one extent may be -1."""
+    count = element_count(shape)
+    fixed = element_count(extent for extent in extents if extent >= 0)
+    if -1 not in extents:
+        return count == fixed
+    return count % fixed == 0 if fixed else count == 0
+
+
+# Expand ------------------------------------------------------------------------------------------
+
+
+def _is_doubtful_expand(asked: Question) -> bool:
+    """True about a node alone, and for a computed shape."""
+    computed = (name not in asked.graph.consts for name in asked.node.inputs[1:])
+    return asked.alone or any(computed)
+
+
+@type_rule("Expand", before=True, when=_is_doubtful_expand)
+def _expand_to_any_rank(asked: Question) -> Withheld | None:
+    """Withhold an Expand until its rank is known to be one that a tensor can have.
+
+    Inference makes as many axes as the vector of a computed shape is long, however long that is.
+    About a node alone, it makes none of a vector of unknown length.
+    """
+    shape = asked.type(1)
+    if shape is None or shape.dims is None:
+        return None if asked.alone else Withheld()
+    return Withheld() if any((extent or 0) > MAX_RANK for extent in shape.dims) else None
+
+
+@type_rule("Expand", before=True, when=lambda asked: not asked.alone)
+def _expand_to_negative_dims(asked: Question) -> Negative | None:
+    """Refuse a constant shape with negative dims, which inference passes over."""
+    extents = ints_of(asked.const(1)) or ()
+    return Negative(extents) if min(extents, default=0) < 0 else None
+
+
+@type_rule("Expand")
+def _expand(asked: Question) -> Refinement | None:
+    """As many axes as the shape has numbers, or the data has if it has more."""
+    count, rank = asked.length(1), _rank(asked)
+    return None if count is None or rank is None else _refined(asked, _open(max(count, rank)))
+
+
+# Axes that come and go ---------------------------------------------------------------------------
+
+
+@type_rule("Squeeze")
+def _squeeze(asked: Question) -> Refinement | None:
+    """The axes of the data without as many as are named."""
+    count, rank = asked.length(1), _rank(asked)
+    return None if count is None or rank is None else _refined(asked, _open(rank - count))
+
+
+@type_rule("Unsqueeze")
+def _unsqueeze(asked: Question) -> Refinement | None:
+    count, rank = asked.length(1), _rank(asked)
+    return None if count is None or rank is None else _refined(asked, _open(rank + count))
+
+
+@type_rule("ReduceSum")
+def _reduce_sum(asked: Question) -> Refinement | None:
+    """The axes of the data less those named, unless they are kept; without any, all go."""
+    count, rank = asked.length(1), _rank(asked)
+    if count is None or rank is None:
+        return None
+    attributes = numeric_attributes(asked.node)
+    if attributes.get("keepdims", 1):
+        return _refined(asked, _open(rank))
+    if not count and not attributes.get("noop_with_empty_axes", 0):
+        return _refined(asked, ())
+    return _refined(asked, _open(rank - count))
+
+
+@type_rule("Transpose")
+def _transpose(asked: Question) -> Refinement | None:
+    """A scalar where the data is one: inference drops that rank."""
+    return _refined(asked, ()) if _rank(asked) == 0 else None
+
+
+@type_rule("HardSigmoid")
+def _hard_sigmoid(asked: Question) -> Refinement | None:
+    """The shape of the data: ONNX has no inference of HardSigmoid-1."""
+    x = asked.type(0)
+    return None if x is None else _refined(asked, x.dims)
+
+
+# Parts of the data -------------------------------------------------------------------------------
+
+
+def _follows_doubt(asked: Question) -> bool:
+    """True if an input may have negative dims by inference of the whole graph."""
+    return any(name in asked.doubtful for name in asked.node.reads)
+
+
+@type_rule("Slice", before=True, when=_follows_doubt)
+def _slice_of_doubtful(asked: Question) -> Withheld | None:
+    """Withhold a Slice until the dims of its data are known: a negative one aborts the process."""
+    return None if _rank(asked) is not None else Withheld()
+
+
+@type_rule("GatherND", before=True, when=_follows_doubt)
+def _doubtful_indices(asked: Question) -> Withheld | None:
+    """Withhold a GatherND until the dims of its indices are known, for the same reason."""
+    return None if _rank(asked, 1) is not None else Withheld()
+
+
+@type_rule("GatherND")
+def _gather_nd(asked: Question) -> Refinement | None:
+    """A scalar where one tuple of indices reaches every axis; inference drops that."""
+    count, rank = asked.length(1), _rank(asked)
+    return _refined(asked, ()) if count is not None and count == rank else None
+
+
+@type_rule("Pad", before=True, when=lambda asked: asked.alone)
+def _pad_along_computed_axes(asked: Question) -> Withheld | None:
+    """Withhold a Pad along computed axes: inference refuses what may be right."""
+    return Withheld() if asked.has(_AXES) and asked.const(_AXES) is None else None
+
+
+# Parts of the rules ------------------------------------------------------------------------------
+
+
+def _rank(asked: Question, position: int = 0) -> int | None:
+    """The number of axes of an input, where it is known."""
+    known = asked.type(position)
+    return None if known is None or known.dims is None else len(known.dims)
+
+
+def _open(rank: int | None) -> tuple[None, ...] | None:
+    """So many open dims; None for more than a tensor can have."""
+    return None if rank is None or not 0 <= rank <= MAX_RANK else (None,) * rank
+
+
+def _refined(asked: Question, dims: Dims | None) -> Refinement | None:
+    """The first output as data of shape `dims`, where it has no rank yet."""
+    graph, x = asked.graph, asked.type(0)
+    name = asked.node.outputs[0] if asked.node.outputs else ""
+    known = graph.types.get(name)
+    if x is None or not x.element or dims is None or not name or name in graph.consts:
+        return None
+    if known is not None and known.dims is not None:
+        return None
+    return Refinement({name: ValueType(x.element, dims)})

@@ -1,0 +1,206 @@
+"""Pools, transposed convolutions and Resize.
+
+Where a dim is open, so is what depends on it; the other dims of the result are right all the same.
+"""
+
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from atc_py.ir import ConstData
+from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.typing.rules.quantized import sum_element
+from atc_py.onnx_graph.typing.type_rules import Override, Question, Withheld, type_rule
+from atc_py.tensor.shapes import Dims, window_count
+
+_SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
+
+_SPATIAL = 2
+"""Axes before the spatial ones: batch and channels."""
+
+_REGIONS = 11
+"""The version of Resize from which on roi comes before scales."""
+
+_SIZES = 3
+"""Position of the sizes among the inputs of Resize."""
+
+_MOST = 2.0**63
+"""Length that no dim reaches."""
+
+# Pools -------------------------------------------------------------------------------------------
+
+
+@type_rule("AveragePool", "MaxPool", when=lambda asked: bool(asked.attributes.get("ceil_mode")))
+def _pool(asked: Question) -> Override | None:
+    """As many windows as ONNX's definition of ceil_mode gives.
+
+    A last window that would start in the padding after the data covers no element, and ONNX
+    drops it; so does onnxruntime at every opset. Inference before opset 22 counts it, and one more
+    of SAME padding where windows are farther apart than they are large: that has ceil(length /
+    stride) of them whatever ceil_mode is.
+    """
+    x = asked.type(0)
+    if x is None or x.dims is None or len(x.dims) < _SPATIAL:
+        return None
+    extents = _pool_extents(x.dims[_SPATIAL:], asked.attributes)
+    if extents is None:
+        return None
+    dims = (*x.dims[:_SPATIAL], *extents)
+    return Override(asked.outputs(ValueType(x.element, dims), ValueType(TensorProto.INT64, dims)))
+
+
+def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None] | None:
+    """The number of windows per axis; None where the attributes do not fit the rank."""
+    rank = len(extents)
+    kernel = _numbers(attributes, "kernel_shape", rank, 0)
+    strides = _numbers(attributes, "strides", rank, 1)
+    dilations = _numbers(attributes, "dilations", rank, 1)
+    pads = _numbers({} if _is_automatic(attributes) else attributes, "pads", 2 * rank, 0)
+    if kernel is None or strides is None or dilations is None or pads is None:
+        return None
+    if min((*kernel, *strides, *dilations), default=1) < 1:
+        return None
+    same = attributes.get("auto_pad") in _SAME
+    found: list[int | None] = []
+    for axis, extent in enumerate(extents):
+        if extent is None:
+            found.append(None)
+        elif same:
+            found.append(-(-extent // strides[axis]))
+        else:
+            reach = (kernel[axis] - 1) * dilations[axis] + 1
+            pair = pads[axis], pads[rank + axis]
+            found.append(window_count(extent, pair, reach, strides[axis], ceil=True))
+    known = [count for count in found if count is not None]
+    return found if min(known, default=1) > 0 else None
+
+
+def _is_automatic(attributes: dict[str, Any]) -> bool:
+    """True if the attribute pads does not count."""
+    return attributes.get("auto_pad", b"NOTSET") in _SAME | {b"VALID"}
+
+
+# Transposed convolutions -------------------------------------------------------------------------
+
+
+def _has_wanted_size(asked: Question) -> bool:
+    """True if output_shape or SAME padding says how large the result is."""
+    attributes = asked.attributes
+    return "output_shape" in attributes or attributes.get("auto_pad") in _SAME
+
+
+@type_rule("ConvTranspose", when=_has_wanted_size)
+def _conv_transpose(asked: Question) -> Override | None:
+    """The size that is asked for.
+
+    Inference drops axes where output_shape is smaller than the input, and adds output_padding to
+    SAME, whose result is length * stride.
+    """
+    x, weights = asked.type(0), asked.type(1)
+    attributes = asked.attributes
+    group = attributes.get("group", 1)
+    if x is None or x.dims is None or weights is None or weights.dims is None:
+        return None
+    rank, filter_ = len(x.dims) - _SPATIAL, weights.dims
+    if rank < 1 or len(filter_) != len(x.dims) or None in filter_ or not isinstance(group, int):
+        return None
+    extents: list[int | None] | None
+    if attributes.get("output_shape"):
+        extents = _stated_extents(attributes["output_shape"], rank)
+    else:
+        extents = _same_extents(x.dims[_SPATIAL:], filter_[_SPATIAL:], attributes)
+    if extents is None:
+        return None
+    channels = int(filter_[1] or 0) * group
+    # Inferred node by node, the sums keep the dtype of the data.
+    sums = None if asked.alone else sum_element(asked)
+    element = x.element if sums is None else sums
+    return Override(asked.outputs(ValueType(element, (x.dims[0], channels, *extents))))
+
+
+def _stated_extents(wanted: object, rank: int) -> list[int | None] | None:
+    """The spatial dims of output_shape; None if it is not a shape of that rank."""
+    if not isinstance(wanted, list) or len(wanted) not in {rank, rank + _SPATIAL}:
+        return None
+    extents = [int(extent) for extent in wanted[-rank:]]
+    return [*extents] if min(extents) > 0 else None
+
+
+def _same_extents(
+    extents: Dims, kernel: Dims, attributes: dict[str, Any]
+) -> list[int | None] | None:
+    """Length * stride, or less where the windows do not reach that far."""
+    rank = len(extents)
+    strides = _numbers(attributes, "strides", rank, 1)
+    dilations = _numbers(attributes, "dilations", rank, 1)
+    extra = _numbers(attributes, "output_padding", rank, 0)
+    if strides is None or dilations is None or extra is None or min(strides, default=1) < 1:
+        return None
+    return [
+        None
+        if extent is None
+        else min(
+            extent * strides[axis],
+            strides[axis] * (extent - 1)
+            + extra[axis]
+            + (int(kernel[axis] or 0) - 1) * dilations[axis]
+            + 1,
+        )
+        for axis, extent in enumerate(extents)
+    ]
+
+
+# Resize ------------------------------------------------------------------------------------------
+
+
+@type_rule("Resize", before=True, when=lambda asked: asked.alone)
+def _to_open_sizes(asked: Question) -> Withheld | None:
+    """Withhold a Resize to an unknown number of sizes: inference refuses what may be right."""
+    return None if asked.is_closed(_SIZES) else Withheld()
+
+
+def _scales_of(asked: Question) -> ConstData | None:
+    """The scales of a Resize without sizes, one for each axis, where they are known."""
+    schema = asked.node.schema
+    position = 1 if schema is None or schema.since_version < _REGIONS else 2
+    scales = asked.const(position)
+    if scales is None or scales.shape in {(), (0,)} or "axes" in asked.attributes:
+        return None
+    return scales
+
+
+@type_rule("Resize", when=lambda asked: _scales_of(asked) is not None)
+def _by_scales(asked: Question) -> Override | None:
+    """The dims floor(length * scale).
+
+    Scales are float32, and so is the product in onnxruntime, on this device, and in onnx's
+    inference up to 1.21: 10 * 1.3 is 13 there, as for whoever wrote 1.3. Later versions multiply in
+    double: 10 * 1.2999999523 is 12.
+    """
+    x, scales = asked.type(0), _scales_of(asked)
+    if x is None or x.dims is None or scales is None or scales.shape != (len(x.dims),):
+        return None
+    with np.errstate(over="ignore"):
+        factors: Any = scales.numpy()
+        products = np.array([extent or 0 for extent in x.dims], np.float32) * factors
+    if products.dtype != np.float32 or not ((products >= 0) & (products < _MOST)).all():
+        return None
+    resized = tuple(
+        None if extent is None else int(product)
+        for extent, product in zip(x.dims, products, strict=True)
+    )
+    return Override(asked.outputs(ValueType(x.element, resized)))
+
+
+# Attributes --------------------------------------------------------------------------------------
+
+
+def _numbers(attributes: dict[str, Any], name: str, count: int, default: int) -> list[int] | None:
+    """A list of `count` integers, `default` repeated if not set; None if it is malformed."""
+    value = attributes.get(name)
+    if value is None or value == []:
+        return [default] * count
+    if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
+        return None
+    return value if len(value) == count else None

@@ -1,0 +1,214 @@
+"""The registry of type rules, the corrections of onnx's inference, by operator."""
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+from onnx import NodeProto, helper
+
+from atc_py.ir import ConstData
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.typing.known_type import known_type
+
+# What a rule returns before onnx is asked --------------------------------------------------------
+
+
+class Withheld(msgspec.Struct, frozen=True):
+    """A node that onnx must not see before more is known of its inputs."""
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A form of a node that onnx is shown in its place.
+
+    Attributes:
+        nodes: one or more nodes that compute the same outputs.
+        reads: element type that onnx is told of all inputs, about a node alone; 0 for their own.
+        gives: element type that the outputs have instead of the one that onnx infers; 0 for that.
+    """
+
+    nodes: tuple[NodeProto, ...]
+    reads: int = 0
+    gives: int = 0
+
+
+class Negative(msgspec.Struct, frozen=True):
+    """The dims of a node's results, one of them negative, which onnx passes over."""
+
+    dims: tuple[int, ...]
+
+
+# What a rule returns after onnx has answered -----------------------------------------------------
+
+
+class Override(msgspec.Struct, frozen=True):
+    """The types of a node's outputs, whatever onnx infers, by name."""
+
+    types: dict[str, ValueType]
+
+
+class Refinement(msgspec.Struct, frozen=True):
+    """Types of a node's outputs, by name: those that onnx has inferred, made more precise."""
+
+    types: dict[str, ValueType]
+
+
+class Contradiction(msgspec.Struct, frozen=True):
+    """The reason why a node fails although onnx infers it, in a sentence."""
+
+    reason: str
+
+
+Verdict: TypeAlias = "Withheld | Shown | Negative | Override | Refinement | Contradiction"
+
+_KINDS = {
+    True: (Withheld, Shown, Negative, Override),
+    False: (Override, Refinement, Contradiction),
+}
+"""What a rule may return, by whether it is consulted before onnx is asked."""
+
+
+# The rules ---------------------------------------------------------------------------------------
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A node that onnx is asked about, and what a rule may look at.
+
+    Attributes:
+        graph: the graph of the node.
+        node: the node.
+        alone: True if onnx is asked about this node alone, not about the whole graph.
+        blind: True if no type counts as known, as before the first inference of a graph.
+        doubtful: names of values that may have negative dims by onnx's inference.
+    """
+
+    graph: WorkGraph
+    node: WorkNode
+    alone: bool = False
+    blind: bool = False
+    doubtful: Collection[str] = frozenset()
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The node's attributes as Python values; those by reference have none."""
+        return {
+            each.name: helper.get_attribute_value(each)
+            for each in self.node.proto.attribute
+            if each.type and not each.ref_attr_name
+        }
+
+    def has(self, position: int) -> bool:
+        """True if the input at `position` is there."""
+        return position < len(self.node.inputs) and bool(self.node.inputs[position])
+
+    def type(self, position: int) -> ValueType | None:
+        """Return what is known of an input; None where it is absent or unknown."""
+        if self.blind or not self.has(position):
+            return None
+        return known_type(self.graph, self.node.inputs[position])
+
+    def const(self, position: int) -> ConstData | None:
+        """An input that is constant, else None."""
+        return self.graph.consts.get(self.node.inputs[position]) if self.has(position) else None
+
+    def length(self, position: int) -> int | None:
+        """The length of an input that is a vector, where it is known."""
+        known = self.type(position)
+        dims = None if known is None else known.dims
+        return dims[0] if dims is not None and len(dims) == 1 else None
+
+    def is_closed(self, position: int) -> bool:
+        """True if all dims of an input are known; those of an absent one are."""
+        known = self.type(position)
+        return not self.has(position) or (known is not None and known.shape is not None)
+
+    def outputs(self, *types: ValueType) -> dict[str, ValueType]:
+        """The types of the first outputs, by name; absent outputs are left out."""
+        pairs = zip(self.node.outputs, types, strict=False)
+        return {name: known for name, known in pairs if name}
+
+
+Judge: TypeAlias = "Callable[[Question], Verdict | None]"
+
+
+class TypeRule(msgspec.Struct, frozen=True):
+    """A correction of onnx's inference of an operator.
+
+    Attributes:
+        judge: returns a verdict, or None where onnx may stand.
+        when: returns True for the nodes that the rule concerns; None for all of its operator.
+        before: True if it is consulted before onnx is asked.
+        custom: True if it concerns nodes that ONNX does not define, in any domain.
+    """
+
+    judge: Judge
+    when: Callable[[Question], bool] | None
+    before: bool
+    custom: bool
+
+    def concerns(self, asked: Question) -> bool:
+        """True if the rule is about such a node."""
+        node = asked.node
+        if not self.before and node in asked.graph.unsound:
+            return False  # its attributes may be anything
+        if node.domain and not self.custom:
+            return False
+        return self.when is None or self.when(asked)
+
+
+_REGISTRY: dict[str, list[TypeRule]] = {}
+
+_TIMES: dict[str, set[bool]] = {}
+"""By operator: whether rules are consulted before onnx is asked, after it, or both."""
+
+
+def type_rule(
+    *operators: str,
+    when: Callable[[Question], bool] | None = None,
+    before: bool = False,
+    custom: bool = False,
+) -> Callable[[Judge], Judge]:
+    """Register a function as a rule of some operators.
+
+    Args:
+        operators: their names.
+        when: returns True for the nodes that the rule concerns; None for all.
+        before: consult the rule before onnx is asked, not after it has answered.
+        custom: the operators are not ONNX's; their nodes may be in any domain.
+    """
+
+    def register(judge: Judge) -> Judge:
+        for operator in operators:
+            rule = TypeRule(judge, when, before, custom)
+            _REGISTRY.setdefault(operator, []).append(rule)
+            _TIMES.setdefault(operator, set()).add(before)
+        return judge
+
+    return register
+
+
+def rules_of(operator: str) -> tuple[TypeRule, ...]:
+    """All rules of an operator, in the order of registration."""
+    return tuple(_REGISTRY.get(operator, ()))
+
+
+def has_rules(node: WorkNode, *, before: bool) -> bool:
+    """True if there are rules about a node's operator, before or after onnx is asked."""
+    return before in _TIMES.get(node.op_type, ())
+
+
+def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:
+    """Yield what the rules that concern a node say, before or after onnx is asked.
+
+    Raises:
+        AssertionError: a rule returns what does not count at that time.
+    """
+    for rule in _REGISTRY.get(asked.node.op_type, ()):
+        if rule.before is before and rule.concerns(asked):
+            verdict = rule.judge(asked)
+            if verdict is None:
+                continue
+            if not isinstance(verdict, _KINDS[before]):
+                at = "before" if before else "after"
+                name = f"{rule.judge.__module__}.{getattr(rule.judge, '__qualname__', '?')}"
+                raise AssertionError(f"{name}: a rule does not return {verdict} {at} onnx")
+            yield verdict

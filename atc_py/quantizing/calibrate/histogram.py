@@ -1,0 +1,260 @@
+"""Histograms of all values of a tensor, in bins whose width is a power of two.
+
+A bin is found by multiplying with a power of two, which is exact, and cutting off toward zero. So
+two bins become one bin of twice the width without an error, and a histogram depends on its values
+alone: neither on their order nor on how they came in batches.
+
+Bin i > 0 has the values in [i * width, (i + 1) * width), bin -i the same values negated, and bin 0
+those in (-width, width). The width is the least one at which all values are in 2^13 bins a side.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_HISTOGRAM
+from atc_py.quantizing.calibrate.float_values import finite_floats
+from atc_py.text import Text
+
+_MAGIC = b"ATCH1\n"
+_HEADER = struct.Struct("<ddQQiI")
+_CHECK = struct.Struct("<I")
+_BYTES_A_BIN = 4 + 8
+_LARGEST_EXPONENT = 128
+
+
+class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
+    """The parts of a histogram.
+
+    Attributes:
+        low: the lowest value.
+        high: the highest value.
+        count: how many values there are.
+        zeros: how many of them are 0.
+        exponent: log2 of the width of the bins.
+        bins: numbers of the bins that have values, ascending.
+        counts: how many each of them has.
+    """
+
+    low: float
+    high: float
+    count: int
+    zeros: int
+    exponent: int
+    bins: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    def as_bytes(self) -> bytes:
+        """The parts as bytes; equal parts are equal bytes."""
+        head = _MAGIC + _HEADER.pack(
+            self.low, self.high, self.count, self.zeros, self.exponent, self.counts.size
+        )
+        body = head + self.bins.astype("<i4").tobytes() + self.counts.astype("<i8").tobytes()
+        return body + _CHECK.pack(zlib.crc32(body))
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, least_exponent: int, side: int, place: Place | None = None
+    ) -> StoredHistogram:
+        """The parts of `as_bytes`, with `side` bins of each sign at most.
+
+        Raises:
+            AtcError: BAD_HISTOGRAM if the bytes are not those of such a histogram.
+        """
+        start = len(_MAGIC) + _HEADER.size
+        if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
+            raise BAD_HISTOGRAM.error("the bytes do not begin as a histogram does", place=place)
+        low, high, count, zeros, exponent, size = _HEADER.unpack_from(data, len(_MAGIC))
+        length = start + _BYTES_A_BIN * size + _CHECK.size
+        if len(data) != length:
+            raise BAD_HISTOGRAM.error(
+                Text(
+                    "a histogram with {size} filled bins has {length} bytes, found {count}",
+                    size=size,
+                    length=length,
+                    count=len(data),
+                ),
+                place=place,
+            )
+        if _CHECK.unpack(data[-_CHECK.size :])[0] != zlib.crc32(data[: -_CHECK.size]):
+            raise BAD_HISTOGRAM.error("the check sum of a histogram is wrong", place=place)
+        bins = np.frombuffer(data, "<i4", size, start).astype(np.int64)
+        counts = np.frombuffer(data, "<i8", size, start + 4 * size).astype(np.int64)
+        made = cls(low, high, count, zeros, exponent, bins, counts)
+        if not made._is_sound(least_exponent, side):
+            raise BAD_HISTOGRAM.error("the parts of a histogram contradict each other", place=place)
+        return made
+
+    def _is_sound(self, least_exponent: int, side: int) -> bool:
+        return (
+            math.isfinite(self.low)
+            and math.isfinite(self.high)
+            and self.low <= self.high
+            and least_exponent <= self.exponent <= _LARGEST_EXPONENT
+            and bool((np.diff(self.bins) > 0).all())
+            and bool((np.abs(self.bins) < side).all())
+            and bool((self.counts > 0).all())
+            and int(self.counts.sum()) == self.count
+            and self.zeros <= self.count
+        )
+
+
+BINS_A_SIDE = 2**13
+"""Bins of each sign: at least 2^12 of them cover the larger side, 16 or more for each int8 step."""
+
+_SIDE_BITS = 13
+_LEAST_EXPONENT = -126
+"""Of the width; one over it is still a float32."""
+
+_CHUNK = 2**16
+"""Elements that are counted at a time, so that what is computed of them stays in the cache."""
+
+
+class Histogram:
+    """Counts of all values that were added, with their exact lowest and highest.
+
+    Attributes:
+        low: the lowest value; 0 while there is none.
+        high: the highest value; 0 while there is none.
+        count: how many values were added.
+        zeros: how many of them are 0.
+    """
+
+    __slots__ = ("_counts", "_exponent", "count", "high", "low", "zeros")
+
+    def __init__(self) -> None:
+        self.low = 0.0
+        self.high = 0.0
+        self.count = 0
+        self.zeros = 0
+        self._exponent = _LEAST_EXPONENT
+        self._counts: NDArray[np.int64] = np.zeros(2 * BINS_A_SIDE - 1, np.int64)
+
+    @classmethod
+    def of(cls, *arrays: NDArray[Any]) -> Histogram:
+        """The histogram of arrays.
+
+        Raises:
+            AtcError: as `add`.
+        """
+        made = cls()
+        for array in arrays:
+            made.add(array)
+        return made
+
+    @property
+    def width(self) -> float:
+        """Width of the bins, a power of two; bin 0 has this width on both sides of 0."""
+        return math.ldexp(1.0, self._exponent)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the counts: the same for any number of values."""
+        return self._counts.nbytes
+
+    def add(self, array: NDArray[Any], place: Place | None = None) -> None:
+        """Count the values of an array; one without elements changes nothing.
+
+        Values are compared as float32. After an error the histogram is what it was.
+
+        Raises:
+            AtcError: VALUES_NOT_FINITE for NaN, infinities and numbers beyond float32;
+                BAD_OPTION for a dtype that has no real numbers.
+        """
+        values, low, high = finite_floats(array, place)
+        if not values.size:
+            return
+        self._include(low, high, values.size)
+        factor = np.float32(math.ldexp(1.0, -self._exponent))
+        scaled = np.empty(min(values.size, _CHUNK), np.float32)
+        bins = np.empty(scaled.size, np.int32)
+        places = np.empty(scaled.size, np.intp)
+        for start in range(0, values.size, _CHUNK):
+            chunk = values[start : start + _CHUNK]
+            size = chunk.size
+            np.multiply(chunk, factor, out=scaled[:size])
+            np.copyto(bins[:size], scaled[:size], casting="unsafe")
+            np.add(bins[:size], BINS_A_SIDE - 1, out=places[:size])
+            self._counts += np.bincount(places[:size], minlength=self._counts.size)
+            self.zeros += int(np.count_nonzero(chunk == 0))
+
+    def merge(self, other: Histogram) -> None:
+        """Count the values of another histogram, which does not change."""
+        if not other.count:
+            return
+        self._include(other.low, other.high, other.count)
+        self._counts += _narrowed(other._counts, self._exponent - other._exponent)
+        self.zeros += other.zeros
+
+    def counts(self) -> tuple[int, NDArray[np.int64]]:
+        """The number of the first bin that has values, and the counts to the last such bin."""
+        filled = np.flatnonzero(self._counts)
+        if not filled.size:
+            return 0, self._counts[:0]
+        first, last = int(filled[0]), int(filled[-1])
+        return first - (BINS_A_SIDE - 1), self._counts[first : last + 1].copy()
+
+    def as_bytes(self) -> bytes:
+        """The histogram as bytes that `from_bytes` reads."""
+        filled = np.flatnonzero(self._counts)
+        return StoredHistogram(
+            self.low,
+            self.high,
+            self.count,
+            self.zeros,
+            self._exponent,
+            filled - (BINS_A_SIDE - 1),
+            self._counts[filled],
+        ).as_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, place: Place | None = None) -> Histogram:
+        """The histogram of `as_bytes`.
+
+        Raises:
+            AtcError: BAD_HISTOGRAM if the bytes are not those of a histogram.
+        """
+        stored = StoredHistogram.from_bytes(data, _LEAST_EXPONENT, BINS_A_SIDE, place)
+        made = cls()
+        made.low, made.high = stored.low, stored.high
+        made.count, made.zeros, made._exponent = stored.count, stored.zeros, stored.exponent
+        made._counts[stored.bins + BINS_A_SIDE - 1] = stored.counts
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Histogram) and self.as_bytes() == other.as_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.as_bytes())
+
+    def _include(self, low: float, high: float, count: int) -> None:
+        """Take in the bounds of values, and widen the bins until they hold these."""
+        # Adding 0.0 makes 0.0 of -0.0, which compares equal, so that either could be the least.
+        self.low = (min(self.low, low) if self.count else low) + 0.0
+        self.high = (max(self.high, high) if self.count else high) + 0.0
+        self.count += count
+        largest = max(abs(low), abs(high))
+        bits = math.frexp(largest)[1] if largest else _LEAST_EXPONENT
+        needed = max(bits - _SIDE_BITS, _LEAST_EXPONENT)
+        if needed > self._exponent:
+            self._counts = _narrowed(self._counts, needed - self._exponent)
+            self._exponent = needed
+
+
+def _narrowed(counts: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
+    """Counts in bins that are wider by `shift` powers of two."""
+    if not shift:
+        return counts
+    bins = np.arange(counts.size, dtype=np.int64) - (BINS_A_SIDE - 1)
+    wider = np.sign(bins) * (np.abs(bins) >> min(shift, 63))
+    made = np.zeros_like(counts)
+    np.add.at(made, wider + BINS_A_SIDE - 1, counts)
+    return made

@@ -1,0 +1,130 @@
+"""Ranges of values that int8 codes stand for, the choices of calibrators, and what a calibrator is."""
+
+import math
+from typing import Any, Protocol
+
+import msgspec
+from numpy.typing import NDArray
+
+from atc_py.diag.codes import BAD_OPTION, NO_VALUES
+from atc_py.quantizing.calibrate.histogram import Histogram
+from atc_py.text import Text
+
+HFMG_BINS = (1024, 2048, 4096, 8192)
+
+_ROUNDED = 1 + 1e-9
+_ALL, _HALF, _LEAST_CODES, _MOST_BINS = 100, 0.5, 2, 2**14
+
+
+class ValueRange(msgspec.Struct, frozen=True):
+    """The values that codes stand for, both bounds included; others are clipped to them.
+
+    A range need not have 0; the scale that is made of it takes 0 in.
+    """
+
+    low: float
+    high: float
+
+
+class RangeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Choices of calibrators; each reads those that concern it.
+
+    Attributes:
+        symmetric: offset 0, for clips that are searched: as many values on either side of 0.
+        percentile: share of the values in [0, 100] that `percentile` keeps.
+        entropy_bins: bins of the distribution that `entropy` compares.
+        entropy_codes: bins to which it is quantized.
+        max_percentile: share of the values up to which `ifmr` looks for the highest; (0.5, 1].
+        min_percentile: the same for the lowest.
+        search_start: least factor of the highest value that `ifmr` tries.
+        search_end: largest factor.
+        search_step: distance of two factors.
+        hfmg_bins: bins of `hfmg`.
+    """
+
+    symmetric: bool = False
+    percentile: float = 99.999
+    entropy_bins: int = 2048
+    entropy_codes: int = 128
+    max_percentile: float = 0.999999
+    min_percentile: float = 0.999999
+    search_start: float = 0.7
+    search_end: float = 1.3
+    search_step: float = 0.01
+    hfmg_bins: int = 4096
+
+    def __post_init__(self) -> None:
+        """Refuse choices outside their limits.
+
+        Raises:
+            AtcError: BAD_OPTION.
+        """
+        limits = {
+            "percentile": (
+                0 < self.percentile <= _ALL,
+                "{name} must be in (0, 100], found {found}",
+            ),
+            "entropy_codes": (
+                self.entropy_codes >= _LEAST_CODES,
+                "{name} must be at least 2, found {found}",
+            ),
+            "entropy_bins": (
+                self.entropy_codes <= self.entropy_bins <= _MOST_BINS,
+                "{name} must be in [entropy_codes, 16384], found {found}",
+            ),
+            "max_percentile": (
+                _HALF < self.max_percentile <= 1,
+                "{name} must be in (0.5, 1], found {found}",
+            ),
+            "min_percentile": (
+                _HALF < self.min_percentile <= 1,
+                "{name} must be in (0.5, 1], found {found}",
+            ),
+            "search_start": (
+                0 < self.search_start < self.search_end < math.inf,
+                "{name} must be in (0, search_end), found {found}",
+            ),
+            "search_step": (
+                (self.search_end - self.search_start) / _MOST_BINS
+                <= self.search_step
+                <= (self.search_end - self.search_start) * _ROUNDED,
+                "{name} must be in (0, search_end - search_start], for at most 16385 factors, found {found}",
+            ),
+            "hfmg_bins": (
+                self.hfmg_bins in HFMG_BINS,
+                "{name} must be one of {known}, found {found}",
+            ),
+        }
+        for name, (holds, words) in limits.items():
+            if not holds:
+                raise BAD_OPTION.error(
+                    Text(words, name=name, found=getattr(self, name), known=str(HFMG_BINS))
+                )
+
+
+class Calibrator(Protocol):
+    """The choice of a range for values."""
+
+    def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
+        """The range for values that were counted.
+
+        Raises:
+            AtcError: NO_VALUES if there are none.
+        """
+
+    def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
+        """The range for the values of an array.
+
+        Raises:
+            AtcError: NO_VALUES if it has no elements; as `Histogram.add`.
+        """
+
+
+def require_values(count: int) -> None:
+    """Refuse tensors without values.
+
+    Raises:
+        AtcError: NO_VALUES.
+    """
+    if not count:
+        raise NO_VALUES.error("the tensor has no values, so that no range can be chosen")

@@ -1,0 +1,188 @@
+"""Calibration: a float model is run over samples, and its layers get the numbers of int8."""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.pipeline.running.samples import Samples
+from atc_py.quantizing.auto import AUTO, AUTO_SAMPLES, with_best_ranges
+from atc_py.quantizing.calibrate.ranges import CALIBRATORS
+from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
+from atc_py.quantizing.channel_errors import ChannelErrors, channel_errors, corrected_bias
+from atc_py.quantizing.checkpoint import Checkpoint, digest_of
+from atc_py.quantizing.judging import JUDGED, KeptParts, StepJudge, StepSamples, judged_outputs
+from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.mean_errors import FormBeside
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
+from atc_py.quantizing.layers.switched import SwitchedForm
+from atc_py.quantizing.numbers import LayerNumbers
+from atc_py.quantizing.observe import Observed, observe
+from atc_py.quantizing.original_places import in_original, original_places
+from atc_py.quantizing.prepare import FirstSamples, prepare
+from atc_py.quantizing.sample_choice import ChosenSamples, first_feeds
+from atc_py.quantizing.selection import skipped_layers
+from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.results.step_gain import StepGain
+from atc_py.system.structs import replace
+from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
+
+CORRECT_BIAS = "correct_bias"
+"""Name of the step."""
+
+
+def with_corrected_biases(
+    found: Calibrated,
+    samples: Samples,
+    on_stage: Callable[[str], None] | None = None,
+) -> Calibrated:
+    """A calibrated model whose layers make no error in the mean of the first samples.
+
+    Biases are kept where the outputs err less with them.
+
+    Raises:
+        AtcError: what samples and the executor raise; NO_QDQ_FORM.
+    """
+    model = found.qdq_model
+    own = found.forms()
+    forms = [each for each in own.values() if takes_bias(model.graph, each.layer)]
+    if not forms:
+        return found
+    seen = StepSamples(judged_outputs(model))
+    errors = channel_errors(
+        model,
+        found.folder / "mean_errors.onnx",
+        [FormBeside(each.layer.name, each) for each in forms],
+        FirstSamples(samples),
+        found.settings.executor,
+        seen=seen,
+        on_stage=on_stage,
+    )
+    if on_stage is not None:
+        on_stage("judge biases")
+    seen.feeds = first_feeds(model, samples, JUDGED)
+    order = sorted(errors, key=lambda name: -errors[name].gain())
+    switched = [SwitchedForm(0, off=form) for name, form in own.items() if name not in errors]
+    for at, name in enumerate(order):
+        addend = _along_channels(own[name], errors[name].correction())
+        switched.append(SwitchedForm(at, off=own[name], addend=addend))
+    path = model.file.path.with_name("judged_biases.onnx")
+    executor = found.settings.executor
+    with StepJudge(model, path, switched, len(order), seen, executor) as judge:
+        verdict = judge.verdict(range(len(order)))
+    kept = {order[at] for at in verdict.kept}
+    layers = [
+        _corrected(found, each, errors[each.name]) if each.name in kept else each
+        for each in found.layers
+    ]
+    return found.with_layers(layers).having(_step(verdict, order, kept))
+
+
+def _step(verdict: KeptParts, names: Sequence[str], kept: Collection[str]) -> StepGain:
+    left_out = tuple(name for name in names if name not in kept)
+    gains = verdict.gain, verdict.whole_gain
+    return StepGain(CORRECT_BIAS, len(names), len(kept), *gains, left_out)
+
+
+def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers of a layer's channels in a shape that broadcasts over its result."""
+    trailing = len(form.layer.shape) - 2 if form.layer.kind in {"Conv", "ConvTranspose"} else 0
+    return addend.reshape(-1, *[1] * trailing)
+
+
+def _corrected(found: Calibrated, layer: CalibratedLayer, errors: ChannelErrors) -> CalibratedLayer:
+    """A layer whose bias makes up for its mean errors."""
+    bias = corrected_bias(found.model.graph, layer.layer, errors)
+    return replace(layer, bias=bias, bias_gain=errors.gain())
+
+
+def calibrate(
+    model: Path,
+    samples: Samples,
+    settings: QuantizeSettings,
+    on_stage: Callable[[str], None] | None = None,
+) -> Calibrated:
+    """The model with the numbers of its layers' int8 forms.
+
+    Args:
+        model: the file of the float model.
+        samples: what it is fed.
+        settings: choices.
+        on_stage: called with the progress.
+
+    Raises:
+        AtcError: ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR, NO_VALUES; what samples and
+            the executor raise.
+    """
+    _refuse_calibrator(settings)
+    began = time.monotonic()
+    with ExitStack() as stack:
+        folder = stack.enter_context(work_folder())
+        original = FloatModel(model)
+        stack.enter_context(original_places(original, folder))
+        skipped = skipped_layers(original, settings)
+        prepared = prepare(original, folder, samples, settings, skipped, on_stage)
+        seen = _observed(prepared.model, skipped, samples, settings, on_stage)
+        numbers = LayerNumbers(prepared.model, settings, seen.histograms)
+        layers = [each for each in prepared.model.found.layers if each.name not in skipped]
+        found = tuple(filter(None, map(numbers.of_layer, layers)))
+        made = Calibrated(
+            original=original,
+            prepared=prepared,
+            layers=found,
+            left={**skipped, **numbers.left},
+            warnings=tuple(in_original(each, original, folder) for each in numbers.warnings),
+            observed=seen,
+            settings=settings,
+            seconds=0.0,
+            folder=folder,
+            resources=ExitStack(),
+        )
+        if settings.calibrator == AUTO and settings.config is None:
+            feeds = [*ChosenSamples(prepared.model, samples, AUTO_SAMPLES)]
+            made = with_best_ranges(made, numbers, feeds, on_stage or _no_progress)
+        if settings.correct_bias:
+            made = with_corrected_biases(made, samples, on_stage)
+        return made.owning(stack.pop_all(), time.monotonic() - began)
+
+
+def _refuse_calibrator(settings: QuantizeSettings) -> None:
+    """Refuse a calibrator that is none.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    if settings.calibrator not in {*CALIBRATORS, AUTO}:
+        raise BAD_OPTION.error(
+            Text("no calibrator is called {calibrator}", calibrator=repr(settings.calibrator)),
+            help=Text("calibrators are {value}", value=", ".join((AUTO, *CALIBRATORS))),
+        )
+
+
+def _observed(
+    model: FloatModel,
+    skipped: Collection[str],
+    samples: Samples,
+    settings: QuantizeSettings,
+    on_stage: Callable[[str], None] | None,
+) -> Observed:
+    """The values of the layers' data in all samples.
+
+    Raises:
+        AtcError: what `observe` raises; BAD_HISTOGRAM for a file to resume that does not fit.
+    """
+    names = [*dict.fromkeys(each.data for each in model.found.layers if each.name not in skipped)]
+    checkpoint = None
+    if settings.resume is not None:
+        checkpoint = Checkpoint(settings.resume, digest_of(model.file.path, names))
+    executor = settings.executor
+    return observe(model, names, samples, executor, checkpoint=checkpoint, on_stage=on_stage)
+
+
+def _no_progress(_stage: str) -> None:
+    """Ignore all progress."""

@@ -1,0 +1,243 @@
+"""Tensors whose channels can be scaled without a change of results: what makes and what reads them.
+
+If each channel c of a tensor is divided by f_c where it is made, and the weights that read the
+channel are multiplied by f_c, the network computes what it did. Between both there may be functions
+with f(s x) = s f(x) for s > 0, channel by channel. Makers are layers, and the factor and addend of a
+normalization.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto
+
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.quantizing.layers.fold_norms import over_axis, over_outputs
+from atc_py.quantizing.layers.layer_constants import LayerConstants
+from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
+from atc_py.system.structs import replace
+
+_HOMOGENEOUS = frozenset(
+    {
+        "AveragePool",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+        "Identity",
+        "LeakyRelu",
+        "MaxPool",
+        "Relu",
+    }
+)
+_BY_ELEMENT = frozenset({"Identity", "LeakyRelu", "Relu"})
+_WEIGHTS, _BIAS = 1, 2
+
+
+class BalanceSite(msgspec.Struct, frozen=True, eq=False):
+    """A tensor whose channels can be scaled.
+
+    Attributes:
+        tensor: the tensor that layers read.
+        axis: the axis of its channels: 1 of images, -1 of the data of products.
+        maker: the layer that makes it; None where a normalization does.
+        scaled: the operands of a normalization that are divided, as (node, position).
+        readers: the layers that read it.
+    """
+
+    tensor: str
+    axis: int
+    maker: FloatLayer | None
+    scaled: tuple[tuple[WorkNode, int], ...]
+    readers: tuple[FloatLayer, ...]
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        return input_channels(self.readers[0])
+
+
+def balance_sites(graph: WorkGraph, found: FoundLayers) -> list[BalanceSite]:
+    """The tensors of `graph` that layers alone read and whose channels can be scaled."""
+    read_by: dict[str, list[FloatLayer]] = defaultdict(list)
+    for layer in found.layers:
+        read_by[layer.data].append(layer)
+    all_readers: dict[str, int] = defaultdict(int)
+    for node in graph.nodes:
+        for name in node.reads:
+            all_readers[name] += 1
+    sites = []
+    for name, layers in read_by.items():
+        if len(layers) != all_readers[name] or name in graph.outputs:
+            continue
+        site = _Search(graph, found, all_readers).site(name, layers)
+        if site is not None:
+            sites.append(site)
+    return sites
+
+
+def input_channels(layer: FloatLayer) -> int:
+    """The number of input channels of a layer, all groups together."""
+    at = _input_axis(layer)
+    return layer.shape[at] * (layer.groups if layer.kind == "Conv" else 1)
+
+
+def input_weights(layer: FloatLayer, weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Weights as [input channels of all groups, everything else]."""
+    if layer.kind == "Conv" and layer.groups > 1:
+        grouped = weights.reshape(layer.groups, -1, *weights.shape[1:])
+        moved = np.moveaxis(grouped, 2, 1)
+        return moved.reshape(layer.groups * weights.shape[1], -1)
+    moved = np.moveaxis(weights, _input_axis(layer), 0)
+    return moved.reshape(moved.shape[0], -1)
+
+
+def apply_factors(
+    constants: LayerConstants, site: BalanceSite, factors: NDArray[np.float32]
+) -> None:
+    """Divide the channels of a tensor by `factors` where it is made, and make up for that."""
+    exact = factors.astype(np.float64)
+    if site.maker is not None:
+        weights = constants.read(site.maker.node, _WEIGHTS)
+        if weights is not None:
+            scaled = weights / over_outputs(site.maker, exact)
+            constants.put(site.maker.node, _WEIGHTS, scaled.astype(np.float32))
+    for node, position in site.scaled:
+        array = constants.read(node, position)
+        if array is not None:
+            constants.put(node, position, (array / exact).astype(np.float32))
+    for layer in site.readers:
+        weights = constants.read(layer.node, _WEIGHTS)
+        if weights is not None:
+            times = (weights * over_inputs(layer, exact)).astype(np.float32)
+            constants.put(layer.node, _WEIGHTS, times)
+
+
+def scaled_values(graph: WorkGraph, site: BalanceSite) -> list[str]:
+    """The values that have other numbers once a tensor is balanced: it, and what leads to it."""
+    makers = {name: node for node in graph.nodes for name in node.writes}
+    ends = {node for node, _ in site.scaled}
+    if site.maker is not None:
+        ends = {site.maker.node}
+    found: list[str] = []
+    name: str | None = site.tensor
+    while name is not None:
+        found.append(name)
+        node = makers[name]
+        ends.discard(node)
+        before = (each for each in node.reads if each in makers and each not in graph.consts)
+        name = next(before, None) if ends else None
+    return found
+
+
+class _Search:
+    """The search for what makes a tensor."""
+
+    def __init__(self, graph: WorkGraph, found: FoundLayers, readers: Mapping[str, int]) -> None:
+        self._graph, self._readers = graph, readers
+        self._makers = {name: node for node in graph.nodes for name in node.writes}
+        self._layers = {each.node: each for each in found.layers}
+
+    def site(self, name: str, readers: list[FloatLayer]) -> BalanceSite | None:
+        """The tensor called `name` as a site; None where it is none."""
+        channels = {input_channels(each) for each in readers}
+        axes = {1 if each.kind in {"Conv", "ConvTranspose"} else -1 for each in readers}
+        if len(channels) != 1 or len(axes) != 1:
+            return None
+        axis = axes.pop()
+        node = self._maker(name)
+        passed = _HOMOGENEOUS if axis == 1 else _BY_ELEMENT
+        while node is not None and not node.domain and node.op_type in passed:
+            if len(node.writes) != 1 or not self._is_single(node.inputs[0]):
+                return None
+            node = self._maker(node.inputs[0])
+        if node is None:
+            return None
+        count = channels.pop()
+        if node in self._layers:
+            return self._of_layer(name, axis, self._layers[node], readers, count)
+        if axis != -1:
+            return None
+        return self._of_sum(name, node, readers, count) or self._of_norm(name, node, readers, count)
+
+    def _of_layer(
+        self, name: str, axis: int, layer: FloatLayer, readers: list[FloatLayer], count: int
+    ) -> BalanceSite | None:
+        made_along = 1 if layer.kind in {"Conv", "ConvTranspose"} else -1
+        if made_along != axis or layer.channels != count:
+            return None
+        scaled: tuple[tuple[WorkNode, int], ...] = ()
+        if layer.bias:
+            const = self._graph.consts.get(layer.bias)
+            if const is None or const.shape[-1:] != (count,):
+                return None
+            scaled = ((layer.node, _BIAS),)
+        return BalanceSite(name, axis, layer, scaled, tuple(readers))
+
+    def _of_sum(
+        self, name: str, node: WorkNode, readers: list[FloatLayer], count: int
+    ) -> BalanceSite | None:
+        """A tensor that a layer makes, and an Add after it, as a site."""
+        at = self._vector_at(node, count) if node.op_type == "Add" and not node.domain else None
+        if at is None or not self._is_single(node.inputs[1 - at]):
+            return None
+        maker = self._maker(node.inputs[1 - at])
+        if maker not in self._layers:
+            return None
+        found = self._of_layer(name, -1, self._layers[maker], readers, count)
+        return None if found is None else replace(found, scaled=(*found.scaled, (node, at)))
+
+    def _of_norm(
+        self, name: str, node: WorkNode, readers: list[FloatLayer], count: int
+    ) -> BalanceSite | None:
+        scaled = self._norm_operands(node, count)
+        return BalanceSite(name, -1, None, scaled, tuple(readers)) if scaled else None
+
+    def _norm_operands(self, node: WorkNode, count: int) -> tuple[tuple[WorkNode, int], ...]:
+        """The factor and the addend of a normalization that ends with `node`; () for none."""
+        if not node.domain and node.op_type == "LayerNormalization" and len(node.writes) == 1:
+            found = [(node, at) for at in (1, 2) if at < len(node.inputs) and node.inputs[at]]
+            return tuple(found) if all(self._is_vector(*each, count) for each in found) else ()
+        if node.domain or node.op_type not in {"Add", "Mul"}:
+            return ()
+        at = self._vector_at(node, count)
+        if at is None:
+            return ()
+        if node.op_type == "Mul":
+            return ((node, at),)
+        before = node.inputs[1 - at]
+        maker = self._maker(before)
+        if maker is None or not self._is_single(before) or maker.op_type not in {"Add", "Mul"}:
+            return ()
+        rest = self._norm_operands(maker, count)
+        return (*rest, (node, at)) if rest else ()
+
+    def _vector_at(self, node: WorkNode, count: int) -> int | None:
+        """The position of the operand of Add or Mul that is a number for each channel."""
+        return next((at for at in (0, 1) if self._is_vector(node, at, count)), None)
+
+    def _is_vector(self, node: WorkNode, position: int, count: int) -> bool:
+        """True if an operand is a float32 constant with a number for each channel."""
+        name = node.inputs[position]
+        const = self._graph.consts.get(name)
+        known = known_type(self._graph, name)
+        is_float = known is not None and known.element == TensorProto.FLOAT
+        return const is not None and const.shape == (count,) and is_float
+
+    def _maker(self, name: str) -> WorkNode | None:
+        return self._makers.get(name)
+
+    def _is_single(self, name: str) -> bool:
+        """True if one node alone reads a value."""
+        return self._readers[name] == 1 and name not in self._graph.outputs
+
+
+def _input_axis(layer: FloatLayer) -> int:
+    return 1 - layer.axis
+
+
+def over_inputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Factors, one for each input channel, in a shape that broadcasts over the weights."""
+    return over_axis(layer, factors, _input_axis(layer), "Conv")

@@ -1,0 +1,306 @@
+"""A float model that can be written again: as it is, or with layers on int8 in either form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import onnx
+
+from atc_py.diag import Place
+from atc_py.diag.codes import ALREADY_QUANTIZED, NO_QDQ_FORM
+from atc_py.onnx_graph.folding.bind import observe_inputs
+from atc_py.onnx_graph.folding.fold import fold_what_can_be
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.rewriting.balance_marks import balance_mark
+from atc_py.onnx_graph.rewriting.onnx_writer import Written, bytes_read, write_onnx
+from atc_py.onnx_graph.rewriting.qdq.convention import MARK
+from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
+from atc_py.onnx_graph.rewriting.qdq.opening import is_opened
+from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
+from atc_py.onnx_graph.rewriting.qdq.sums import is_sum
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.onnx_graph.source import Outcome, QuantizedNode
+from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.options.compile_options import QuantBias
+from atc_py.quantizing.layers.layers import FoundLayers, find_layers
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer, put_qdq
+from atc_py.system.atomic_files import atomic_write
+from atc_py.system.structs import replace
+from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
+
+_QUANTIZING = frozenset(
+    {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "DynamicQuantizeLSTM"}
+)
+
+
+def open_float(file: OnnxFile, shapes: Mapping[str, Shape] | None = None) -> WorkGraph:
+    """The graph of a float model: constants folded, types known as far as they can be.
+
+    Args:
+        file: the model, read strictly.
+        shapes: dims of inputs that the model leaves open, for what is to be known of its values.
+
+    Raises:
+        AtcError: ALREADY_QUANTIZED for a model with quantized layers.
+    """
+    _refuse_quantized(file)
+    inputs = observe_inputs(file.path, file.inputs, shapes or {}, None, file.nodes)
+    graph = file.graph(inputs)
+    fold_what_can_be(graph, file.tensors, FOLD_LIMIT)
+    return graph
+
+
+def is_quantized(file: OnnxFile) -> bool:
+    """True if a model has quantized layers, in whatever form."""
+    return next(_quantized_nodes(file), None) is not None or has_ascend_nodes(file)
+
+
+def _refuse_quantized(file: OnnxFile) -> None:
+    """Refuse a model that is quantized already.
+
+    Raises:
+        AtcError: ALREADY_QUANTIZED, at the first such node.
+    """
+    if not is_quantized(file):
+        return
+    nodes = [*_quantized_nodes(file)]
+    found = nodes or [node for node in file.nodes if node.op_type.startswith("Ascend")]
+    place = found[0].place if found else Place(str(file.path))
+    raise ALREADY_QUANTIZED.error(
+        Text(
+            "the model is quantized already, by {op_type}",
+            op_type=found[0].op_type if found else "AscendQuant",
+        ),
+        place=place,
+        help="leave out --data to write it in another form, or give the float model",
+    )
+
+
+def _quantized_nodes(file: OnnxFile) -> Iterator[WorkNode]:
+    for node in file.nodes:
+        own = not node.domain and node.op_type in _QUANTIZING
+        if own or is_opened(node) or is_sum(node):
+            yield node
+
+
+Numbers: TypeAlias = Callable[[FoundLayers], Sequence[Int8Layer]]
+
+
+_PER_CHANNEL = 13
+"""The opset since which DequantizeLinear takes a scale for each channel."""
+
+_LINEAR = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+
+class FloatModel:
+    """A float model in a file.
+
+    Attributes:
+        file: the file.
+        shown: the path of the user's file, which findings name.
+        graph: its graph with constants folded; it is not changed.
+        found: its layers.
+    """
+
+    def __init__(self, path: Path, origin: FloatModel | None = None) -> None:
+        """Read a model.
+
+        Args:
+            path: the file.
+            origin: the user's model, if the file is one that was made of it for a while: findings
+                name nodes of that one.
+
+        Raises:
+            AtcError: what `read_model` and `open_float` raise.
+        """
+        self.file: OnnxFile = read_model(path)
+        self.shown: Path = path if origin is None else origin.shown
+        self.graph: WorkGraph = open_float(self.file)
+        if origin is not None:
+            _place_in(self.graph, origin)
+        self.found: FoundLayers = find_layers(self.graph)
+
+    def write(
+        self,
+        output: Path,
+        rewrite: Callable[[WorkGraph], None] | None = None,
+        balanced: Collection[str] = (),
+    ) -> Written:
+        """Write the float model.
+
+        Args:
+            output: the file.
+            rewrite: changes the graph before it is written.
+            balanced: values whose channels it scales, to which it may add; the file names them.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
+        graph = self._copied()
+        if rewrite is not None:
+            rewrite(graph)
+        marks = balance_mark(balanced) if balanced else None
+        return write_onnx(self.file, graph, output, marks=marks)
+
+    def write_ascend(
+        self,
+        output: Path,
+        numbers: Numbers,
+        *,
+        external: bool = False,
+        final: Path | None = None,
+    ) -> Rewritten:
+        """Write the model with layers on int8, in the form that Ascend's toolkit takes.
+
+        Args:
+            output: the file.
+            numbers: returns the numbers of each layer that is to be on int8, of those found.
+            external: put weights into a file beside the model.
+            final: the path, of the same name, that the file is moved to afterwards.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
+        graph, nodes = self._imported(numbers)
+        bias = QuantBias.UNFOLDED
+        marks = {MARK: bias.value}
+        written = write_onnx(
+            self.file, graph, output, external=external, gone=_LINEAR, marks=marks, final=final
+        )
+        opset, before = graph.opsets.get("", 0), bytes_read(self.file)
+        return Rewritten(nodes, written.data, opset, before, written.bytes, None, bias)
+
+    def write_qdq(
+        self,
+        output: Path,
+        numbers: Numbers,
+        *,
+        external: bool = False,
+        final: Path | None = None,
+    ) -> Rewritten:
+        """Write the model with layers on int8, in QuantizeLinear and DequantizeLinear.
+
+        The opset of the model must be 13 at least: see `raised`. Arguments are those of
+        `write_ascend`.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
+        graph = self._with_qdq(numbers, pools=True)
+        written = write_onnx(self.file, graph, output, external=external, final=final)
+        opset, before = graph.opsets.get("", 0), bytes_read(self.file)
+        return Rewritten((), written.data, opset, before, written.bytes)
+
+    def raised(self, folder: Path) -> FloatModel:
+        """The model at an opset in which DequantizeLinear takes a scale for each channel.
+
+        Args:
+            folder: where the file goes if the model has a lower one.
+
+        Raises:
+            AtcError: NO_QDQ_FORM where onnx cannot convert it.
+        """
+        if self.graph.opsets.get("", 0) >= _PER_CHANNEL:
+            return self
+        path = folder / f"{self.file.path.stem}.{_PER_CHANNEL}.onnx"
+        try:
+            before = onnx.load(self.file.path)
+            proto = onnx.version_converter.convert_version(before, _PER_CHANNEL)
+        except Exception as error:
+            text = " ".join(str(error).split())[:200]
+            raise NO_QDQ_FORM.error(
+                Text(
+                    "scales for each channel need opset {per_channel}, the model has "
+                    "{opsets}, and onnx cannot convert it: {text}",
+                    per_channel=_PER_CHANNEL,
+                    opsets=self.graph.opsets.get("", 0),
+                    text=text,
+                ),
+                place=Place(str(self.shown)),
+                help=Text(
+                    "export the model at opset {per_channel}, or use --format ascend",
+                    per_channel=_PER_CHANNEL,
+                ),
+            ) from error
+        del proto.metadata_props[:]
+        proto.metadata_props.extend(before.metadata_props)
+        with atomic_write(path, durable=False) as file:
+            file.write(proto.SerializeToString())
+        return FloatModel(path, self)
+
+    def _copied(self) -> WorkGraph:
+        """A graph that may be rewritten; its nodes are those of `graph`, which none changes."""
+        own = self.graph
+        return replace(
+            own,
+            nodes=[*own.nodes],
+            inputs={**own.inputs},
+            consts={**own.consts},
+            foreign={**own.foreign},
+            declared={**own.declared},
+            types={**own.types},
+            kinds={**own.kinds},
+            pinned={**own.pinned},
+        )
+
+    def _imported(self, numbers: Numbers) -> tuple[WorkGraph, tuple[QuantizedNode, ...]]:
+        """The graph in the deploy form, and what became of its layers.
+
+        A layer that has no such form stays as it was: its data and weights are not rounded in vain.
+        """
+        refused: dict[int, QuantizedNode] = {}
+        while True:
+            chosen = _Rest(numbers, refused)
+            graph = self._with_qdq(chosen)
+            nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT)
+            failed = {
+                each.index: each
+                for each in nodes
+                if each.index in chosen.indices and each.outcome is Outcome.FLOAT
+            }
+            if not failed:
+                others = (each for each in nodes if each.index not in refused)
+                return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
+            refused |= failed
+
+    def _with_qdq(self, numbers: Numbers, *, pools: bool = False) -> WorkGraph:
+        """The graph with QuantizeLinear and DequantizeLinear.
+
+        With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
+        """
+        graph = self._copied()
+        put_qdq(graph, numbers(find_layers(graph)), pools=pools)
+        return graph
+
+
+class _Rest:
+    """The numbers of layers, without those of nodes that are refused.
+
+    Attributes:
+        indices: positions of the nodes of the layers that are left; known after the call.
+    """
+
+    def __init__(self, numbers: Numbers, refused: Collection[int]) -> None:
+        self.indices: set[int] = set()
+        self._numbers, self._refused = numbers, refused
+
+    def __call__(self, found: FoundLayers) -> list[Int8Layer]:
+        left = [each for each in self._numbers(found) if each.layer.node.index not in self._refused]
+        self.indices = {each.layer.node.index for each in left}
+        return left
+
+
+def _place_in(graph: WorkGraph, origin: FloatModel) -> None:
+    """Give the nodes of a graph their places in the model that it was made of.
+
+    A node that is not there under the same output, as rewrites may add, has the model's file alone.
+    """
+    places = {name: node.place for node in origin.graph.nodes for name in node.writes}
+    for node in graph.nodes:
+        known = next((places[name] for name in node.writes if name in places), None)
+        node.place = known or Place(str(origin.shown), None, node.name, node.op_type)

@@ -1,0 +1,208 @@
+"""The layers of a float model that have an int8 form, and why the others have none.
+
+The kinds are those that CANN's quantizer takes: Conv and ConvTranspose, Gemm, and MatMul with
+constant weights on the right. Weights have one scale per output channel for all of them.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+from onnx import TensorProto
+
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.rewriting.qdq.reasons import COMPUTED_BIAS, VOLUMES
+from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
+
+
+class Addition(msgspec.Struct, frozen=True, eq=False):
+    """An Add of a constant with a number for each output channel.
+
+    Attributes:
+        node: the Add.
+        position: of the constant among its operands.
+    """
+
+    node: WorkNode
+    position: int
+
+    @property
+    def constant(self) -> str:
+        """Name of the constant."""
+        return self.node.inputs[self.position]
+
+
+def additions_after(graph: WorkGraph) -> Mapping[str, Addition]:
+    """The additions that alone read a value, by its name."""
+    counts: dict[str, int] = {}
+    found: dict[str, Addition] = {}
+    for node in graph.nodes:
+        for name in node.reads:
+            counts[name] = counts.get(name, 0) + 1
+        position = _constant_at(graph, node)
+        if position is not None:
+            found[node.inputs[1 - position]] = Addition(node, position)
+    return {
+        name: each
+        for name, each in found.items()
+        if counts[name] == 1 and name not in graph.outputs
+    }
+
+
+def _constant_at(graph: WorkGraph, node: WorkNode) -> int | None:
+    """The position of the only constant among an Add's operands, a list of float32."""
+    if node.domain or node.op_type != "Add" or node in graph.unsound:
+        return None
+    at = [position for position, name in enumerate(node.inputs) if name in graph.consts]
+    if len(at) != 1 or len(graph.consts[node.inputs[at[0]]].shape) != 1:
+        return None
+    known = known_type(graph, node.inputs[at[0]])
+    return at[0] if known is not None and known.element == TensorProto.FLOAT else None
+
+
+COMPUTED_WEIGHTS = Text("it multiplies two tensors that are computed at run time")
+CONSTANT_DATA = Text("its data is constant")
+NOT_FLOAT32 = Text("its weights are not float32")
+STACKED_WEIGHTS = Text("its weights are not a matrix")
+TRANSPOSED_DATA = Text("its data is transposed")
+
+
+KINDS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+"""Operators of layers that can be quantized."""
+
+_MATRIX, _VOLUME = 2, 5
+_DATA, _WEIGHTS, _BIAS = 0, 1, 2
+"""Positions among the inputs."""
+
+
+class FloatLayer(msgspec.Struct, frozen=True, eq=False):
+    """A layer that can be quantized.
+
+    Attributes:
+        node: its node.
+        name: name of the node, or of its result where the node has none; no other layer has it.
+        data: the tensor that it reads.
+        weight: the constant that holds its weights.
+        bias: the constant that holds its bias, "" where it has none.
+        axis: the axis of the output channels in the weights.
+        groups: number of groups of a convolution, else 1.
+        shape: the shape of the weights.
+        addition: of a MatMul, the Add after it whose constant has a number for each output channel;
+            None for none.
+    """
+
+    node: WorkNode
+    name: str
+    data: str
+    weight: str
+    bias: str
+    axis: int
+    groups: int
+    shape: Shape
+    addition: Addition | None = None
+
+    @property
+    def kind(self) -> str:
+        """Its operator."""
+        return self.node.op_type
+
+    @property
+    def channels(self) -> int:
+        """Number of output channels."""
+        return self.shape[self.axis] * (self.groups if self.kind == "ConvTranspose" else 1)
+
+
+class FoundLayers(msgspec.Struct, frozen=True, eq=False):
+    """Layers of a model.
+
+    Attributes:
+        layers: those that can be quantized, producers first.
+        left: the other nodes of KINDS, each with the reason.
+    """
+
+    layers: tuple[FloatLayer, ...]
+    left: tuple[tuple[WorkNode, Text], ...]
+
+
+def find_layers(graph: WorkGraph) -> FoundLayers:
+    """The layers of `graph` that can be quantized, and the others with reasons."""
+    layers: list[FloatLayer] = []
+    left: list[tuple[WorkNode, Text]] = []
+    names: set[str] = set()
+    additions = additions_after(graph)
+    for node in graph.nodes:
+        if node.domain or node.op_type not in KINDS or node in graph.unsound:
+            continue
+        found = _layer(graph, node, names, additions)
+        if isinstance(found, FloatLayer):
+            layers.append(found)
+        else:
+            left.append((node, found))
+    return FoundLayers(tuple(layers), tuple(left))
+
+
+def layer_name(node: WorkNode, taken: set[str]) -> str:
+    """A name for a layer that none of `taken` is, and add it to these."""
+    base = name = node.name or node.outputs[0]
+    if name in taken:
+        base = name = node.outputs[0]
+    count = 1
+    while name in taken:
+        count += 1
+        name = f"{base}_{count}"
+    taken.add(name)
+    return name
+
+
+def _layer(
+    graph: WorkGraph, node: WorkNode, names: set[str], additions: Mapping[str, Addition]
+) -> FloatLayer | Text:
+    """A node as a layer, or the reason why it is none."""
+    weight = node.inputs[_WEIGHTS]
+    const = graph.consts.get(weight)
+    if const is None:
+        return COMPUTED_WEIGHTS
+    if node.inputs[_DATA] in graph.consts:
+        return CONSTANT_DATA
+    known = known_type(graph, weight)
+    if known is None or known.element != TensorProto.FLOAT:
+        return NOT_FLOAT32
+    found = _axis(node, const.shape)
+    if isinstance(found, Text):
+        return found
+    bias = node.inputs[_BIAS] if len(node.inputs) > _BIAS else ""
+    if bias and node.op_type != "Gemm" and bias not in graph.consts:
+        return COMPUTED_BIAS
+    groups = numeric_attributes(node).get("group", 1)
+    addition = additions.get(node.outputs[0]) if node.op_type == "MatMul" else None
+    if addition is not None and graph.consts[addition.constant].shape != const.shape[found:]:
+        addition = None
+    return FloatLayer(
+        node=node,
+        name=layer_name(node, names),
+        data=node.inputs[_DATA],
+        weight=weight,
+        bias=bias,
+        axis=found,
+        groups=groups if isinstance(groups, int) else 1,
+        shape=const.shape,
+        addition=addition,
+    )
+
+
+def _axis(node: WorkNode, shape: Shape) -> int | Text:
+    """The axis of the output channels in weights of that shape, or a reason."""
+    attributes = numeric_attributes(node)
+    if node.op_type in {"Conv", "ConvTranspose"}:
+        if len(shape) >= _VOLUME:
+            return VOLUMES
+        return 1 if node.op_type == "ConvTranspose" else 0
+    if len(shape) != _MATRIX:
+        return STACKED_WEIGHTS
+    if node.op_type == "Gemm":
+        if attributes.get("transA"):
+            return TRANSPOSED_DATA
+        return 0 if attributes.get("transB") else 1
+    return 1

@@ -1,0 +1,121 @@
+"""Moves from one assignment to others that the models expect to be quicker and exact enough."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from atc_py.quantizing.plan.assignment import NARROW, Assignment
+from atc_py.quantizing.plan.time_model import TimeModel
+
+DOUBT = 2.0
+"""Factor by which the error model may be wrong: moves that would miss by less are tried."""
+
+_MOST = 400
+"""Most moves; the verified ones are far fewer."""
+
+
+def moves_of(
+    start: Assignment,
+    labels: Mapping[str, Sequence[str]],
+    shares: Mapping[str, Mapping[str, float]],
+    times: TimeModel,
+    room: float,
+) -> list[Assignment]:
+    """Assignments that differ in one line, two, or a connected group; most time saved first.
+
+    Args:
+        start: where to move from.
+        labels: the dtypes of each line.
+        shares: error of each line and dtype alone, as a share of the allowed one.
+        times: the time model.
+        room: share of the allowed error that `start` leaves.
+    """
+    near = _neighbors(times)
+    single = [
+        {line: label} for line, own in labels.items() for label in own if label != start.dtype(line)
+    ]
+    moves = [*single, *_groups(start, labels, near)]
+    pairs = [a | b for a, b in combinations(single, 2) if _belong(a, b, start, near)]
+    ranked: list[tuple[float, int, dict[str, str]]] = []
+    for move in (*moves, *pairs):
+        saved = -_seconds_added(move, start, times, near)
+        added = sum(
+            shares[line][label] - shares[line][start.dtype(line)] for line, label in move.items()
+        )
+        if saved > 0 and added <= DOUBT * max(room, 0.0) + 1e-12:
+            ranked.append((-saved, len(ranked), move))
+    ranked.sort(key=lambda each: each[:2])
+    return [*dict.fromkeys(_moved(start, move) for _, _, move in ranked[:_MOST])]
+
+
+def _belong(
+    a: Mapping[str, str],
+    b: Mapping[str, str],
+    start: Assignment,
+    near: Mapping[str, Mapping[str, float]],
+) -> bool:
+    """True for two lines that are neighbors, or an exchange of a wide one for another."""
+    (first, to_first), (second, to_second) = *a.items(), *b.items()
+    if first == second:
+        return False
+    narrowed = (to_first == NARROW) != (to_second == NARROW)
+    apart = start.dtype(first) != start.dtype(second)
+    return second in near.get(first, {}) or (narrowed and apart)
+
+
+def _groups(
+    start: Assignment,
+    labels: Mapping[str, Sequence[str]],
+    near: Mapping[str, Mapping[str, float]],
+) -> list[dict[str, str]]:
+    """Moves of connected lines of one wide dtype to each dtype that all of them can have."""
+    found = []
+    seen: set[str] = set()
+    for line in labels:
+        dtype = start.dtype(line)
+        if dtype == NARROW or line in seen:
+            continue
+        group, waiting = {line}, [line]
+        while waiting:
+            for other in near.get(waiting.pop(), {}):
+                if other in labels and other not in group and start.dtype(other) == dtype:
+                    group.add(other)
+                    waiting.append(other)
+        seen |= group
+        common = set.intersection(*({*labels[each]} for each in group)) - {dtype}
+        if len(group) > 1:
+            found += [dict.fromkeys(sorted(group), label) for label in sorted(common)]
+    return found
+
+
+def _seconds_added(
+    move: Mapping[str, str],
+    start: Assignment,
+    times: TimeModel,
+    near: Mapping[str, Mapping[str, float]],
+) -> float:
+    added = 0.0
+    for line, label in move.items():
+        own = start.dtype(line)
+        added -= times.saved(line, label, own)
+        for other, price in near.get(line, {}).items():
+            share = 0.5 if other in move else 1.0  # a pair within the move is met twice
+            before = own != start.dtype(other)
+            after = label != move.get(other, start.dtype(other))
+            added += share * price * (after - before)
+    return added
+
+
+def _neighbors(times: TimeModel) -> dict[str, dict[str, float]]:
+    """For each line the lines beside it, with the seconds of casts between them."""
+    found: dict[str, dict[str, float]] = {}
+    for (a, b), price in times.casts.items():
+        for one, other in ((a, b), (b, a)):
+            row = found.setdefault(one, {})
+            row[other] = row.get(other, 0.0) + price
+    return found
+
+
+def _moved(start: Assignment, move: Mapping[str, str]) -> Assignment:
+    for line, label in move.items():
+        start = start.with_dtype((line,), label)
+    return start

@@ -1,0 +1,82 @@
+"""The calibrator `hfmg`: results of AMCT's published code."""
+
+import numpy as np
+import pytest
+
+from atc_py.quantizing.calibrate.calibrators.hfmg import candidate_ranges
+from atc_py.quantizing.calibrate.histogram import Histogram
+from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
+from atc_py.quantizing.calibrate.scales import activation_scale
+from atc_py.quantizing.calibrate.value_range import RangeSettings
+from tests.quantizing.calibrate.distributions import NAMES, values
+
+HFMG = CALIBRATORS["hfmg"]
+EVEN = np.arange(4096, dtype=np.float32) / 4096
+SETTINGS = RangeSettings(hfmg_bins=1024)
+
+
+def test_even_values_lose_one_bin() -> None:
+    counts, _ = np.histogram(EVEN, 1024)
+    assert len(candidate_ranges(counts)) == 767
+    for found in (
+        HFMG.range_of_array(EVEN, SETTINGS),
+        HFMG.range_of(Histogram.of(EVEN), SETTINGS),
+    ):
+        assert (found.low, found.high) == pytest.approx((0, 0.99878), abs=1e-6)
+        scale = activation_scale(found)
+        assert scale.scale == pytest.approx(0.0039167823, rel=1e-7)
+        assert scale.offset == -128
+
+
+def test_outlier_leaves_two_candidates() -> None:
+    array = np.append(EVEN, np.float32(8))
+    counts, _ = np.histogram(array, 1024)
+    assert len(candidate_ranges(counts)) == 2
+    for found in (
+        HFMG.range_of_array(array, SETTINGS),
+        HFMG.range_of(Histogram.of(array), SETTINGS),
+    ):
+        assert found.high == pytest.approx(7.992188, abs=1e-6)
+        assert activation_scale(found).scale == pytest.approx(0.0313419104, rel=1e-7)
+
+
+def test_candidates_follow_the_pointers() -> None:
+    """One bin at a time as AMCT's loop does it, beside the searches in sums."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        counts = rng.integers(0, 3, 64) * rng.integers(1, 70_000)
+        counts[10] += 1
+        total, step = counts.sum(), max(-(-counts.sum() // 100_000), 1)
+        left, right, expected = 0, 63, []
+        while right - left > 16:
+            after, passed = left, 0
+            while passed < step and after <= 63:
+                passed += counts[after]
+                after += 1
+            before, passed = right, 0
+            while passed < step and before >= 0:
+                passed += counts[before]
+                before -= 1
+            if after - left > right - before:
+                left = min(after, right)
+            else:
+                right = max(before, left)
+            expected.append((left, right))
+        assert candidate_ranges(counts) == expected
+        assert total > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("bins", [1024, 8192])
+def test_histogram_gives_the_range_of_the_array(name: str, bins: int) -> None:
+    array = values(name, 50_000)
+    settings = RangeSettings(hfmg_bins=bins)
+    ours = activation_scale(HFMG.range_of(Histogram.of(array), settings))
+    exact = activation_scale(HFMG.range_of_array(array, settings))
+    assert ours.scale == pytest.approx(exact.scale, rel=0.06)
+
+
+def test_constant_is_its_own_range() -> None:
+    array = np.full(9, 2.5, np.float32)
+    assert HFMG.range_of_array(array, SETTINGS) == Range(2.5, 2.5)
+    assert HFMG.range_of(Histogram.of(array), SETTINGS) == Range(2.5, 2.5)

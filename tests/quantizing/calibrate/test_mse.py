@@ -1,0 +1,80 @@
+"""The calibrator `mse` errs least of all."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from atc_py.quantizing.calibrate.calibrators.mse import range_error
+from atc_py.quantizing.calibrate.errors import fake_quantized, sqnr
+from atc_py.quantizing.calibrate.histogram import Histogram
+from atc_py.quantizing.calibrate.pieces import pieces_of
+from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
+from atc_py.quantizing.calibrate.scales import activation_scale
+from atc_py.quantizing.calibrate.value_range import RangeSettings
+from tests.quantizing.calibrate.distributions import NAMES, f32, values
+from tests.quantizing.calibrate.onnxruntime_ranges import collected_range
+
+MSE = CALIBRATORS["mse"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_error_is_the_least_of_all_calibrators(name: str, *, symmetric: bool) -> None:
+    array = values(name)
+    histogram = Histogram.of(array)
+
+    def decibels(chosen: Range) -> float:
+        return sqnr(array, fake_quantized(array, activation_scale(chosen, symmetric=symmetric)))
+
+    others = [
+        calibrator.range_of(histogram, RangeSettings(symmetric=symmetric, percentile=percentile))
+        for calibrator in CALIBRATORS.values()
+        for percentile in (99.9, 99.99, 99.999)
+    ]
+    others += [
+        collected_range("percentile", [array], percentile=percentile, symmetric=symmetric)
+        for percentile in (99.9, 99.99, 99.999)
+    ]
+    others += [collected_range("entropy", [array], bins=bins) for bins in (128, 512)]
+    best = max(decibels(chosen) for chosen in others)
+    assert decibels(MSE.range_of(histogram, RangeSettings(symmetric=symmetric))) >= best - 0.005
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_error_of_a_range_is_that_of_its_values(name: str) -> None:
+    """What bins know of values suffices, for narrow and for wide ranges."""
+    array = values(name)
+    pieces = pieces_of(Histogram.of(array))
+    low, high = float(array.min()), float(array.max())
+    for share in (0.05, 0.3, 1.0, 1.2):
+        found = Range(low * share, high * share)
+        codes = fake_quantized(array, activation_scale(found)).astype(np.float64)
+        exact = float(((codes - array) ** 2).sum())
+        assert range_error(pieces, found) == pytest.approx(exact, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(256, dtype=np.float32) / 255,
+        (np.arange(256, dtype=np.float32) - 100) * 0.25,
+        np.repeat(f32([-1, 0, 1]), 50),
+    ],
+)
+def test_values_on_a_grid_of_codes_have_no_error(array: NDArray[np.float32]) -> None:
+    found = activation_scale(MSE.range_of_array(array, RangeSettings()))
+    assert sqnr(array, fake_quantized(array, found)) > 80
+
+
+def test_tenths_are_on_the_grid_of_a_wider_range() -> None:
+    array = np.append(np.tile(np.arange(11) * 0.1, 1000), 2.0).astype(np.float32)
+    found = activation_scale(MSE.range_of_array(array, RangeSettings()))
+    whole = activation_scale(Range(0.0, 2.0))
+    assert (
+        sqnr(array, fake_quantized(array, found)) > sqnr(array, fake_quantized(array, whole)) + 10
+    )
+
+
+def test_whole_range_wins_where_nothing_is_gained() -> None:
+    array = f32([0, 255])
+    assert MSE.range_of_array(array, RangeSettings()) == Range(0, 255)
