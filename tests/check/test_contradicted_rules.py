@@ -44,6 +44,10 @@ WIDE = (
     "g (float[1,1,1,8400] x, float[1,1,1,1] w) => (float[1,1,1,8400] y) "
     "{ y = Conv <strides = [1,1]> (x, w) }"
 )
+WORDS = (
+    "g (float[1,1,32,300] x, float[4,1,2,300] w) => (float[1,4,31,1] y) "
+    "{ y = Conv <strides = [1,1]> (x, w) }"
+)
 PRODUCT = "g (float[4,8] x, float[8,4] w) => (float[4,4] y) { y = MatMul(x, w) }"
 PIXEL = (
     "g (float[1,1,2,2] x, float[1,1,4,4] w) => (float[1,1,1,1] y) "
@@ -64,6 +68,7 @@ ROWS = (
 
 CASES = {
     "wide convolution": Case(WIDE, {}, {"Conv/dim_in_range/X.W"}),
+    "window over words": Case(WORDS, {"soc": "Ascend310P3"}, {"Conv/dim_in_range/W.W"}),
     "float32 product": Case(PRODUCT, KEEP, {"MatMul/dtype_listed/A", "MatMul/dtype_listed/B"}),
     "result of one pixel": Case(PIXEL, BASE, {"Conv/dims_equal/X"}),
     "convolution of volumes": Case(
@@ -124,6 +129,7 @@ def test_evidence_counts_for_what_was_seen_alone(tmp_path: Path) -> None:
     for graph, options in (
         (PRODUCT, {**KEEP, "soc": "Ascend310P3"}),
         (double, KEEP),
+        (WORDS, {}),
         (line, {}),
         (line, BASE),
     ):

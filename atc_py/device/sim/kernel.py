@@ -137,6 +137,14 @@ class Call(msgspec.Struct, frozen=True):
         if self.finishing is not None:
             self.finishing(values, part)()
 
+    def require_scratch(self, nbytes: int) -> None:
+        """Refuse what numpy itself makes for a moment, beside what the call reads and writes.
+
+        Raises:
+            MemoryError: it does not fit.
+        """
+        self.workspace.require(nbytes, "scratch memory")
+
     def rounding(
         self,
         values: NDArray[Any],

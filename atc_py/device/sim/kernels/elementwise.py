@@ -69,6 +69,7 @@ def real_div(call: Call) -> None:
     if call.node.x.dtype.is_float:
         np.divide(x1, x2, out=call.out)
     else:
+        call.require_scratch(2 * call.out.nbytes)
         np.floor_divide(x1 - np.fmod(x1, x2), x2, out=call.out)
 
 

@@ -212,6 +212,10 @@ def _scales(node: NodeView) -> list[np.float32]:
     return [np.float32(size) / np.float32(max(dim, 1)) for size, dim in pairs]
 
 
+_INTERPOLATED = 12
+"""Bytes of numpy's arrays for an element that is interpolated."""
+
+
 @kernel("Resize", _resize_types, rounding=Rounding.ON_GRID)
 def resize(call: Call) -> None:
     """Resize axes in turn, the last first, while little is moved; round once where linear.
@@ -221,6 +225,7 @@ def resize(call: Call) -> None:
     """
     node, result = call.node, call.x
     crops, linear = _crops(node), node.text("mode") == "linear"
+    call.require_scratch((_INTERPOLATED if linear else 4) * (result.size + call.out.size))
     if linear and node.x.dtype.is_integer:
         result = result.astype(np.float32)
     coordinates = _COORDINATES[node.text("coordinate_transformation_mode")]

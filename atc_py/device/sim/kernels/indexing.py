@@ -19,6 +19,9 @@ from atc_py.text import Text
 
 Indices = NDArray[np.intp]
 
+_LOOKED_AT, _PUT = 32, 80
+"""Bytes of numpy's arrays for an index that is looked at, and for one by which is written."""
+
 
 def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> Indices:
     """`indices` into axes of `dims`, negative ones counted from the end if allowed.
@@ -75,6 +78,7 @@ def _gather_types(node: NodeView) -> tuple[TensorFacts, ...]:
 @kernel("GatherV2D", _gather_types, rounding=Rounding.ON_GRID)
 def gather(call: Call) -> None:
     """Compute `y[..., i, ...] = x[..., indices[i], ...]`."""
+    call.require_scratch(_LOOKED_AT * call.input(1).size)
     axis, negative = _one_axis(call.node, "axis"), call.node.flag("negative_index_support")
     indices = _from_front(call.input(1), call.x.shape[axis], negative=negative)
     call.x.take(indices, axis=axis, out=call.out, mode="clip")
@@ -92,6 +96,7 @@ def _gather_elements_types(node: NodeView) -> tuple[TensorFacts, ...]:
 def gather_elements(call: Call) -> None:
     """Compute `y[i][j] = x[index[i][j]][j]` for axis 0, and so on."""
     axis, index = _one_axis(call.node, "dim"), call.input(1)
+    call.require_scratch(_LOOKED_AT * index.size + call.out.nbytes)
     wanted = _from_front(index, call.x.shape[axis])
     reached = [slice(dim) for dim in index.shape]
     reached[axis] = slice(None)
@@ -129,6 +134,7 @@ def _gather_nd_types(node: NodeView) -> tuple[TensorFacts, ...]:
 def gather_nd(call: Call) -> None:
     """Compute `y[b, i] = x[b, indices[b, i]]`; a tuple stands for as many axes as its indices."""
     batch, indices = call.node.integer("batch_dims"), call.input(1)
+    call.require_scratch(2 * _LOOKED_AT * indices.size)
     reached = call.x.shape[batch : batch + indices.shape[-1]]
     negative = call.node.flag("negative_index_support")
     places = _places(indices, reached, negative=negative)
@@ -165,6 +171,7 @@ def _scatter_types(node: NodeView) -> tuple[TensorFacts, ...]:
 def scatter(call: Call) -> None:
     """Compute `y = x`, then `y[indices[i]] = updates[i]`; of equal tuples the last one wins."""
     indices = call.input(1)
+    call.require_scratch(_PUT * indices.size + call.input(2).nbytes)
     reached = call.x.shape[: indices.shape[-1]]
     places = _places(indices, reached).reshape(-1)
     np.copyto(call.out, call.x)
@@ -191,6 +198,7 @@ def scatter_elements(call: Call) -> None:
     Of several updates of one element the last one wins.
     """
     axis, indices = _one_axis(call.node, "axis"), call.input(1)
+    call.require_scratch(_PUT * indices.size + call.input(2).nbytes)
     steps = [math.prod(call.x.shape[at + 1 :]) for at in range(call.x.ndim)]
     places = _from_front(indices, call.x.shape[axis]) * steps[axis]
     for at, dim in enumerate(indices.shape):
@@ -226,6 +234,7 @@ def reverse_sequence(call: Call) -> None:
     """Compute `y[b, t] = x[b, lengths[b] - 1 - t]` for t < lengths[b], else `x[b, t]`."""
     batch, time = (_one_axis(call.node, name) for name in ("batch_dim", "seq_dim"))
     dim = call.x.shape[time]
+    call.require_scratch(_LOOKED_AT * call.input(1).size * dim + call.out.nbytes)
     lengths = call.input(1).astype(np.intp)
     if lengths.min() < 0 or lengths.max() > dim:
         text = Text("seq_lengths must be in [0, {dim}], found {found}")
@@ -260,6 +269,7 @@ def _one_hot_types(node: NodeView) -> tuple[TensorFacts, ...]:
 @kernel("OneHotD", _one_hot_types, rounding=Rounding.ON_GRID)
 def one_hot(call: Call) -> None:
     """Compute `y[..., d, ...] = on_value where x counts as d, else off_value`."""
+    call.require_scratch(2 * _LOOKED_AT * call.x.size)
     (axis,) = axes_of((call.node.integer("axis"),), call.x.ndim + 1)
     on, off = (call.input(position).reshape(-1)[0] for position in (1, 2))
     depth, inner = call.out.shape[axis], math.prod(call.x.shape[axis:])
@@ -288,8 +298,10 @@ def _non_zero_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 def _found(call: Call) -> tuple[NDArray[Any], ...]:
     """The indices of `non_zero`, however many; a scalar has no axis, so no row."""
+    count = np.count_nonzero(call.x)
+    call.require_scratch(3 * np.dtype(np.int64).itemsize * call.x.ndim * count)
     rows = np.nonzero(call.x) if call.x.ndim else ()
-    return (np.array(rows, np.int64).reshape(call.x.ndim, np.count_nonzero(call.x)),)
+    return (np.array(rows, np.int64).reshape(call.x.ndim, count),)
 
 
 @kernel("NonZero", _non_zero_types, rounding=Rounding.ON_GRID, results=_found)
@@ -299,6 +311,7 @@ def non_zero(call: Call) -> None:
     Raises:
         ValueError: there are not as many as the model declares.
     """
+    call.require_scratch(call.out.nbytes)
     found = np.nonzero(call.x)
     if found[0].size != call.out.shape[1]:
         text = Text("{found} are not zero, the model says {declared}")
@@ -327,6 +340,7 @@ def where(call: Call) -> None:
     Raises:
         ValueError: there are not as many as the model declares.
     """
+    call.require_scratch(2 * call.out.nbytes)
     found = np.argwhere(call.x)
     if len(found) != call.out.shape[0]:
         text = Text("{found} are not zero, the model says {declared}")

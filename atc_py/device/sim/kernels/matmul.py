@@ -210,4 +210,5 @@ def _determinant_types(node: NodeView) -> tuple[TensorFacts, ...]:
 @kernel("MatrixDeterminant", _determinant_types)
 def determinant(call: Call) -> None:
     """Multiply the pivots of LAPACK's factors of each matrix, negated for each exchange."""
+    call.require_scratch(2 * call.x.nbytes)
     np.copyto(call.out, np.linalg.det(call.x))

@@ -224,6 +224,7 @@ def pad(call: Call) -> None:
     if mode == "constant":
         _pad_constant(call, borders)
         return
+    call.require_scratch(2 * call.out.nbytes)
     result = call.x
     for axis, (pair, dim) in enumerate(zip(borders, call.x.shape, strict=True)):
         if any(pair):

@@ -133,6 +133,7 @@ def log_softmax(call: Call) -> None:
 @kernel("HardMax", _along_axis, rounding=Rounding.ON_GRID)
 def hardmax(call: Call) -> None:
     """Mark the first of the largest elements with 1, others with 0; NaN is larger than all."""
+    call.require_scratch(2 * call.x.nbytes)
     axis = call.node.integer("axis")
     call.out[...] = 0
     np.put_along_axis(call.out, call.x.argmax(axis, keepdims=True), 1, axis)

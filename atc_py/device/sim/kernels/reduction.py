@@ -224,10 +224,12 @@ def _position_types(node: NodeView) -> tuple[TensorFacts, ...]:
 @kernel("ArgMaxD", _position_types, rounding=Rounding.ON_GRID)
 def arg_max(call: Call) -> None:
     """Find the first of the largest elements; NaN counts as larger than all."""
+    call.require_scratch(call.x.nbytes + 2 * call.out.nbytes)
     np.copyto(call.out, call.x.argmax(call.node.integer("dimension")), casting="unsafe")
 
 
 @kernel("ArgMinD", _position_types, rounding=Rounding.ON_GRID)
 def arg_min(call: Call) -> None:
     """Find the first of the smallest elements; NaN counts as smaller than all."""
+    call.require_scratch(call.x.nbytes + 2 * call.out.nbytes)
     np.copyto(call.out, call.x.argmin(call.node.integer("dimension")), casting="unsafe")

@@ -47,6 +47,10 @@ def _grid_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(x.dtype, (*x.shape[:2], *grid.shape[1:3])),)
 
 
+_PLACE, _PIXEL = 64, 16
+"""Bytes of numpy's arrays for a place of the grid, and for each channel there."""
+
+
 @kernel("GridSampler2D", _grid_types)
 def grid_sampler_2d(call: Call) -> None:
     """Sample each image at the positions of its grid, which are -1 to 1 from edge to edge.
@@ -58,6 +62,8 @@ def grid_sampler_2d(call: Call) -> None:
     aligned, nearest = node.flag("align_corners"), node.text("interpolation_mode") == "nearest"
     places = call.input(1).reshape(images, -1, 2)
     results = call.out.reshape(*call.out.shape[:2], -1)
+    for_one = places.shape[1] * (_PLACE + _PIXEL * results.shape[1])
+    call.require_scratch(min(images, call.workers.size) * for_one)
 
     def sample(start: int, stop: int) -> None:
         for at in range(start, stop):

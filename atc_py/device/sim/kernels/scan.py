@@ -71,6 +71,10 @@ def _k(node: NodeView) -> int:
     return int(numbers.reshape(-1)[0])
 
 
+_ORDERED = 24
+"""Bytes of numpy's arrays for an element that is brought into order."""
+
+
 @kernel("TopK", _top_k_types, rounding=Rounding.ON_GRID)
 def top_k(call: Call) -> None:
     """Find the first k elements in falling or rising order, and their positions.
@@ -78,6 +82,7 @@ def top_k(call: Call) -> None:
     NaN is larger than all numbers. Of equal elements, and of several NaN, the one in front comes
     first. They are ordered whether `sorted` asks for it or not.
     """
+    call.require_scratch(_ORDERED * call.x.size + 2 * sum(each.nbytes for each in call.outputs))
     axis, largest = call.node.integer("dim"), call.node.flag("largest")
     k, x = call.out.shape[axis], np.moveaxis(call.x, axis, -1)
     if largest:  # rising order from the back, read backwards, keeps equal elements in their order
