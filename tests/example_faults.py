@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 from atc_py.device.ort import registry as forms
-from atc_py.fix import registry as rules
+from atc_py.fix import rule as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
@@ -145,7 +145,7 @@ def _rule(op: str) -> Iterator[None]:
         own,
         name="wrong",
         operators=frozenset({"Mish"}),
-        apply=lambda site: [site.op(op, site.name(0))],
+        apply=lambda ctx: [ctx.op(op, ctx.name(0))],
     )
     with mock.patch.dict(rules._RULES, {"wrong": rule}):
         yield

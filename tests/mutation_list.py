@@ -534,8 +534,8 @@ MUTATIONS = (
         "check/test_listed_opsets.py deviations",
     ),
     _(
-        'return site.again(auto_pad="SAME_UPPER")',
-        "return site.again()",
+        'return ctx.again(auto_pad="SAME_UPPER")',
+        "return ctx.again()",
         "deviations",
     ),
     # The whole way.

@@ -14,10 +14,9 @@ from atc_py.check.evaluate import check_view
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.fix.cann import FORMS
+from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import bound_node, nodes_before
-from atc_py.fix.site import Site
-from atc_py.fix.splice import splice
-from atc_py.fix.surroundings import Surroundings
+from atc_py.fix.facts import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
@@ -161,7 +160,7 @@ class _Rewriter:
 
     def _replace(self, writer: Writer, work: WorkNode, node: SourceNode, met: Met) -> None:
         form = FORMS.get((node.op_type, met.row.name))
-        site = Site(
+        ctx = RuleContext(
             node,
             writer.graph.opsets.get("", 0),
             writer.fresh,
@@ -171,12 +170,12 @@ class _Rewriter:
         if form is None:
             raise AtcError(_no_form(node, met, str(self._file.path)))
         try:
-            results = form(site)
+            results = form(ctx)
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
         earlier = (self._settled.get(name, frozenset()) for name in work.outputs)
         settled = frozenset({met.row.name}).union(*earlier)
-        for made in splice(writer, work, site, results):
+        for made in splice(writer, work, ctx, results):
             if made.op_type == work.op_type:
                 self._settled.update(dict.fromkeys(made.outputs, settled))
         spec = self._library.find(node.op_type, node.domain)

@@ -1,6 +1,6 @@
-"""Inputs that the user gives a value: they become constants."""
+"""Inputs that the user gives a value, and the values to try for those that decide which branch of an If runs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 from atc_py.system.memory_limit import require_memory
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
@@ -37,3 +38,76 @@ def bind_inputs(graph: WorkGraph, values: Mapping[str, float]) -> None:
             Text("input {name}, bound to one value,", name=repr(name)),
         )
         graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))
+
+
+_PASSING = frozenset({"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
+_COMBINING = frozenset({"And", "Not", "Or", "Xor", *_PASSING})
+# Distances from the constant to values on which the operators give both answers.
+_STEPS = {
+    "Equal": (0,),
+    "Greater": (0, 1),
+    "GreaterOrEqual": (-1, 0),
+    "Less": (-1, 0),
+    "LessOrEqual": (0, 1),
+}
+
+
+def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
+    """Candidate values by the inputs of one element on which conditions depend.
+
+    Args:
+        model: folded, so that the If nodes that are left depend on inputs.
+    """
+    makers = {
+        tensor.name: node for node in model.nodes for tensor in node.outputs if tensor is not None
+    }
+    inputs = {each.name for each in model.inputs if _is_single(each)}
+    found: dict[str, dict[float, None]] = {}
+    for node in model.nodes:
+        if node.domain or node.op_type != "If" or node.inputs[0] is None:
+            continue
+        for name, values in _decisions(node.inputs[0].name, makers, inputs):
+            found.setdefault(name, {}).update(dict.fromkeys(values))
+    return {name: tuple(values) for name, values in found.items() if values}
+
+
+def _is_single(tensor: SourceTensor) -> bool:
+    """True if an input has one element, so that one value binds it."""
+    return tensor.dims is not None and all(dim == 1 for dim in tensor.dims)
+
+
+def _decisions(
+    name: str, makers: dict[str, SourceNode], inputs: set[str]
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    todo, seen = [name], {name}
+    while todo:
+        name = todo.pop()
+        if name in inputs:
+            yield name, (1, 0)
+            continue
+        node = makers.get(name)
+        if node is None or node.domain:
+            continue
+        if node.op_type in _STEPS:
+            yield from _compared(node, makers, inputs)
+        elif node.op_type in _COMBINING:
+            names = {tensor.name for tensor in node.inputs if tensor is not None} - seen
+            seen |= names
+            todo += sorted(names)
+
+
+def _compared(
+    node: SourceNode, makers: dict[str, SourceNode], inputs: set[str]
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    for at, tensor in enumerate(node.inputs[:2]):
+        other = node.inputs[1 - at] if len(node.inputs) > 1 else None
+        if tensor is None or other is None or other.const is None:
+            continue
+        source = tensor.name
+        while source not in inputs and source in makers and makers[source].op_type in _PASSING:
+            first = makers[source].inputs[0]
+            source = "" if first is None else first.name
+        data = other.const.numpy().reshape(-1)
+        if source in inputs and data.size == 1:
+            value = data[0].item()
+            yield source, tuple(value + step for step in _STEPS[node.op_type])

@@ -5,7 +5,7 @@ nodes of a model are grouped by likeness, and a model of the first of each group
 whole one would be. What it says holds for the whole model because
 
 - the list refuses no node, so that only deviating ones are replaced;
-- no rule that was tried has looked around (`Site.looked_around`), and no deviation of these
+- no rule that was tried has looked around (`RuleContext.looked_around`), and no deviation of these
   operators depends on the nodes before it;
 - each form reads what its node read, and its results have the types that the node's had, so nothing
   changes for the nodes before and after it;
@@ -27,9 +27,7 @@ from atc_py.check.findings import Finding, Standing
 from atc_py.check.nodes_before import depends_on_nodes_before
 from atc_py.fix.deviating import is_unknown_to_parser
 from atc_py.fix.engine import Fixer
-from atc_py.fix.fixed import Fixed
-from atc_py.fix.lineage import MOST_NEW_NODES
-from atc_py.fix.start import Start
+from atc_py.fix.fixed import MOST_NEW_NODES, Fixed, Start
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.folding.if_branches import FoldedGraph
@@ -42,7 +40,7 @@ from atc_py.spec import Library
 from atc_py.system.structs import replace
 
 
-class FixedKinds(msgspec.Struct, frozen=True):
+class OneOfEachKind(msgspec.Struct, frozen=True):
     """One node of each kind after fixing.
 
     Attributes:
@@ -54,13 +52,13 @@ class FixedKinds(msgspec.Struct, frozen=True):
     found: Fixed
 
 
-def fixed_by_kind(
+def fix_one_of_each_kind(
     file: OnnxFile,
     conditions: Conditions,
     library: Library,
     rules: FixRules,
     known: tuple[FoldedModel, Checked],
-) -> FixedKinds | None:
+) -> OneOfEachKind | None:
     """The deviating nodes of a file fixed, one of each kind; None where it takes the whole.
 
     Args:
@@ -90,7 +88,7 @@ def fixed_by_kind(
         return None
     indices = [node.index for node in model.source.nodes]
     first = {indices[at]: indices[positions[0]] for positions in kinds for at in positions}
-    return FixedKinds(first, found)
+    return OneOfEachKind(first, found)
 
 
 def _is_refused(

@@ -8,19 +8,22 @@ from atc_py.check.findings import Standing
 from atc_py.diag.codes import OPERATOR_RESTATED
 from atc_py.fix.bound_inputs import bind_inputs
 from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
+from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
-from atc_py.fix.fixed import Applied, Fixed, Unfit
-from atc_py.fix.lineage import Lineage
+from atc_py.fix.facts import MOST_NODES, Readers, Surroundings, makers_of
+from atc_py.fix.fixed import (
+    Applied,
+    Fixed,
+    Lineage,
+    Start,
+    Unfit,
+    application_of,
+    nodes_looked_through,
+)
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
-from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.restate import PREFERRED, restate_graph
-from atc_py.fix.rule import Exactness, FixRule, Purpose
-from atc_py.fix.site import Site
-from atc_py.fix.splice import splice
-from atc_py.fix.start import Start
-from atc_py.fix.step import nodes_looked_through, step_of
-from atc_py.fix.surroundings import MOST_NODES, Readers, Surroundings, makers_of
+from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import FoldedModel
@@ -320,22 +323,22 @@ class Fixer:
             writer.graph, self._makers, self._file.tensors, room, self._readers, self._made_bytes
         )
 
-        sites: list[Site] = []
+        contexts: list[RuleContext] = []
 
-        def open_site() -> Site:
-            sites.append(Site(node, opset, writer.fresh, self._ranges, work, around))
-            return sites[-1]
+        def open_context() -> RuleContext:
+            contexts.append(RuleContext(node, opset, writer.fresh, self._ranges, work, around))
+            return contexts[-1]
 
         misfits: list[Misfit] = []
-        forms = fitting_forms(node, rules, open_site, misfits)
-        self.looked_around = self.looked_around or any(site.looked_around for site in sites)
+        forms = fitting_forms(node, rules, open_context, misfits)
+        self.looked_around = self.looked_around or any(ctx.looked_around for ctx in contexts)
         unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
         if not forms:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
         if len(forms) > 1 or purpose is not Purpose.LISTS:
             self._chosen[node.index] = (node.index, (*before, form.rule.name))
-        absorbed = form.site.absorbed
+        absorbed = form.ctx.absorbed
         if absorbed:
             self._readers.taken.update(reader.node for reader in absorbed)
             self._pending[absorbed[-1].node] = (form, work, node)
@@ -345,15 +348,15 @@ class Fixer:
 
     def _write(self, writer: Writer, form: FittingForm, work: WorkNode, node: SourceNode) -> None:
         """Write a form in the place of a node, or of the last of the nodes that go along with it."""
-        site, start = form.site, len(writer.nodes)
-        chain = tuple(reader.work for reader in site.absorbed)
+        ctx, start = form.ctx, len(writer.nodes)
+        chain = tuple(reader.work for reader in ctx.absorbed)
         origin = replace(work, outputs=chain[-1].outputs) if chain else work
-        made = splice(writer, origin, site, form.results)
-        self._made_bytes += site.made_bytes
-        chain = (*chain[:-1], *site.beside, *chain[-1:])
+        made = splice(writer, origin, ctx, form.results)
+        self._made_bytes += ctx.made_bytes
+        chain = (*chain[:-1], *ctx.beside, *chain[-1:])
         new = writer.nodes[start:]
         given = [] if chain else nodes_looked_through(self._makers, work, new, writer.graph.consts)
-        step = step_of(writer.graph, (work, *chain), node, new, self._ranges, given)
+        step = application_of(writer.graph, (work, *chain), node, new, self._ranges, given)
         before = self._lineage.of(work.writes)
         names = (*origin.writes, *(name for each in made for name in each.outputs))
         self._lineage.note(before, form.rule, names)

@@ -54,7 +54,7 @@ def require_sense(
         find_passes(choice["disable_pass"])
     rules = choice.get("fix")
     if rules is not None:
-        from atc_py.fix.registry import check_rules
+        from atc_py.fix.rule import check_rules
 
         chosen = chosen_rules("exec", rules)
         check_rules(chosen.only | chosen.skip)

@@ -145,15 +145,15 @@ def refuse_differences(
         for several, each in zip(groups, proof.rewrites, strict=True)
         if each.wrong is not None
     ]
-    if not found and proof.astray:
-        gap = proof.outputs[proof.astray]
+    if not found and proof.diverging_output:
+        gap = proof.outputs[proof.diverging_output]
         found = [
             FIX_DIFFERS.diagnostic(
                 Text(
-                    "output {astray} differs by {error} of its range, although each rewrite "
+                    "output {name} differs by {error} of its range, although each rewrite "
                     "by itself keeps to its class; this is a fault of atc-py, nothing was "
                     "written",
-                    astray=repr(proof.astray),
+                    name=repr(proof.diverging_output),
                     error=f"{gap.error:.3g}",
                 ),
                 place=Place(str(model)),

@@ -1,6 +1,6 @@
 """Data for one node: random ones, and boundary values of the types, ranges and indices of its inputs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,6 +11,72 @@ from numpy.typing import NDArray
 from atc_py.compare.proof.region_inputs import DrawnInput
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
+
+FLOAT32_STEP = 2.0**-23
+_BFLOAT16_STEP = 2.0**-7
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """True for numpy's own floats, and for bfloat16."""
+    return dtype.kind == "f" or dtype.name == "bfloat16"
+
+
+def step_of(dtype: np.dtype[Any]) -> float:
+    """The step of a float dtype at 1; that of float32 for other dtypes."""
+    if dtype.name == "bfloat16":
+        return _BFLOAT16_STEP
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else FLOAT32_STEP
+
+
+def moved(values: NDArray[Any], seed: int, least: float = 0.0) -> NDArray[Any]:
+    """Floats moved by one step, up or down at random; other data as they are.
+
+    Args:
+        values: the data.
+        seed: of the directions.
+        least: the part of each value that it moves by at least.
+    """
+    if not is_float(values.dtype):
+        return values
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], values.shape)
+    share = max(step_of(values.dtype), least)
+    with np.errstate(all="ignore"):
+        return np.asarray(values * (1 + signs * share)).astype(values.dtype)
+
+
+_POOLS = frozenset({"GlobalMaxPool", "MaxPool", "MaxRoiPool"})
+"""Operators that get no infinities: kernels of onnxruntime begin at the lowest number or below it."""
+
+_ORDERING = frozenset(
+    {
+        "ArgMax",
+        "ArgMin",
+        "Clip",
+        "Hardmax",
+        "Max",
+        "Min",
+        "ReduceMax",
+        "ReduceMin",
+        "TopK",
+        "Unique",
+    }
+)
+"""Operators whose results depend on the order of the elements, in which ONNX has no place for NaN."""
+
+
+def odd_values(operators: Collection[str]) -> Mapping[str, Sequence[float]]:
+    """The values beyond numbers for which an exact form gives the same results.
+
+    Args:
+        operators: those of the node and of the graphs in it.
+    """
+    if not _POOLS.isdisjoint(operators):
+        return {}
+    infinities = {"infinities": (float("inf"), float("-inf"))}
+    if not _ORDERING.isdisjoint(operators):
+        return infinities
+    return {**infinities, "NaN": (float("nan"),)}
+
 
 OWN_RUN = "the model's own run"
 """Label of the values that a run of the model has."""

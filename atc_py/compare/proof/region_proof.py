@@ -17,15 +17,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.compare.proof.node_domain import defined_elements
-from atc_py.compare.proof.node_group import ENGINES, NodeGroup, NotRunError, group_of
-from atc_py.compare.proof.odd_values import odd_values
-from atc_py.compare.proof.region_data import OWN_RUN, DataSet, Kinds, data_sets
+from atc_py.compare.proof.node_group import (
+    ENGINES,
+    NodeGroup,
+    NotRunError,
+    defined_elements,
+    group_of,
+)
+from atc_py.compare.proof.region_data import (
+    FLOAT32_STEP,
+    OWN_RUN,
+    DataSet,
+    Kinds,
+    data_sets,
+    is_float,
+    moved,
+    odd_values,
+    step_of,
+)
 from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.result_gap import largest_gap, magnitude
-from atc_py.compare.proof.rounded_values import FLOAT32_STEP, is_float, moved, step_of
-from atc_py.fix.fixed import Applied
-from atc_py.fix.step import RuleStep
+from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.tensor.sameness import same_elements
 from atc_py.text import SEMICOLON, Text, error_text
@@ -302,7 +314,9 @@ def prove_step(
     return test.proof
 
 
-def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: Feeds) -> None:
+def run_drawn(
+    test: RegionTest, step: RuleApplication, seeds: Sequence[int], visible: Feeds
+) -> None:
     """Run both sides on drawn data.
 
     Args:
@@ -347,7 +361,7 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
         proof.why = _not_run(refused)
 
 
-def _is_made(step: RuleStep, name: str) -> bool:
+def _is_made(step: RuleApplication, name: str) -> bool:
     """True if the new nodes make a result of the old one."""
     return any(name in each.writes for each in step.written)
 

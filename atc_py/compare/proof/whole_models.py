@@ -18,16 +18,14 @@ from numpy.typing import NDArray
 
 from atc_py.compare.input_roles import Role, input_roles
 from atc_py.compare.inputs import fitting_feeds
-from atc_py.compare.proof.final_regions import FinalRegions
+from atc_py.compare.proof.final_regions import FinalRegions, StreamedModel
 from atc_py.compare.proof.node_group import constant_bytes
+from atc_py.compare.proof.region_data import moved, step_of
 from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.region_proof import RegionProof, prove_step
 from atc_py.compare.proof.result_gap import ResultGap, largest_gap
-from atc_py.compare.proof.rounded_values import moved, step_of
-from atc_py.compare.proof.streamed_model import StreamedModel
 from atc_py.compare.reference import ReferenceRun
-from atc_py.fix.fixed import Applied
-from atc_py.fix.step import RuleStep
+from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
@@ -57,7 +55,7 @@ class SharedSteps:
             self._proofs[key] = prove_step(applied, self._tensors, self._seeds, self._visible)
         return self._proofs[key]
 
-    def _likeness(self, step: RuleStep) -> Hashable:
+    def _likeness(self, step: RuleApplication) -> Hashable:
         """Return what the steps have in common that compute the same thing on the same data."""
         names = _Numbers()
         nodes = tuple(
@@ -142,7 +140,7 @@ class FixProof:
         outputs: by the name of each output.
         rewrites: the proof of each rewrite, in the order of the groups.
         samples: data of the inputs of each run, and the original's results.
-        astray: the output that differs grossly although every rewrite keeps to its class; "" if none,
+        diverging_output: the output that differs grossly although every rewrite keeps to its class; "" if none,
             and where ONNX leaves open what a node computes.
     """
 
@@ -150,7 +148,7 @@ class FixProof:
     outputs: dict[str, ResultGap]
     rewrites: list[RegionProof]
     samples: list[tuple[Feeds, Feeds]] = field(default_factory=list)
-    astray: str = ""
+    diverging_output: str = ""
 
 
 def prove(
@@ -190,7 +188,7 @@ def prove(
         if region is not None and len(group) > 1:
             region.prove_drawn(feeds.seeds, visible)
     if not any(each.undefined for each in found.rewrites):
-        found.astray = _astray(original, feeds, found, groups)
+        found.diverging_output = _diverging_output(original, feeds, found, groups)
     return found
 
 
@@ -237,7 +235,7 @@ def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -
                 yield name
 
 
-def _astray(
+def _diverging_output(
     original: StreamedModel,
     feeds: ModelFeeds,
     found: FixProof,

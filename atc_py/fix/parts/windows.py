@@ -1,6 +1,6 @@
 """The geometry of convolutions and pools, as their rules read it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.site import Site
+from atc_py.fix.context import RuleContext
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.resampling import MOST_PLACES
 from atc_py.tensor.shapes import window_count
 
 H, W = 0, 1
@@ -87,13 +88,13 @@ class Images:
         }
 
 
-def images_of(site: Site) -> Images:
+def images_of(ctx: RuleContext) -> Images:
     """The geometry of a Conv node with explicit or automatic pads."""
-    x, w = site.shape(0), site.shape(1)
+    x, w = ctx.shape(0), ctx.shape(1)
     require(len(x) == _IMAGES and len(w) == _IMAGES, "X and W have rank 4")
-    strides, dilations = site.integers("strides", (1, 1)), site.integers("dilations", (1, 1))
-    pads = list(site.integers("pads", (0, 0, 0, 0)))
-    mode = site.text("auto_pad", "NOTSET")
+    strides, dilations = ctx.integers("strides", (1, 1)), ctx.integers("dilations", (1, 1))
+    pads = list(ctx.integers("pads", (0, 0, 0, 0)))
+    mode = ctx.text("auto_pad", "NOTSET")
     if mode in {"SAME_UPPER", "SAME_LOWER"}:
         for axis in (H, W):
             count = -(-x[2 + axis] // strides[axis])
@@ -110,7 +111,7 @@ def images_of(site: Site) -> Images:
         for axis in (H, W)
     )
     require(min(each.count for each in axes) > 0, "Y has elements")
-    return Images(x[0], x[1], w[0], site.integer("group", 1), (axes[H], axes[W]))
+    return Images(x[0], x[1], w[0], ctx.integer("group", 1), (axes[H], axes[W]))
 
 
 SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
@@ -191,19 +192,19 @@ class PoolAxis:
         return np.asarray((found < self.axis.size + self.axis.end).sum(axis=1))
 
 
-def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
+def pool_axes(ctx: RuleContext) -> tuple[PoolAxis, ...]:
     """The axes of a pool with explicit or automatic pads."""
-    size = site.shape(0)[_FIRST:]
+    size = ctx.shape(0)[_FIRST:]
     rank = len(size)
-    taps = site.integers("kernel_shape")
-    strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))
-    pads = site.integers("pads") or (0,) * (2 * rank)
-    mode = site.text("auto_pad", "NOTSET")
+    taps = ctx.integers("kernel_shape")
+    strides, dilations = (ctx.integers(name) or (1,) * rank for name in ("strides", "dilations"))
+    pads = ctx.integers("pads") or (0,) * (2 * rank)
+    mode = ctx.text("auto_pad", "NOTSET")
     # onnxruntime's kernels and ONNX disagree on other SAME pads: no form suits all.
     near = all(step <= tap for step, tap in zip(strides, taps, strict=True))
     plain = mode not in SAME or (set(dilations) == {1} and near)
     require(plain, "windows with SAME pads are not dilated, and no stride is above the window")
-    ceil = site.flag("ceil_mode", default=False)
+    ceil = ctx.flag("ceil_mode", default=False)
     found = []
     for at, (dim, tap) in enumerate(zip(size, taps, strict=True)):
         pair = (pads[at], pads[rank + at]) if mode == "NOTSET" else (0, 0)
@@ -214,20 +215,20 @@ def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
         require(count > 0, "Y has elements")
         found.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
     # ONNX leaves open what a window without an element of X gives, but where pads count.
-    open_ = site.node.op_type == "MaxPool" or not site.integer("count_include_pad", 0)
+    open_ = ctx.node.op_type == "MaxPool" or not ctx.integer("count_include_pad", 0)
     require(not open_ or all(axis.meets_x for axis in found), _MEETS_X)
     return tuple(found)
 
 
-def require_known_windows(site: Site) -> None:
+def require_known_windows(ctx: RuleContext) -> None:
     """Refuse a pool with a window in the padding alone, whose dims may be open."""
-    if not site.input(0).is_open:
-        pool_axes(site)
+    if not ctx.input(0).is_open:
+        pool_axes(ctx)
         return
-    taps = site.integers("kernel_shape")
-    dilations = site.integers("dilations") or (1,) * len(taps)
+    taps = ctx.integers("kernel_shape")
+    dilations = ctx.integers("dilations") or (1,) * len(taps)
     spans = [(tap - 1) * step + 1 for tap, step in zip(taps, dilations, strict=True)]
-    pads = site.integers("pads") or (0,) * (2 * len(taps))
+    pads = ctx.integers("pads") or (0,) * (2 * len(taps))
     near = all(pad < span for pad, span in zip(pads, spans * 2, strict=True))
     require(near, _MEETS_X)
 
@@ -241,11 +242,13 @@ def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
     return (less, more) if mode == "SAME_UPPER" else (more, less)
 
 
-def take(site: Site, x: str, axis: int, positions: Sequence[int] | NDArray[Any], size: int) -> str:
+def take(
+    ctx: RuleContext, x: str, axis: int, positions: Sequence[int] | NDArray[Any], size: int
+) -> str:
     """Write the elements of `x` at constant positions along an axis of `size` elements."""
-    if isinstance(positions, range) and positions.step == 1 and site.element in _SLICED:
+    if isinstance(positions, range) and positions.step == 1 and ctx.element in _SLICED:
         return (
-            x if positions == range(size) else site.slice(x, axis, positions[0], positions[-1] + 1)
+            x if positions == range(size) else ctx.slice(x, axis, positions[0], positions[-1] + 1)
         )
     places = tables.of(positions)
     first, last = int(places[0]), int(places[-1])
@@ -253,9 +256,15 @@ def take(site: Site, x: str, axis: int, positions: Sequence[int] | NDArray[Any],
     even = step > 0 and bool((np.diff(places) == step).all())
     if even and (first, last, step) == (0, size - 1, 1):
         return x
-    if even and site.element in _SLICED:
-        return site.slice(x, axis, first, last + 1, step)
-    return site.op("Gather", x, site.const(places, label="positions"), axis=axis)
+    if even and ctx.element in _SLICED:
+        return ctx.slice(x, axis, first, last + 1, step)
+    return ctx.op("Gather", x, ctx.const(places, label="positions"), axis=axis)
+
+
+def require_places(counts: Iterable[int]) -> None:
+    """Refuse axes of results that are too long for their places to be worked out."""
+    few = max(counts, default=0) <= MOST_PLACES
+    require(few, "no axis that changes gets more than 2^20 elements")
 
 
 def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.float64]:
@@ -272,17 +281,17 @@ def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.floa
     return values
 
 
-def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int) -> str:
+def mean_of_windows(ctx: RuleContext, x: str, axes: Sequence[PoolAxis], channels: int) -> str:
     """Write the sum over each window of images, divided by its taps, with zeros for pads.
 
     It is a convolution of each channel by itself, whose filter has one number.
     """
     taps = [axis.axis.taps for axis in axes]
     weight = tables.full((channels, 1, *taps), 1 / float(np.prod(taps)))
-    return site.op(
+    return ctx.op(
         "Conv",
         x,
-        site.const(weight, site.element, "weight"),
+        ctx.const(weight, ctx.element, "weight"),
         kernel_shape=taps,
         strides=[axis.axis.stride for axis in axes],
         dilations=[axis.axis.dilation for axis in axes],

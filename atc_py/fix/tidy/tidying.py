@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from atc_py.fix.new_node import NewNode
-from atc_py.fix.tidy.carrying import Carried, carried
-from atc_py.fix.tidy.relations import Narrowed, Relation, Squeezed, enters, leaves
+from atc_py.fix.context import NewNode
+from atc_py.fix.tidy.known_equalities import Narrowed, Relation, Squeezed, enters, leaves
+from atc_py.fix.tidy.transparent_operators import Carried, carried
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor

@@ -3,7 +3,7 @@
 from atc_py.check.unlisted import hint_for_unlisted
 from atc_py.diag import AtcError
 from atc_py.diag.codes import UNKNOWN_NAME
-from atc_py.fix.registry import rules_of_operator
+from atc_py.fix.rule import rules_of_operator
 from atc_py.onnx_graph.reading.history import OnnxHistory
 from atc_py.spec import Library
 from atc_py.spec import library as list_called

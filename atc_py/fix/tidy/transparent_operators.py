@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from atc_py.fix.tidy.relations import Narrowed, Relation, Squeezed, Transposed
+from atc_py.fix.tidy.known_equalities import Narrowed, Relation, Squeezed, Transposed
 from atc_py.onnx_graph.source import SourceNode
 
 # Operators of each element by itself; further inputs are scalars. Positions of the data.
