@@ -16,7 +16,7 @@ from atc_py.fix import rule as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
-from atc_py.quantizing.channel_errors import ChannelErrors
+from atc_py.quantizing.judging import ChannelErrors
 from tests.hostile.sealed_models import members_of, sealed
 
 

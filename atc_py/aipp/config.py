@@ -152,7 +152,7 @@ def typed_value(row: AippField, value: TextValue) -> AippValue:
         typed = _READERS[row.kind](value.text)
     if typed is None:
         shown = repr(value.text[:30]) if value.is_string else value.text[:30]
-        names = _known_names(row.kind)
+        names = tuple(_ENUMS.get(row.kind, ()))
         known = f", one of {', '.join(names)}" if names else ""
         raise TextFormatError(
             f"{row.name!r} takes {_type_words(row.kind)}{known}, found {shown}",
@@ -167,10 +167,6 @@ def _type_words(kind: FieldKind) -> str:
     if bounds is None:
         return {FieldKind.FLOAT: "a number", FieldKind.MODE: "a mode"}.get(kind, kind.value)
     return f"a whole number in [{bounds[0]}, {bounds[1]}]"
-
-
-def _known_names(kind: FieldKind) -> tuple[str, ...]:
-    return tuple(_ENUMS.get(kind, ()))
 
 
 _ENUMS: dict[FieldKind, dict[str, int]] = {
@@ -197,7 +193,6 @@ def _float(text: str) -> float | None:
 
 
 def _bool(text: str) -> bool | None:
-    """True or False, or None for another word."""
     return True if text in _TRUE else False if text in _FALSE else None
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from atc_py.aipp.config import AippConfig
-from atc_py.aipp.csc import default_matrix
 from atc_py.aipp.fields import BIASES, MATRIX, channel_fields
 from atc_py.aipp.file import AippFile
 from atc_py.aipp.image_formats import image_format
+from atc_py.aipp.settings import default_matrix
 from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import DOUBTFUL_AIPP
 from atc_py.text import Text
@@ -60,7 +60,9 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
                 Text("has no effect on {input_format} pictures", input_format=input_format),
             )
         )
-    given = [name for name in _NORMALIZING if name in config and _differs(config, name)]
+    # Fields that have another value than the one without effect.
+    plain = {name: 1.0 if name.startswith("var") else 0 for name in _NORMALIZING}
+    given = [name for name in plain if name in config and config[name] != plain[name]]
     if is_uint8 and given:
         found.append(_doubt(config, given[0], "has no effect: the network takes bytes as they are"))
     return found
@@ -79,11 +81,6 @@ def _doubt(config: AippConfig, name: str, message: str) -> Diagnostic:
         Text("{field} {message}", field=repr(name), message=Text(message)),
         place=config.place_of(name),
     )
-
-
-def _differs(config: AippConfig, name: str) -> bool:
-    """True if a field has another value than the one without effect."""
-    return config[name] != (1.0 if name.startswith("var") else 0)
 
 
 def _without_switch(config: AippConfig) -> Iterator[Diagnostic]:

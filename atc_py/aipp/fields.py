@@ -53,7 +53,6 @@ class AippField:
 
 
 def _switch(name: str, number: int, meaning: str, refused: str = "") -> AippField:
-    """Make a row of a field that is true or false."""
     return AippField(
         name=name,
         number=number,
@@ -65,7 +64,6 @@ def _switch(name: str, number: int, meaning: str, refused: str = "") -> AippFiel
 
 
 def _integer(name: str, number: int, meaning: str, most: int, refused: str = "") -> AippField:
-    """Make a row of a whole number from 0 to `most`."""
     return AippField(
         name=name,
         number=number,

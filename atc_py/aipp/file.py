@@ -87,7 +87,6 @@ def parse_aipp(path: str, text: str) -> AippFile:
 
 
 def _one_config(path: str, field: TextField) -> AippConfig:
-    """The configuration of an `aipp_op`."""
     if field.name == "multi_shape_op":
         message = "`multi_shape_op` is written by ATC itself and has no meaning here"
         raise _refusal(path, message, field.name, field.place, "E10052", message)
@@ -158,7 +157,6 @@ def _check_value(config: AippConfig, row: AippField) -> None:
 
 
 def _check_format(config: AippConfig, name: str) -> None:
-    """Refuse a picture format that is not modeled."""
     if name in OTHER_FORMATS:
         message = Text(
             "the picture format {name} is one of camera SoCs and is not modeled", name=name

@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from atc_py.aipp.config import AippConfig
-from atc_py.aipp.csc import completed_colors
 from atc_py.aipp.fields import channel_fields
 from atc_py.aipp.image_formats import ImageFormat, image_format
 from atc_py.aipp.rules import AippRules, rules_of
-from atc_py.aipp.settings import AippSettings
+from atc_py.aipp.settings import AippSettings, completed_colors
 from atc_py.diag import AtcFault
 from atc_py.text import Text, plural
 
@@ -86,7 +85,6 @@ def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
 
 
 def _check_input(config: AippConfig, network: NetworkInput) -> None:
-    """Refuse an input that is not a picture."""
     if network.layout not in _LAYOUTS and config["aipp_mode"] == "dynamic":
         message = Text(
             "dynamic AIPP needs an input in NCHW or NHWC, {network} is {layout}",
@@ -152,7 +150,6 @@ def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings)
 def _sized(
     config: AippConfig, network: NetworkInput, rules: AippRules, settings: AippSettings
 ) -> AippSettings:
-    """The settings with all sizes, of which 0 stands for the network's."""
     crop, padding = config.switch("crop"), config.switch("padding")
     height, width = network.size
     sizes: dict[str, Any] = {}
@@ -304,7 +301,6 @@ _MEANS = {
 
 
 def _check_output(config: AippConfig, network: NetworkInput, settings: AippSettings) -> None:
-    """Refuse settings whose tensor is not the network's input."""
     (height, width), found = network.size, settings.output_size
     template = _MEANS[settings.crop, settings.padding]
     for side, wanted, given in (("w", width, found[1]), ("h", height, found[0])):
@@ -355,7 +351,6 @@ def _size_advice(settings: AippSettings, side: str, wanted: int) -> str:
 
 
 def _channel_advice(settings: AippSettings, wanted: int) -> str:
-    """Return how a network's number of channels comes about."""
     if wanted == 1 and not settings.is_gray:
         return "rows 1 and 2 of the matrix must be 0, with output biases of 0, for a gray result"
     if wanted == 3 and settings.is_gray and settings.csc_switch:  # noqa: PLR2004  (three colors)

@@ -102,7 +102,6 @@ def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
 
 
 def _packed(layout: Struct, *values: float) -> bytes:
-    """Numbers as bytes."""
     try:
         return layout.pack(*values)
     except (struct_error, OverflowError) as error:
@@ -219,7 +218,6 @@ def _check_count(data: bytes, count: int, file: str | None) -> None:
 def _picture_settings(
     shared: AippSettings, data: bytes, start: int, file: str | None
 ) -> AippSettings:
-    """The settings of the picture whose part begins at `start`."""
     crop, resize, padding, rotation, *values = _BATCH.unpack_from(data, start)
     if resize or rotation:
         name = "scfSwitch" if resize else "rotateSwitch"

@@ -177,7 +177,6 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
 
 
 def _unreadable(path: Path, error: Exception) -> AtcError:
-    """Build the error for a file that is not a picture."""
     reason = " ".join(str(error).split())[:120] or type(error).__name__
     return BAD_PICTURE.error(
         Text("{path} is not a picture that can be read: {reason}", path=path, reason=reason),

@@ -120,8 +120,6 @@ def _unreadable(text: str, at: int) -> str:
 
 
 class _Reader:
-    """Reads tokens into fields, one token ahead."""
-
     def __init__(self, text: str) -> None:
         self._rest = _tokens(text)
         self._next = next(self._rest)
@@ -175,7 +173,6 @@ class _Reader:
         return TextField(name.text, name.place, tuple(values), is_list=True)
 
     def _value(self) -> TextValue:
-        """The next value: a number, a name or strings side by side."""
         token = self._next
         if token.kind == "string":
             parts = []
@@ -194,7 +191,6 @@ class _Reader:
         return TextValue(text, token.place)
 
     def _is_opening(self) -> bool:
-        """True if a message begins."""
         return self._next.kind == "mark" and self._next.text in _CLOSING
 
     def _is_mark(self, text: str) -> bool:
@@ -207,7 +203,6 @@ class _Reader:
             self._next = next(self._rest)
 
     def _error(self, wanted: str) -> TextFormatError:
-        """Build the error for a token that does not fit."""
         token = self._next
         shown = token.text[:_LONGEST_SHOWN]
         found = "the file ends" if token.kind == "end" else f"found {shown!r}"

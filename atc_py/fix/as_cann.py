@@ -72,8 +72,6 @@ def file_as_cann(
 
 
 class _Rewriter:
-    """Rewrites one file."""
-
     def __init__(self, file: OnnxFile, conditions: Conditions, library: Library) -> None:
         self._file = file
         self._conditions = conditions
@@ -193,7 +191,6 @@ def _may_be_followed_as_is(met: Met) -> bool:
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:
-    """Report that what CANN computes of a node cannot be followed."""
     from atc_py.diag import Place
 
     why = Text("; it could if {needs}", needs=needs) if needs else Text("")

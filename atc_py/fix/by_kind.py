@@ -104,11 +104,8 @@ def _is_refused(
 def _is_open(model: SourceModel) -> bool:
     """True if more may become known of a model, or nodes of it stand in branches."""
     found = model.faults or model.doubts or model.branch_faults or model.quantized
-    return bool(found) or any(tensor.is_open for tensor in model.inputs) or _has_branches(model)
-
-
-def _has_branches(model: SourceModel) -> bool:
-    """True if a node has graphs of its own."""
+    if found or any(tensor.is_open for tensor in model.inputs):
+        return True
     return any(node.branches for node in model.nodes)
 
 
@@ -201,7 +198,9 @@ def _tells_of_all(
         library: the operator list.
     """
     model = found.model
-    if not found.settled or model is None or _is_refused_after(found) or model.faults:
+    if not found.settled or model is None or model.faults:
+        return False
+    if any(row.standing is Standing.ERROR for row in found.after.check.rows):
         return False
     times = Counter(applied_rule.node.index for applied_rule in found.applied)
     if max(times.values(), default=0) > 1:
@@ -219,11 +218,6 @@ def _tells_of_all(
         name for applied_rule in found.applied for new in applied_rule.made for name in new.outputs
     }
     return made <= there and _fits_in(found.graph, model, nodes)
-
-
-def _is_refused_after(found: Fixed) -> bool:
-    """True if the list refuses a node of the new form."""
-    return any(row.standing is Standing.ERROR for row in found.after.check.rows)
 
 
 def _fits_in(graph: WorkGraph, model: SourceModel, nodes: Sequence[SourceNode]) -> bool:

@@ -86,7 +86,7 @@ def plain_product(ctx: RuleContext) -> Sequence[str]:
 @cann_form("BatchMultiClassNMS", "coordinate-frame-ignored")
 def in_image_coordinates(ctx: RuleContext) -> Sequence[str]:
     """Write the operator without a change of coordinates."""
-    return ctx.again(count=len(ctx.node.outputs), change_coordinate_frame=None)
+    return ctx.again(count=ctx.output_count, change_coordinate_frame=None)
 
 
 @cann_form("Multinomial", "one-sample")
@@ -171,7 +171,6 @@ def wrapped(ctx: RuleContext) -> Sequence[str]:
 
 
 def _chosen(ctx: RuleContext, marked: str) -> str:
-    """Write the second of the values where a mark is, and the first elsewhere."""
     kind = ctx.input(2).dtype
     narrow = kind is DType.INT64
     values = ctx.cast(ctx.name(2), DType.INT32) if narrow else ctx.name(2)
@@ -244,7 +243,7 @@ def with_least_padding(ctx: RuleContext) -> Sequence[str]:
         for count, at in ((end, 1), (begin, 0)):
             if count:
                 around = [*dims[:axis], count, *dims[axis + 1 :]]
-                parts.insert(at, ctx.const(tables.full(around, _LEAST), ctx.element, "least"))
+                parts.insert(at, ctx.full(around, _LEAST, "least"))
         dims[axis] += begin + end
         y = ctx.op("Concat", *parts, axis=axis) if len(parts) > 1 else y
     return ctx.again(y, pads=None, ceil_mode=None)
@@ -295,11 +294,11 @@ def separate_gates(ctx: RuleContext) -> Sequence[str]:
 @cann_form("LSTM", "peepholes-ignored")
 def without_peepholes(ctx: RuleContext) -> Sequence[str]:
     """Write the layer whose gates do not see the cell state."""
-    return ctx.again(*ctx.names[:_PEEPHOLES], count=len(ctx.node.outputs))
+    return ctx.again(*ctx.names[:_PEEPHOLES], count=ctx.output_count)
 
 
 def _with(ctx: RuleContext, **changed: object) -> Sequence[str]:
-    return ctx.again(count=len(ctx.node.outputs), **changed)
+    return ctx.again(count=ctx.output_count, **changed)
 
 
 @cann_form("ReduceSumSquare", "axes-input-not-wired")
@@ -361,14 +360,14 @@ def linear_as_asymmetric(ctx: RuleContext) -> Sequence[str]:
             ctx.op("Mul", high, ctx.const(share, ctx.element, "shares")),
         )
         y = ctx.op("Add", *parts)
-    return [ctx.op("Identity", y) if y == ctx.name(0) else y]
+    return [ctx.own(y)]
 
 
 def _nearest(ctx: RuleContext, halves: Collection[str], *, upper: bool = False) -> Sequence[str]:
     y = ctx.name(0)
     for axis, places in _axes(ctx, halves, upper=upper):
         y = take(ctx, y, axis, places.nearest, places.size)
-    return [ctx.op("Identity", y) if y == ctx.name(0) else y]
+    return [ctx.own(y)]
 
 
 def _axes(

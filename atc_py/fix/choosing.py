@@ -7,7 +7,7 @@ model. Views move nothing, and nodes whose operands are all constant are folded.
 put forms in order; a report has the estimate of the compiled model.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -138,8 +138,8 @@ def _itemsize(dtype: DType | None) -> int:
 
 
 def _products(form: WorkGraph, node: WorkNode) -> int:
-    """The multiplications of a convolution or a matrix product; 0 for others."""
-    shapes = list(_shapes(form, node.inputs[:2]))
+    found = (form.static_shape(name) for name in node.inputs[:2])
+    shapes = [shape for shape in found if shape is not None]
     result = form.static_shape(node.outputs[0])
     if len(shapes) < 2 or result is None:  # noqa: PLR2004  (two operands)
         return 0
@@ -150,13 +150,6 @@ def _products(form: WorkGraph, node: WorkNode) -> int:
     if node.op_type in {"Gemm", "MatMul"}:
         return prod(result) * (shapes[0][-1] if shapes[0] else 1)
     return 0
-
-
-def _shapes(form: WorkGraph, names: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    for name in names:
-        shape = form.static_shape(name)
-        if shape is not None:
-            yield shape
 
 
 Misfit = tuple["FixRule", Text]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.facts import MOST_NODES, NodeFacts, Surroundings, ValueReader
+from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings, ValueReader
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import require
 from atc_py.ir import ConstData, DeferredConst, DenseConst
@@ -57,7 +57,7 @@ _SLICE_AS_INPUT = 10
 _CLIP_AS_INPUT = 11
 
 
-class RuleContext(NodeFacts):
+class RuleContext(ContextFacts):
     """A node of the model, and what a rule writes in its place.
 
     Attributes:
@@ -110,6 +110,10 @@ class RuleContext(NodeFacts):
         tables.require_bytes(self.made_bytes + (0 if around is None else around.made_bytes))
         return name
 
+    def full(self, dims: int | Sequence[int], value: float, label: str) -> str:
+        """The name of a constant of one value, of the dtype of the first input."""
+        return self.const(tables.full(dims, value), self.element, label)
+
     def scalar(self, value: float, label: str = "scalar") -> str:
         """The name of a constant without axes, of the dtype of the first input."""
         return self.const(value, self.element, label)
@@ -153,6 +157,30 @@ class RuleContext(NodeFacts):
         attributes = {**self.node.attributes, **changed}
         kept = {name: value for name, value in attributes.items() if value is not None}
         return self.ops(self.node.op_type, *(inputs or self.names), count=count, **kept)
+
+    @property
+    def output_count(self) -> int:
+        """Number of the node's outputs, absent ones among them."""
+        return len(self.node.outputs)
+
+    def own(self, y: str) -> str:
+        """A result that is no input: Identity of the first input, others as they are."""
+        return self.op("Identity", y) if y == self.name(0) else y
+
+    def add(self, *terms: str, op: str = "Add") -> str:
+        """Write a sum; terms that are "" are left out, and one alone is the sum."""
+        total, *others = [term for term in terms if term] or [""]
+        for term in others:
+            total = self.op(op, total, term)
+        return total
+
+    def times(self, x: str, factor: float, label: str = "scalar") -> str:
+        """Multiply by a number."""
+        return self.op("Mul", x, self.scalar(factor, label))
+
+    def concat(self, parts: Sequence[str], axis: int) -> str:
+        """Join along an axis; one part alone is the result."""
+        return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=axis)
 
     def body(self) -> tuple[str, ...]:
         """Write the nodes that ONNX defines the operator as; return its outputs."""
@@ -234,6 +262,10 @@ class RuleContext(NodeFacts):
             return x
         return self.op("Transpose", x, perm=list(perm))
 
+    def transpose_back(self, x: str, perm: Sequence[int]) -> str:
+        """Undo a permutation of axes."""
+        return self.transpose(x, [int(axis) for axis in np.argsort(perm)])
+
     def cast(self, x: str, dtype: DType) -> str:
         """Cast to `dtype`."""
         return self.op("Cast", x, to=_ELEMENTS[dtype])
@@ -268,7 +300,6 @@ class RuleContext(NodeFacts):
         return self.op(op_type, x, axes=list(axes), **attributes)
 
     def _label(self, part: str) -> str:
-        """The base of a new name: the node's name or first output, and `part`."""
         outputs = [tensor.name for tensor in self.node.outputs if tensor is not None]
         return f"{self.node.name or outputs[0]}/{part}"
 

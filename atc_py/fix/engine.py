@@ -233,7 +233,6 @@ class Fixer:
         return not restate_graph(graph, model, self._library, PREFERRED)
 
     def _for_precision(self) -> bool:
-        """True if listed nodes that float16 harms are replaced."""
         chosen = self._rules.for_precision
         return self._conditions.mode is PrecisionMode.FORCE_FP16 if chosen is None else chosen
 
@@ -281,15 +280,13 @@ class Fixer:
         for node, row in zip(model.all_nodes, checked.check.rows, strict=True):
             label = node.index, node.name, node.op_type, node.scope
             listed = row.standing is not Standing.ERROR and label not in rewritten
-            if not listed or self._is_unknown_to_parser(node):
+            unknown = self._rules.for_cann and is_unknown_to_parser(
+                node, self._library, self._conditions
+            )
+            if not listed or unknown:
                 yield node
 
-    def _is_unknown_to_parser(self, node: SourceNode) -> bool:
-        """True if the parser of the generation asked for has the operator at no opset."""
-        return self._rules.for_cann and is_unknown_to_parser(node, self._library, self._conditions)
-
     def _allows(self, rule: FixRule) -> bool:
-        """True if the user lets `rule` apply."""
         chosen = self._rules
         if rule.name in chosen.skip or (chosen.only and rule.name not in chosen.only):
             return False

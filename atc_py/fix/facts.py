@@ -115,7 +115,7 @@ FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
 """Floats that nearly every operator of the lists has."""
 
 
-class NodeFacts:
+class ContextFacts:
     """A node of the model as a rule sees it. A fact that it does not have raises UnfitError.
 
     Attributes:
@@ -173,6 +173,10 @@ class NodeFacts:
     def names(self) -> list[str]:
         """The names of all inputs; "" for one that is absent."""
         return [self.name(position) for position in range(len(self.node.inputs))]
+
+    def present(self, *positions: int) -> list[str]:
+        """The names of those of some inputs that are not absent."""
+        return [name for name in map(self.name, positions) if name]
 
     def output(self, position: int) -> SourceTensor | None:
         """The output at `position`; None if nothing uses it."""

@@ -21,7 +21,6 @@ from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode
 from atc_py.onnx_graph.typing.known_type import known_type
-from atc_py.system.structs import replace
 from atc_py.text import Text
 
 # Nodes before a node that a rule may look through; patterns have fewer.
@@ -230,32 +229,18 @@ class Start(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, model: FoldedModel, checked: Checked) -> Start:
         """A start; what becomes of the graph of `model` later is of no concern."""
-        return cls(model, checked, _copied(model.graph))
+        return cls(model, checked, model.graph.copied())
 
     @property
     def graph(self) -> WorkGraph:
         """A graph that may be changed."""
-        return _copied(self.kept)
+        return self.kept.copied()
 
     @property
     def quantized(self) -> tuple[QuantizedNode, ...]:
         """The outcomes of the quantized layers outside of branches."""
         every, inner = self.model.source.quantized, self.model.folded.quantized
         return every[: len(every) - len(inner)]
-
-
-def _copied(graph: WorkGraph) -> WorkGraph:
-    return replace(
-        graph,
-        nodes=list(graph.nodes),
-        inputs=dict(graph.inputs),
-        consts=dict(graph.consts),
-        foreign=dict(graph.foreign),
-        declared=dict(graph.declared),
-        types=dict(graph.types),
-        kinds=dict(graph.kinds),
-        pinned=dict(graph.pinned),
-    )
 
 
 MOST_RETURNS = 8

@@ -52,10 +52,6 @@ _LONGEST = 2**31 - 1
 _LARGEST = 2**80
 
 
-def _first(_node: SourceNode, known: Known) -> Range | None:
-    return known[0] if known else None
-
-
 def _all(node: SourceNode, known: Known) -> list[Range]:
     """The ranges of the inputs that there are; empty if one is not known."""
     there = [row for row, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
@@ -64,14 +60,9 @@ def _all(node: SourceNode, known: Known) -> list[Range]:
 
 
 def _join(ranges: Sequence[Range]) -> Range | None:
-    """The range of all together; None of none."""
     if not ranges:
         return None
     return Range(min(each.low for each in ranges), max(each.high for each in ranges))
-
-
-def _joined(node: SourceNode, known: Known) -> Range | None:
-    return _join(_all(node, known))
 
 
 def _of(*positions: int, zero: bool = False) -> Rule:
@@ -143,14 +134,6 @@ def _remainder(node: SourceNode, known: Known) -> Range | None:
     return result
 
 
-def _negative(_node: SourceNode, known: Known) -> Range | None:
-    return None if known[0] is None else Range(-known[0].high, -known[0].low)
-
-
-def _magnitude(_node: SourceNode, known: Known) -> Range | None:
-    return None if known[0] is None else _absolute(known[0])
-
-
 def _absolute(found: Range) -> Range:
     least = 0 if found.low <= 0 <= found.high else min(abs(found.low), abs(found.high))
     return Range(least, found.magnitude)
@@ -175,19 +158,20 @@ def _count(data: SourceTensor | None, axes: object = None) -> int | None:
 
 def _reduced(element: Callable[[Range], Range] = lambda found: found) -> Rule:
     def rule(node: SourceNode, known: Known) -> Range | None:
-        count = _count(node.inputs[0], _axes(node))
+        count = _count(node.inputs[0], axes_of(node))
         found = known[0]
         return None if found is None or count is None else _times(element(found), count)
 
     return rule
 
 
-def _axes(node: SourceNode) -> object:
-    """The axes of a reduction, from its attribute or a constant; None for all."""
+def axes_of(node: SourceNode) -> tuple[int, ...] | None:
+    """The axes of a node, constant as an input or an attribute; None where they are neither."""
     given = node.inputs[1] if len(node.inputs) > 1 else None
     if given is not None:
         return None if given.const is None else tuple(map(int, given.const.numpy().reshape(-1)))
-    return node.attributes.get("axes")
+    axes = node.attributes.get("axes")
+    return axes if isinstance(axes, tuple) else None  # type: ignore[return-value]
 
 
 def _square(found: Range) -> Range:
@@ -196,16 +180,14 @@ def _square(found: Range) -> Range:
 
 
 def _sums(node: SourceNode, known: Known) -> Range | None:
-    axis = node.inputs[1] if len(node.inputs) > 1 else None
-    place = None if axis is None or axis.const is None else axis.const.numpy().reshape(-1)
-    axes = None if place is None else tuple(map(int, place))
+    axes = axes_of(node)
     count, found = _count(node.inputs[0], axes), known[0]
     return None if found is None or count is None else _times(found, count)
 
 
 def _products(node: SourceNode, known: Known) -> Range | None:
     """The range of products of elements along axes; no element gives 1."""
-    count, found = _count(node.inputs[0], _axes(node)), known[0]
+    count, found = _count(node.inputs[0], axes_of(node)), known[0]
     if found is None or count is None:
         return None
     if found.magnitude > 1 and count * math.log2(found.magnitude) > math.log2(_LARGEST):
@@ -244,7 +226,6 @@ def _size(node: SourceNode, _known: Known) -> Range | None:
 
 
 def _axis_of(default: int) -> Rule:
-    """The rule of positions along the attribute `axis`."""
 
     def rule(node: SourceNode, _known: Known) -> Range | None:
         axis = node.attributes.get("axis", default)
@@ -268,7 +249,6 @@ def _flat(node: SourceNode, _known: Known) -> Range | None:
 
 
 def _clip(node: SourceNode, known: Known) -> Range | None:
-    """The range of a clipped tensor; where the limits cross, the upper one counts."""
     found = known[0]
     if found is None or any(
         row is None and tensor is not None for row, tensor in zip(known, node.inputs, strict=True)
@@ -321,7 +301,6 @@ def _scattered(node: SourceNode, known: Known) -> Range | None:
 
 
 def _power(node: SourceNode, known: Known) -> Range | None:
-    """The range of powers with exponents from 0 on."""
     found = _all(node, known)
     if len(found) != 2 or found[1].low < 0:  # noqa: PLR2004  (base and exponent)
         return None
@@ -333,7 +312,6 @@ def _power(node: SourceNode, known: Known) -> Range | None:
 
 
 def _leaky(node: SourceNode, known: Known) -> Range | None:
-    """The range of numbers, of which those below 0 may be multiplied."""
     product = _corners(lambda a, b: a * b)(node, known)
     return None if product is None or known[0] is None else product.joined(known[0])
 
@@ -342,7 +320,6 @@ _WIDEST_SHIFT = 64
 
 
 def _shift(node: SourceNode, known: Known) -> Range | None:
-    """The range of shifted numbers from 0 on."""
     found = _all(node, known)
     if len(found) != 2 or found[0].low < 0 or not found[1].within(Range(0, _WIDEST_SHIFT)):  # noqa: PLR2004
         return None
@@ -376,9 +353,9 @@ RULES: Mapping[str, Rule] = {
             "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "TopK", "Transpose", "Unique",
             "Unsqueeze", "Cast", "CastLike", "MaxPool", "Resize", "Upsample",
         ),
-        _first,
+        lambda _node, known: known[0] if known else None,
     ),
-    "Abs": _magnitude,
+    "Abs": lambda _node, known: known[0] and _absolute(known[0]),
     "Add": _corners(lambda a, b: a + b),
     "ArgMax": _axis_of(0),
     "ArgMin": _axis_of(0),
@@ -389,7 +366,7 @@ RULES: Mapping[str, Rule] = {
     "BitwiseXor": _bits,
     "CenterCropPad": _of(0, zero=True),
     "Clip": _clip,
-    "Concat": _joined,
+    "Concat": lambda node, known: _join(_all(node, known)),
     "CumSum": _sums,
     "Div": _quotient,
     "EyeLike": lambda _node, _known: Range(0, 1),
@@ -399,7 +376,7 @@ RULES: Mapping[str, Rule] = {
     "Min": _least,
     "Mod": _remainder,
     "Mul": _corners(lambda a, b: a * b),
-    "Neg": _negative,
+    "Neg": lambda _node, known: known[0] and Range(-known[0].high, -known[0].low),
     "NonMaxSuppression": _places,
     "NonZero": _places,
     "OneHot": _of(2),

@@ -207,7 +207,6 @@ class Ranges:
         return POSITIONS.get(node.op_type, {}).get(position)
 
     def _find(self, tensor: SourceTensor) -> Range | None:
-        """Work out the range of a tensor; those that it comes from are known."""
         limit = _LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
         if limit is None:
             return self._find_floats(tensor)
@@ -235,7 +234,6 @@ class Ranges:
         return rule(node, known)
 
     def _find_floats(self, tensor: SourceTensor) -> Range | None:
-        """Work out the range of a tensor of finite floats; None if it has none."""
         limit = float_limit(tensor.dtype)
         if limit is None:
             return None

@@ -205,7 +205,6 @@ class _Restating:
     def _node(
         self, writer: Writer, work: WorkNode, node: SourceNode, branches: Sequence[Branch]
     ) -> Text | None:
-        """Write one node in its form; return why it has none."""
         spec, opset = self._library.find(node.op_type, node.domain), self._opset
         if node.domain or (spec is not None and spec.custom):
             writer.keep(work)
@@ -272,7 +271,6 @@ class _Restating:
         branches: Sequence[Branch],
         spec: OpSpec,
     ) -> Text | None:
-        """Write an If whose branches have their new forms."""
         result = restated_at(node, spec, history(), self._opset, {})
         if isinstance(result, Text):
             return result
@@ -300,7 +298,6 @@ class _Restating:
 
 
 def _along_last_axis(ctx: RuleContext, before: OperatorSchema) -> Sequence[str]:
-    """The operator over the last axis, which means the same at every opset."""
     rank = len(ctx.dims(0))
     default = before.attributes["axis"].default
     axis = ctx.axis(default if isinstance(default, int) else -1, rank)

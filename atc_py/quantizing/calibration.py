@@ -10,23 +10,27 @@ from numpy.typing import NDArray
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.pipeline.running.samples import Samples
-from atc_py.quantizing.auto import AUTO, AUTO_SAMPLES, with_best_ranges
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
-from atc_py.quantizing.channel_errors import ChannelErrors, channel_errors, corrected_bias
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
-from atc_py.quantizing.judging import JUDGED, KeptParts, StepJudge, StepSamples, judged_outputs
-from atc_py.quantizing.layers.float_model import FloatModel
-from atc_py.quantizing.layers.mean_errors import FormBeside
+from atc_py.quantizing.judging import (
+    JUDGED,
+    ChannelErrors,
+    KeptParts,
+    StepJudge,
+    StepSamples,
+    channel_errors,
+    corrected_bias,
+    judged_outputs,
+)
+from atc_py.quantizing.layers.float_model import FloatModel, in_original, original_places
+from atc_py.quantizing.layers.measured import FormBeside, SwitchedForm
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
-from atc_py.quantizing.layers.switched import SwitchedForm
-from atc_py.quantizing.numbers import LayerNumbers
-from atc_py.quantizing.observe import Observed, observe
-from atc_py.quantizing.original_places import in_original, original_places
+from atc_py.quantizing.numbers import AUTO, AUTO_SAMPLES, LayerNumbers, with_best_ranges
+from atc_py.quantizing.observe import ChosenSamples, Observed, first_feeds, observe
 from atc_py.quantizing.prepare import FirstSamples, prepare
-from atc_py.quantizing.sample_choice import ChosenSamples, first_feeds
 from atc_py.quantizing.selection import skipped_layers
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.step_gain import StepGain
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
@@ -96,7 +100,6 @@ def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.
 
 
 def _corrected(found: Calibrated, layer: CalibratedLayer, errors: ChannelErrors) -> CalibratedLayer:
-    """A layer whose bias makes up for its mean errors."""
     bias = corrected_bias(found.model.graph, layer.layer, errors)
     return replace(layer, bias=bias, bias_gain=errors.gain())
 

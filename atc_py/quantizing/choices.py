@@ -7,12 +7,11 @@ from typing import Any, TypedDict
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.choices import chosen_list, input_shapes, optional_path
-from atc_py.quantizing.calibrate.amct_choices import AmctConfig
 from atc_py.quantizing.calibrate.amct_config import read_amct_config
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibrate.value_range import RangeSettings
 from atc_py.quantizing.prove import ProofSettings
 from atc_py.quantizing.quantize_float import FloatRequest
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.targets import checked_target
 from atc_py.system.input_files import read_text
 from atc_py.target import find_soc
@@ -151,17 +150,10 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
         smooth=choice.get("smooth", True),
         correct_bias=choice.get("correct_bias", True),
         resume=None if resume is None else Path(resume),
-        config=None if config is None else _config(Path(config)),
+        config=None
+        if config is None
+        else read_amct_config(read_text(Path(config), _MOST_BYTES), str(config)),
     )
-
-
-def _config(path: Path) -> AmctConfig:
-    """The configuration in a file.
-
-    Raises:
-        AtcError: BAD_QUANT_CONFIG or QUANT_FIELD_NOT_MODELED; FILE_NOT_FOUND and its like.
-    """
-    return read_amct_config(read_text(path, _MOST_BYTES), str(path))
 
 
 def proof_settings(choice: QuantizeChoice) -> ProofSettings:

@@ -137,7 +137,6 @@ class _Search:
             self._trials.make_ahead(self._tasks, map(self._on_int8, chosen))
 
     def _on_int8(self, floats: frozenset[str]) -> list[str]:
-        """The layers that are not in floats."""
         return [name for name in self._order if name not in floats]
 
     def try_floats(self, floats: Iterable[str]) -> FallBackPoint:

@@ -9,18 +9,21 @@ from numpy.typing import NDArray
 from atc_py.diag import AtcError
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.balancing import Balance, ChannelStatistics
-from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import ValueRange
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
+from atc_py.quantizing.calibrate.value_range import ValueRange, activation_scale
 from atc_py.quantizing.calibrate.weights import quantized_weights, weight_scales
-from atc_py.quantizing.channel_errors import channel_errors, corrected_bias
-from atc_py.quantizing.judging import KeptParts, StepJudge, StepSamples
+from atc_py.quantizing.judging import (
+    KeptParts,
+    StepJudge,
+    StepSamples,
+    channel_errors,
+    corrected_bias,
+)
 from atc_py.quantizing.layers.balance_sites import over_inputs
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.layers.mean_errors import FormBeside
+from atc_py.quantizing.layers.measured import FormBeside, SwitchedForm
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale, takes_bias
-from atc_py.quantizing.layers.switched import SwitchedForm
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.step_gain import StepGain
 from atc_py.system.structs import replace
@@ -193,7 +196,6 @@ def _form(
     high: NDArray[np.float64],
     settings: QuantizeSettings,
 ) -> Int8Layer:
-    """The int8 form of a layer whose data's channels have these bounds."""
     place = layer.node.place.with_field(f"data {layer.data}")
     found = ValueRange(float(low.min()), float(high.max()))
     data = activation_scale(found, symmetric=settings.ranges.symmetric, place=place)

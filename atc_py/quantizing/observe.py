@@ -1,7 +1,8 @@
-"""One run of a float model over all samples: what the tensors that layers read hold."""
+"""Runs of a float model over all samples, or over some: what the tensors that layers read hold."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from atc_py.diag.codes import BAD_SAMPLE
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name
 from atc_py.pipeline.running.model import Port
-from atc_py.pipeline.running.samples import Samples, checked
+from atc_py.pipeline.running.samples import Samples, checked, evenly
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.checkpoint import Checkpoint
 from atc_py.quantizing.executors import start_executor
@@ -21,6 +22,47 @@ from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.system.signal_guard import undisturbed
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
+
+Feeds = Mapping[str, NDArray[Any]]
+
+
+class ChosenSamples:
+    """Some of the samples, at even distances; one at a time is in memory.
+
+    Attributes:
+        count: how many there are.
+    """
+
+    def __init__(self, model: FloatModel, samples: Samples, most: int | None) -> None:
+        """Choose at most so many samples; None for all."""
+        self._ports, self._samples = ports_of_model(model), samples
+        self._positions = evenly(samples.count, samples.count if most is None else most)
+        self.count = len(self._positions)
+
+    def __iter__(self) -> Iterator[Feeds]:
+        """Yield the arrays of each sample.
+
+        Raises:
+            AtcError: what samples raise.
+        """
+        for at, (_, feeds) in enumerate(checked(self._samples, self._ports)):
+            if at in self._positions:
+                yield feeds
+
+    def first(self) -> Feeds:
+        """The arrays of the first sample."""
+        return next(iter(self))
+
+
+def first_feeds(model: FloatModel, samples: Samples, most: int) -> list[Feeds]:
+    """The first samples, at most so many.
+
+    Raises:
+        AtcError: what samples raise.
+    """
+    ports = ports_of_model(model)
+    return [feeds for _, feeds in islice(checked(samples, ports), most)]
+
 
 _LONG = 100
 """Seconds from which on time left is given in minutes."""

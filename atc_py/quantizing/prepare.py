@@ -18,6 +18,7 @@ from atc_py.quantizing.balancing import (
     balance_of_strength,
     chosen_balance,
 )
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.judged_balances import judged_balances
 from atc_py.quantizing.judging import JUDGED, StepSamples, judged_outputs
 from atc_py.quantizing.layers.balance_sites import (
@@ -27,12 +28,9 @@ from atc_py.quantizing.layers.balance_sites import (
     scaled_values,
 )
 from atc_py.quantizing.layers.float_model import FloatModel
-from atc_py.quantizing.layers.fold_norms import fold_norms
-from atc_py.quantizing.layers.layer_constants import LayerConstants
+from atc_py.quantizing.layers.layer_constants import LayerConstants, fold_norms
 from atc_py.quantizing.layers.layers import find_layers
-from atc_py.quantizing.observe import run_samples
-from atc_py.quantizing.sample_choice import first_feeds
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.observe import first_feeds, run_samples
 from atc_py.results.step_gain import StepGain
 from atc_py.system.structs import replace
 from atc_py.text import Text

@@ -15,14 +15,17 @@ from atc_py.cost.network import network_time
 from atc_py.package.reader import open_model
 from atc_py.pipeline.convert import convert
 from atc_py.pipeline.running.samples import Samples
-from atc_py.quantizing.calibrate.errors import decibels
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import pieces_of
-from atc_py.quantizing.calibrate.scales import ActivationScale, activation_scale
-from atc_py.quantizing.calibrate.value_range import ValueRange
+from atc_py.quantizing.calibrate.value_range import (
+    ActivationScale,
+    ValueRange,
+    activation_scale,
+    decibels,
+)
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
-from atc_py.quantizing.sample_choice import ChosenSamples
+from atc_py.quantizing.observe import ChosenSamples
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures, ErrorSums
 from atc_py.results.quantization_proof import (
@@ -80,7 +83,6 @@ def with_times(found: Calibrated, searched: FallBack, shapes: Shapes, soc: str) 
 def _of_layers(
     found: Calibrated, layers: Collection[str] | None, shapes: Shapes, soc: str
 ) -> float:
-    """The time with layers on int8, None for all."""
     path = found.folder / "timed.onnx"
     found.written(path, layers)
     return _microseconds(path, shapes, soc)

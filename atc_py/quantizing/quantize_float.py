@@ -26,17 +26,15 @@ from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.quantize import list_verdict
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.samples import ArraySamples, RandomSamples, Samples, open_samples
-from atc_py.quantizing.calibrated import Calibrated
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
+from atc_py.quantizing.calibrated import Calibrated, balanced_tensors, layer_facts, node_outcomes
 from atc_py.quantizing.calibration import calibrate
-from atc_py.quantizing.facts import balanced_tensors, layer_facts, node_outcomes
-from atc_py.quantizing.layers.bodies import layers_in_bodies
-from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.float_model import FloatModel, original_places
 from atc_py.quantizing.observe import ports_of_model
-from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import ProofSettings, proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.selection import layers_in_bodies
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.quantization import Quantization
 from atc_py.results.quantization_proof import FallBack, QuantizationProof
@@ -88,17 +86,12 @@ def notes_on_bodies(graph: WorkGraph) -> Sequence[Diagnostic]:
             Text(
                 "layers in the graphs of {op_type} stay in floats: {listed}",
                 op_type=node.op_type,
-                listed=_listed(counts),
+                listed=", ".join(f"{count} {kind}" for kind, count in counts.items()),
             ),
             place=node.place,
         )
         for node, counts in layers_in_bodies(graph)
     ]
-
-
-def _listed(counts: dict[str, int]) -> str:
-    """`2 Conv, 1 MatMul`."""
-    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
 BOTH = "both"

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
-from atc_py.quantizing.calibrate.ranges import Range
 from atc_py.quantizing.calibrate.record import (
     LayerRecord,
     RecordedLayer,
@@ -18,15 +17,14 @@ from atc_py.quantizing.calibrate.record import (
     read_record,
     record_text,
 )
-from atc_py.quantizing.calibrate.scales import ActivationScale
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
+from atc_py.quantizing.calibrate.value_range import ActivationScale, ValueRange
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.layers.balance_sites import input_channels
-from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.float_model import FloatModel, original_places
 from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.prepare import prepare_with_factors
 from atc_py.quantizing.selection import skipped_layers
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.weights import layer_weights, weight_codes, weight_numbers
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
@@ -84,7 +82,10 @@ def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) 
         original = FloatModel(model)
         stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
-        known = {each.name: _channels(each) for each in original.found.layers}
+        known = {
+            layer.name: RecordedLayer(layer.shape[layer.axis], input_channels(layer))
+            for layer in original.found.layers
+        }
         check_record(records, known, str(record))
         _refuse_not_modeled(records, record)
         factors = {
@@ -118,15 +119,11 @@ def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) 
         )
 
 
-def _channels(layer: FloatLayer) -> RecordedLayer:
-    return RecordedLayer(layer.shape[layer.axis], input_channels(layer))
-
-
 def _calibrated(
     model: FloatModel, layer: FloatLayer, record: LayerRecord, settings: QuantizeSettings
 ) -> CalibratedLayer:
     activation = ActivationScale(float(np.float32(record.scale_d)), int(record.offset_d or 0))
-    chosen = Range(activation.low, activation.high)
+    chosen = ValueRange(activation.low, activation.high)
     if not record.scale_w:
         scale, codes = weight_numbers(model.graph, layer, activation.scale, settings.weights)
         return CalibratedLayer(layer, None, chosen, activation, scale, codes)

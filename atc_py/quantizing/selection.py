@@ -1,16 +1,39 @@
 """The choice of layers: those that options leave in floats, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from onnx import GraphProto
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_FLOAT_LAYERS, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
-from atc_py.onnx_graph.folding.graph import WorkGraph
-from atc_py.quantizing.layers.bodies import layers_in_bodies
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, subgraphs
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.layers.float_model import FloatModel
-from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.layers.layers import KINDS, FloatLayer
 from atc_py.text import COLON, COMMA, Text
+
+
+def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:
+    """The nodes whose own graphs have layers, with how many of each operator."""
+    found = []
+    for node in graph.nodes:
+        counts = Counter(_kinds(subgraphs(node.proto)))
+        if counts:
+            found.append((node, dict(sorted(counts.items()))))
+    return found
+
+
+def _kinds(graphs: Iterable[GraphProto]) -> list[str]:
+    found, left = [], list(graphs)
+    while left:
+        for node in left.pop().node:
+            if not node.domain and node.op_type in KINDS:
+                found.append(node.op_type)
+            left.extend(subgraphs(node))
+    return found
+
 
 SKIPPED = Text("it is left out by --skip")
 FIRST = Text("it is among the first layers, which stay in floats")
@@ -98,7 +121,6 @@ def _named(text: str, model: FloatModel) -> list[str]:
 
 
 def _layers_before(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    """The most layers in a row before each layer."""
     own = {each.node: each.name for each in layers}
     depth: dict[str, int] = {}
     found: dict[str, int] = {}
@@ -112,7 +134,6 @@ def _layers_before(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, 
 
 
 def _layers_after(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    """The most layers in a row after each layer."""
     own = {each.node: each.name for each in layers}
     depth: dict[str, int] = {}
     found: dict[str, int] = {}
@@ -127,7 +148,6 @@ def _layers_after(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, i
 
 
 def _no_layers(model: FloatModel) -> Exception:
-    """The refusal of a model of which nothing would be on int8."""
     reasons: Mapping[str, int] = _counted(model)
     found = COMMA.join(
         Text("{n} x {reason}", n=count, reason=reason) for reason, count in reasons.items()
@@ -151,7 +171,6 @@ def _no_layers(model: FloatModel) -> Exception:
 
 
 def _counted(model: FloatModel) -> dict[str, int]:
-    """Return how many nodes have each reason for having no int8 form."""
     found: dict[str, int] = {}
     for _, reason in model.found.left:
         found[reason] = found.get(reason, 0) + 1

@@ -17,8 +17,8 @@ from atc_py.quantizing.switched_trials import (
     SwitchedModel,
     SwitchedTrial,
     run_trial,
+    stored_sample,
 )
-from atc_py.quantizing.trial_samples import stored_sample
 from atc_py.results.output_error import ErrorFigures, ErrorSums
 
 Feeds = Mapping[str, NDArray[Any]]

@@ -4,9 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.folding.graph import WorkGraph
-from atc_py.quantizing.calibrate.biases import scales_that_hold_bias
-from atc_py.quantizing.calibrate.scales import EPSILON
-from atc_py.quantizing.calibrate.weights import quantized_weights, weight_scales
+from atc_py.quantizing.calibrate.value_range import EPSILON
+from atc_py.quantizing.calibrate.weights import (
+    quantized_weights,
+    scales_that_hold_bias,
+    weight_scales,
+)
 from atc_py.quantizing.layers.layers import FloatLayer
 
 _MOST_CODE = 127

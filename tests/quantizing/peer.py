@@ -109,8 +109,8 @@ def errors_of(found: Sequence[Sample], wanted: Sequence[Sample]) -> Errors:
 def quantized_here(model: Path, output: Path, samples: Sequence[Sample], **choice: Any) -> float:
     """Write a model quantized by this package, as QDQ; return the seconds."""
     from atc_py.pipeline.running.samples import ArraySamples
+    from atc_py.quantizing.calibrate.settings import QuantizeSettings
     from atc_py.quantizing.calibration import calibrate
-    from atc_py.quantizing.settings import QuantizeSettings
 
     started = time.perf_counter()
     with calibrate(model, ArraySamples(samples), QuantizeSettings(**choice)) as found:

@@ -8,8 +8,8 @@ import pytest
 from onnx import numpy_helper
 
 from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibration import calibrate
-from atc_py.quantizing.settings import QuantizeSettings
 from tests.quantizing.float_networks import FloatSketch, conv_network, run_ort, samples_of
 
 

@@ -6,8 +6,8 @@ import onnx
 import pytest
 
 from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibration import calibrate
-from atc_py.quantizing.settings import QuantizeSettings
 from tests.quantizing.float_networks import (
     conv_network,
     relative_error,

@@ -15,9 +15,9 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_HISTOGRAM, SAMPLE_NOT_FINITE
 from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.observe import _progress
-from atc_py.quantizing.settings import QuantizeSettings
 from tests.quantizing.float_networks import Array, FloatSketch, conv_network, samples_of
 
 

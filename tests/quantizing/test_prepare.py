@@ -7,10 +7,10 @@ import onnx
 import pytest
 
 from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.prepare import Prepared, prepare
-from atc_py.quantizing.settings import QuantizeSettings
 from tests.quantizing.float_networks import Array, FloatSketch, relative_error, run_ort, samples_of
 
 

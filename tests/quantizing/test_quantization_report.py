@@ -10,9 +10,9 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import LAYER_LEFT_FLOAT
 from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibration import calibrate
-from atc_py.quantizing.sample_choice import ChosenSamples
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.observe import ChosenSamples
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
 from atc_py.results.float_quantization import FloatQuantization

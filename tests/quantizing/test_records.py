@@ -10,8 +10,8 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.diag.diagnostic import Code
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
-from atc_py.quantizing.settings import QuantizeSettings
 from tests.quantizing.float_networks import conv_network, run_ort, samples_of
 from tests.quantizing.test_prepare import norm_products, pair_network
 

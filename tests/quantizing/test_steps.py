@@ -11,10 +11,9 @@ from atc_py.diag.codes import STEP_LEFT_OUT
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing import prepare
 from atc_py.quantizing.balancing import Balance, chosen_balance
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibration import calibrate
-from atc_py.quantizing.channel_errors import ChannelErrors
-from atc_py.quantizing.judging import chosen_parts
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.judging import ChannelErrors, chosen_parts
 from atc_py.results.step_gain import StepGain
 from atc_py.system.structs import replace
 from tests.quantizing.float_networks import (

@@ -11,9 +11,9 @@ import pytest
 import atc_py
 from atc_py.jobs import open_executor
 from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.fall_back import _middles, cost_order
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.switched_trials import SwitchedTrial, run_trial
 from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.output_error import ErrorSums

@@ -13,9 +13,9 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.pipeline.running.samples import ArraySamples
+from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.fall_back import cost_order, fall_back
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.targets import read_target
 from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.output_error import ErrorFigures, ErrorSums

@@ -46,7 +46,12 @@ class StreamedModel(ReferenceModel):
             AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it.
         """
         weights = self.file.contents.weights
-        large = [name for name in self._constants_of(self.pieces[at]) if self._is_fed(name)]
+        weights = self.file.contents.weights
+        large = [
+            name
+            for name in self._constants_of(self.pieces[at])
+            if name in weights and self._weight_bytes(name) >= FED_BYTES
+        ]
         try:
             fed = {name: np.asarray(weights[name].numpy()) for name in large}
             return super().run_piece(at, {**feeds, **fed})
@@ -60,12 +65,8 @@ class StreamedModel(ReferenceModel):
         return super().constant(name) if found is None else np.asarray(found.numpy())
 
     def _weight_bytes(self, name: str) -> int:
-        """Bytes of initializer `name`; 0 where it is none."""
         found = self.file.contents.weights.get(name)
         return super()._weight_bytes(name) if found is None else constant_bytes(found)
-
-    def _is_fed(self, name: str) -> bool:
-        return name in self.file.contents.weights and self._weight_bytes(name) >= FED_BYTES
 
     def _constants_of(self, piece: Piece) -> list[str]:
         read = dict.fromkeys(name for node in piece.nodes for name in read_by(node))
@@ -197,7 +198,6 @@ class FinalRegion:
 
 
 def _overflowed(arrays: Iterable[NDArray[Any]]) -> bool:
-    """True if 16-bit floats among the data are infinite."""
     narrow = (array for array in arrays if is_float(array.dtype) and array.itemsize == _NARROW)
     return any(np.isinf(array.astype(np.float32)).any() for array in narrow)
 
@@ -246,7 +246,9 @@ class FinalRegions:
     def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
         step = group[0].step
         shown = [name for name in step.writes if name in self._makers]
-        writes = [*shown, *self._stand_ins({*step.writes}.difference(shown))]
+        # Values of the fixed model stand for results that it does not show.
+        gone = {*step.writes}.difference(shown)
+        writes = [*shown, *(self._shown_as[name] for name in gone if name in self._shown_as)]
         if not writes:
             return None
         nodes = self._nodes_between(set(step.reads), writes)
@@ -259,10 +261,6 @@ class FinalRegions:
             limits.update(self._rules.get(name, {}))
         test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
         return FinalRegion(test, group, self._twins)
-
-    def _stand_ins(self, gone: set[str]) -> list[str]:
-        """The values of the fixed model that stand for results that it does not show."""
-        return [self._shown_as[name] for name in gone if name in self._shown_as]
 
     def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[WorkNode]:
         """The nodes that make `writes` of what the original shows, producers first."""

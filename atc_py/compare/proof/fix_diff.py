@@ -40,8 +40,6 @@ def graph_changes(fixed: Fixed, written: Sequence[onnx.NodeProto]) -> tuple[Node
 
 
 class _Diff:
-    """The comparison of two graphs."""
-
     def __init__(self, fixed: Fixed, written: Sequence[onnx.NodeProto]) -> None:
         self._fixed = fixed
         self._written = written
@@ -106,7 +104,6 @@ class _Diff:
     def _change(
         self, node: WorkNode, rules: tuple[str, ...], kind: ChangeKind
     ) -> Iterator[NodeChange]:
-        """Yield the change of one node of the file, if it has changed."""
         new = self._new.get(node.index, [])
         if not new and not self._there.isdisjoint(node.writes):
             return
@@ -184,7 +181,6 @@ class _Diff:
 
 
 def _rules(applied: Iterable[Applied]) -> tuple[str, ...]:
-    """The names of rules, each once, in order."""
     return tuple(dict.fromkeys(each.rule.name for each in applied))
 
 

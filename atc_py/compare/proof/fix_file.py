@@ -125,7 +125,6 @@ def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
 
 
 def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
-    """Refuse data of other dims or of another element type than an input's."""
     dims = tuple(port.shape)
     if array.shape != dims or array.dtype != port.dtype.numpy:
         raise BAD_RUN_INPUT.error(
@@ -163,8 +162,6 @@ _WITHOUT_PROOF = "run the model in onnxruntime to see why; --seeds 0 fixes it wi
 
 
 class _Verdicts(TypedDict):
-    """The parts of the record that the checks fill."""
-
     errors: tuple[int, int]
     verdicts: tuple[str, str]
     left: tuple[Left, ...]
@@ -173,8 +170,6 @@ class _Verdicts(TypedDict):
 
 
 class _Proved(TypedDict):
-    """The parts of the record that the proof fills."""
-
     seeds: tuple[int, ...]
     outputs: Mapping[str, Difference]
 
@@ -233,7 +228,6 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
 def _verdicts(
     fixed: Fixed, checks: tuple[ModelCheck, ModelCheck], options: FixOptions
 ) -> _Verdicts:
-    """The parts of the record that the checks of the file and of its new form fill."""
     before, after = checks
     left = errors_left(after, options.rules)
     return {
@@ -246,7 +240,6 @@ def _verdicts(
 
 
 def _has_errors(check: ModelCheck, options: FixOptions) -> bool:
-    """True if anything is left to remove."""
     return bool(check.faults or errors_left(check, options.rules))
 
 
@@ -329,7 +322,6 @@ class _Writer:
         return _Form(graph, written, self._check(trial, fixed.file, written))
 
     def _check(self, trial: Path, file: OnnxFile, written: Written) -> ModelCheck:
-        """Check what was written, as `check` does."""
         found = read_model(trial, lenient=True)
         inputs = {each.name for each in found.inputs}
         given = self.options.check.input_shapes

@@ -31,8 +31,11 @@ class Assumptions:
     def __init__(self, fixed: Fixed, rules: FixRules) -> None:
         """Follow bound values through what they make constant, and ranges through integers."""
         self._floats = _float_values(fixed)
-        self._said = {name: _binding(name, value) for name, value in rules.bind.items()}
-        self._said |= {name: _range(name, *bounds) for name, bounds in rules.ranges.items()}
+        self._said = {name: verbatim(f"{name} = {value:g}") for name, value in rules.bind.items()}
+        self._said |= {
+            name: Text("{name} in [{low}, {high}]", name=name, low=low, high=high)
+            for name, (low, high) in rules.ranges.items()
+        }
         self._constants = {*fixed.file.contents.weights, *rules.bind}
         self._by_node = self._follow(fixed, rules)
 
@@ -68,14 +71,6 @@ def _float_values(fixed: Fixed) -> set[str]:
     nodes += fixed.model.all_nodes if fixed.model is not None else ()
     tensors = (each for node in nodes for each in (*node.inputs, *node.outputs) if each is not None)
     return {each.name for each in tensors if each.dtype is not None and each.dtype.is_float}
-
-
-def _binding(name: str, value: float) -> Text:
-    return verbatim(f"{name} = {value:g}")
-
-
-def _range(name: str, low: int, high: int) -> Text:
-    return Text("{name} in [{low}, {high}]", name=name, low=low, high=high)
 
 
 _OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
@@ -198,7 +193,6 @@ def _region_difference(found: RegionProof | None) -> Difference | None:
 
 
 def _proof_data(found: RegionProof | None, options: FixOptions) -> ProofData:
-    """The data of the proof of one rewrite, or why there is none."""
     if found is not None:
         return ProofData(found.runs, found.drawn, Text("") if found.is_shown else found.why)
     return ProofData(why=_OPEN if options.seeds else _UNWANTED)
@@ -216,7 +210,6 @@ def _makers(written: Sequence[onnx.NodeProto]) -> Mapping[str, NewNodePlace]:
 def _new_nodes(
     several: Iterable[Applied], makers: Mapping[str, NewNodePlace]
 ) -> tuple[NewNodePlace, ...]:
-    """The nodes of the file that rules wrote in place of one node, in order."""
     names = (name for each in several for new in each.made for name in new.outputs)
     found = {makers[name] for name in names if name in makers}
     return tuple(sorted(found, key=lambda each: each.position))

@@ -82,7 +82,7 @@ class NodeGroup:
             NotRunError: the engine does not run the nodes, or not on these data.
         """
         fed = {name: feeds[name] for name in self.reads}
-        large = [each for each in self.constants.items() if _is_fed(each[1])]
+        large = [own for own in self.constants.items() if constant_bytes(own[1]) >= FED_BYTES]
         fed.update((name, np.asarray(const.numpy())) for name, const in large)
         try:
             started = self._started(engine, fed)
@@ -148,7 +148,6 @@ class NodeGroup:
         return found
 
     def _model(self, fed: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
-        """A model of the nodes; types of its inputs are those of the data."""
         graph = onnx.GraphProto(name="group", node=self.nodes)
         for name, array in fed.items():
             element = helper.np_dtype_to_tensor_dtype(array.dtype)
@@ -191,10 +190,6 @@ def constant_bytes(const: ConstData) -> int:
 def one_line(error: Exception) -> str:
     """An error of an engine in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:_REASON]
-
-
-def _is_fed(const: ConstData) -> bool:
-    return constant_bytes(const) >= FED_BYTES
 
 
 _TERMS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {

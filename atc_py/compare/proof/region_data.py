@@ -206,7 +206,6 @@ def _bounds(one: DrawnInput, *, lowest: bool) -> tuple[int, int]:
 
 
 def _random(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
-    """Normally distributed floats, or integers within their range."""
     if one.dtype.is_float:
         return generator.standard_normal(one.shape, np.float32)
     low, high = _bounds(one, lowest=True)
@@ -238,7 +237,6 @@ def _among(*values: float) -> Draw:
 
 
 def _with_odd(values: Sequence[float]) -> Draw:
-    """Return what draws random floats with some of `values` among them."""
 
     def draw(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
         odd = generator.choice(np.array(values), one.shape)

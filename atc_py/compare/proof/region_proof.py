@@ -306,7 +306,8 @@ def prove_step(
         visible: values of the model's own run, for inputs that cannot be drawn.
     """
     step, rule = applied.step, applied.rule
-    writes = [name for name in step.writes if _is_made(step, name)]
+    made = {name for node in step.written for name in node.writes}
+    writes = [name for name in step.writes if name in made]
     before = group_of(step.nodes, step.opsets, step.consts, writes, tensors)
     after = group_of(step.written, step.opsets, step.consts, writes, tensors)
     test = RegionTest((rule.name,), rule.limit, before, after, RegionProof())
@@ -361,11 +362,6 @@ def run_drawn(
         proof.why = _not_run(refused)
 
 
-def _is_made(step: RuleApplication, name: str) -> bool:
-    """True if the new nodes make a result of the old one."""
-    return any(name in each.writes for each in step.written)
-
-
 def _not_run(reason: str) -> Text:
     return Text("neither engine runs it: {reason}", reason=reason)
 
@@ -379,7 +375,6 @@ def _related(name: str) -> Text:
 
 
 def _not_drawn(name: str) -> Text:
-    """The reason why no data are drawn for an input."""
     return Text(
         "input {name} has open dims, or holds dims, axes or indices that only the model's "
         "own run shows",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.compare.proof.region_data import is_float
 from atc_py.tensor.sameness import same_elements
 
 _AT_ONCE = 2**18
@@ -58,7 +59,7 @@ def largest_gap(found: NDArray[Any], wanted: NDArray[Any], *, finite: bool = Tru
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         return float("inf")
     same = same_elements(found, wanted)
-    if finite and _is_float(wanted):
+    if finite and is_float(wanted.dtype):
         same |= ~np.isfinite(wanted)
     return _gap(found, wanted, same)
 
@@ -79,15 +80,9 @@ def in_float64(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[np.float64], ...
 
 
 def _gap(found: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> float:
-    """The largest difference of the elements that are not the same."""
     largest = 0.0
     for one, other, equal in () if same.all() else in_float64(found, wanted, same):
         with np.errstate(invalid="ignore"):
             gap = float(np.abs(one - other)[equal == 0].max(initial=0.0))
         largest = max(largest, float("inf") if np.isnan(gap) else gap)
     return largest
-
-
-def _is_float(values: NDArray[Any]) -> bool:
-    """True for elements that may be infinite: numpy's own floats, and bfloat16."""
-    return values.dtype.kind == "f" or values.dtype.name == "bfloat16"

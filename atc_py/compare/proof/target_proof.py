@@ -101,7 +101,6 @@ def _options(check: CheckOptions, samples: Sequence[tuple[Feeds, Feeds]]) -> Com
 def _outputs(
     package: OfflineModel, samples: Sequence[tuple[Feeds, Feeds]]
 ) -> dict[str, TargetError]:
-    """Run the model on each sample; return the largest differences of its outputs."""
     model = package.description
     dtypes = {each.name: DType(model.tensors[each.tensor].dtype) for each in model.outputs}
     inputs = {each.name: DType(model.tensors[each.tensor].dtype).numpy for each in model.inputs}
@@ -131,8 +130,6 @@ def _outputs(
 
 
 class _Ends:
-    """The least and the largest value of an output of the original."""
-
     def __init__(self) -> None:
         self._low, self._high = np.inf, -np.inf
 

@@ -83,7 +83,6 @@ class _Numbers:
 
 
 def _without_names(proto: onnx.NodeProto, names: _Numbers) -> Hashable:
-    """A node without the names of its values; graphs inside keep theirs."""
     attributes = sorted(each.SerializeToString(deterministic=True) for each in proto.attribute)
     reads, writes = _numbers(proto.input, names), _numbers(proto.output, names)
     return proto.op_type, proto.domain, reads, writes, tuple(attributes)

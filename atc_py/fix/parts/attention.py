@@ -105,8 +105,8 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     shared = dims.heads != dims.groups
     rows = [dims.batch, dims.groups, dims.heads // dims.groups * dims.queries, -1]
     root = abs(scale) ** 0.5
-    q = ctx.op("Mul", q, ctx.scalar(root if scale >= 0 else -root, "scale"))
-    k = ctx.op("Mul", k, ctx.scalar(root, "scale"))
+    q = ctx.times(q, root if scale >= 0 else -root, "scale")
+    k = ctx.times(k, root, "scale")
     left = ctx.reshape(q, rows) if shared else q
     scores = ctx.op("MatMul", left, ctx.transpose(k, [0, 1, 3, 2]))
     if shared:
@@ -128,12 +128,11 @@ def _capped(ctx: RuleContext, scores: str, softcap: float) -> str:
     """Write c * tanh(scores / c); c = 0 leaves the scores."""
     if not softcap:
         return scores
-    bent = ctx.op("Tanh", ctx.op("Mul", scores, ctx.scalar(1 / softcap, "cap")))
-    return ctx.op("Mul", bent, ctx.scalar(softcap, "cap"))
+    bent = ctx.op("Tanh", ctx.times(scores, 1 / softcap, "cap"))
+    return ctx.times(bent, softcap, "cap")
 
 
 def _softmax(ctx: RuleContext, scores: str, keys: int, sink: str, *, wide: bool) -> str:
-    """Write the softmax over the last axis, in which a sink takes part."""
     last = 3
     if sink:
         scores = ctx.op("Concat", scores, sink, axis=last)
@@ -203,7 +202,9 @@ def _key_mask_term(ctx: RuleContext, at: int, dims: HeadDims, filter_value: floa
         else:
             kept = value > 0
         term = np.where(kept, 0, filter_value)
-        return ctx.const(term.reshape(_broadcast(term.shape)), ctx.element, "mask")
+        # Axes of 1 for the heads and, without them, the queries.
+        dims = (term.shape[0], *[1] * (4 - term.ndim), *term.shape[1:])
+        return ctx.const(term.reshape(dims), ctx.element, "mask")
     # Comparisons of float32 are on every list; lengths and marks are exact in it.
     given = ctx.cast(mask.name, DType.FLOAT32)
     if rank == _LENGTHS:
@@ -226,8 +227,3 @@ def _within(ctx: RuleContext, bounds: str, dims: HeadDims, *, pairs: bool) -> st
     starts = ctx.reshape(ctx.slice(bounds, 0, batch, 2 * batch), column)
     after = ctx.op("Not", ctx.op("Less", steps, starts))
     return ctx.op("And", ctx.op("Less", steps, ends), after)
-
-
-def _broadcast(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The dims of a mask with axes of 1 for the heads and, without them, the queries."""
-    return (shape[0], *[1] * (4 - len(shape)), *shape[1:])

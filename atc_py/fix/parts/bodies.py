@@ -108,7 +108,7 @@ def check_room(ctx: RuleContext, body: GraphBody, steps: int) -> None:
 def stack(ctx: RuleContext, parts: Sequence[str], axis: int, *, backward: bool = False) -> str:
     """Write values of all steps along a new axis, the last one first if `backward`."""
     rows = [ctx.unsqueeze(each, [axis]) for each in (reversed(parts) if backward else parts)]
-    return rows[0] if len(rows) == 1 else ctx.op("Concat", *rows, axis=axis)
+    return ctx.concat(rows, axis)
 
 
 Element: TypeAlias = "Callable[[], str]"
@@ -118,7 +118,6 @@ _CHANGED = frozenset({"SequenceErase", "SequenceInsert"})
 
 
 def _maker_of(ctx: RuleContext, name: str) -> Maker | None:
-    """The origin of a value; None for inputs and constants."""
     found = None if ctx.around is None else ctx.around.makers.get(name)
     return None if found is None or found.node.domain else found
 
@@ -204,7 +203,6 @@ def place_in(tensor: SourceTensor | None, default: int, count: int, last: int) -
 
 
 def _place(node: SourceNode, position: int, count: int, last: int) -> int:
-    """The place that an input of a node gives; the last one where it is absent."""
     given = node.inputs[position] if position < len(node.inputs) else None
     return place_in(given, last, count, last)
 
@@ -217,17 +215,12 @@ def _source(ctx: RuleContext, name: str) -> Maker | None:
 
 
 def _name(node: SourceNode, position: int) -> str:
-    """The name of an input; "" if it is absent."""
     found = node.inputs[position] if position < len(node.inputs) else None
     return "" if found is None else found.name
 
 
 def _constructed(_ctx: RuleContext, maker: Maker) -> list[Element]:
     return [partial(_name, maker.node, at) for at in range(len(maker.node.inputs))]
-
-
-def _empty(_ctx: RuleContext, _maker: Maker) -> list[Element]:
-    return []
 
 
 def _mapped(ctx: RuleContext, maker: Maker) -> list[Element]:
@@ -294,14 +287,13 @@ def _parts(given: SourceTensor, size: int) -> list[int]:
 
 
 def _part(ctx: RuleContext, name: str, axis: int, bounds: tuple[int, int], without: bool) -> str:
-    """Write one part, without the axis if that is asked for."""
     part = ctx.slice(name, axis, *bounds)
     return ctx.squeeze(part, [axis]) if without else part
 
 
 _MAKERS: dict[str, Callable[[RuleContext, Maker], list[Element]]] = {
     "SequenceConstruct": _constructed,
-    "SequenceEmpty": _empty,
+    "SequenceEmpty": lambda _ctx, _maker: [],
     "SequenceMap": _mapped,
     "SplitToSequence": _split,
 }

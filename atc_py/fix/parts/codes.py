@@ -115,7 +115,6 @@ def dynamic_codes(ctx: RuleContext, x: str, rank: int) -> DynamicCodes:
 
 
 def _clip(ctx: RuleContext, x: str) -> str:
-    """Write the limits of 0 and 255."""
     return ctx.clip(x, 0.0, 255.0)
 
 

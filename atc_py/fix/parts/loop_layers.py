@@ -81,8 +81,8 @@ def lstm_of(
     cell, out = _products(updates[c]), _products(updates[h])
     if cell is None or out is None or (len(cell), len(out)) != (_PAIR, 1):
         return None
-    kept = next((each for each in cell if names[c] in _kinds(each)), None)
-    added = next((each for each in cell if each is not kept), None)
+    kept = next((term for term in cell if _of_kind(term, names[c])), None)
+    added = next((term for term in cell if term is not kept), None)
     if kept is None or added is None:
         return None
     forget, gate = _of_kind(kept, "Sigmoid"), _of_kind(added, "Sigmoid")
@@ -162,12 +162,7 @@ def _products(vector: Vector) -> list[tuple[Atom, ...]] | None:
     return list(vector.terms) if plain and not vector.constant.any() else None
 
 
-def _kinds(monomial: Sequence[Atom]) -> set[str]:
-    return {atom.kind for atom in monomial}
-
-
 def _of_kind(monomial: Sequence[Atom], kind: str) -> Atom | None:
-    """The first atom of a kind; None if there is none."""
     return next((atom for atom in monomial if atom.kind == kind), None)
 
 
@@ -392,7 +387,6 @@ def _sequence(ctx: RuleContext, loop: Recurrence, x: str, rows: int) -> str:
 def _last(
     ctx: RuleContext, loop: Recurrence, layer: CellLayer, found: Sequence[str], at: int
 ) -> str:
-    """State of the node after the last step."""
     if ctx.output(at) is None:
         return ""
     name = loop.body.outputs[loop.before + at]

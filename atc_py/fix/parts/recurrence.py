@@ -153,7 +153,6 @@ class Space:
         return total
 
     def _part_of_atom(self, atom: Atom, start: int, end: int) -> Atom:
-        """Elements `start` to `end` of an atom as an atom."""
         if atom.of is None:
             whole = self._as_vector(atom)
             return self._atom("linear", end - start, self.part(whole, start, end))
@@ -365,10 +364,6 @@ class Reader:
         return Rows(self.space.leaf(kind, own[-1]), own)
 
 
-def _same(reader: Reader, node: BodyNode) -> list[Rows]:
-    return [reader.rows[node.inputs[0]]]
-
-
 def _matrix(reader: Reader, node: BodyNode) -> list[Rows]:
     x, matrix = reader.rows[node.inputs[0]], reader.constant(node.inputs[1])
     matrix = matrix.reshape(matrix.shape[-2:])
@@ -433,7 +428,6 @@ def _multiply(reader: Reader, node: BodyNode) -> list[Rows]:
 
 
 def _is_last(axis: int, x: Rows) -> bool:
-    """True if an axis is the last one."""
     return axis in {-1, len(x.dims) - 1}
 
 
@@ -497,7 +491,7 @@ _READ: dict[str, Callable[[Reader, BodyNode], list[Rows]]] = {
     "Add": _add,
     "Concat": _concat,
     "Gemm": _gemm,
-    "Identity": _same,
+    "Identity": lambda reader, node: [reader.rows[node.inputs[0]]],
     "MatMul": _matrix,
     "Mul": _multiply,
     "Neg": _negate,

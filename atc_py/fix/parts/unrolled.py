@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from atc_py.fix import tables
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.unfit import require
@@ -162,7 +161,7 @@ def driven_gates(ctx: RuleContext, way: int, bias: str) -> str:
     """Write the products of the whole sequence with W of one direction, and its bias; "" for none."""
     w = ctx.transpose(part_of(ctx, 1, way), [1, 0])
     driven = ctx.op("MatMul", ctx.name(0), w)
-    return ctx.op("Add", driven, bias) if bias else driven
+    return ctx.add(driven, bias)
 
 
 def part_of(ctx: RuleContext, position: int, way: int) -> str:
@@ -175,8 +174,7 @@ def part_of(ctx: RuleContext, position: int, way: int) -> str:
 
 
 def _joined(ctx: RuleContext, parts: Sequence[str], axis: int) -> str:
-    """`parts` one after the other."""
-    return parts[0] if len(parts) == 1 else ctx.op("Concat", *parts, axis=axis)
+    return ctx.concat(parts, axis)
 
 
 def _there(ctx: RuleContext, steps: int) -> list[str]:
@@ -203,7 +201,7 @@ def _run(
     _, _, size = ctx.shape(2)
     driven, application_of = layer.driven(way), layer.open_cell(way)
     states: Sequence[str] = [part_of(ctx, position, way) for position in layer.states]
-    zeros = ctx.const(tables.zeros((batch, size)), ctx.element, "zeros")
+    zeros = ctx.full((batch, size), 0, "zeros")
     results = {}
     for step in order:
         x = ctx.squeeze(ctx.slice(driven, 0, step, step + 1), [0])

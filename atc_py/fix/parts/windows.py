@@ -1,7 +1,7 @@
 """The geometry of convolutions and pools, as their rules read it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ LONGEST_ROW, LONGEST_STRIDE, MOST_TAPS = 4096, 63, 255
 MOST_PIECES = 1024
 """Pieces of a row at most: each is a node or two."""
 
-_IMAGES = 4
+IMAGES, VOLUMES = 4, 5
+"""Ranks of tensors with a batch, channels, and two or three axes that windows move along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,40 +79,56 @@ class Images:
     @property
     def attributes(self) -> dict[str, Any]:
         """Attributes of a Conv node of this geometry."""
-        return {
-            "auto_pad": None,
-            "dilations": [axis.dilation for axis in self.axes],
-            "group": self.group,
-            "kernel_shape": [axis.taps for axis in self.axes],
-            "pads": [*(axis.begin for axis in self.axes), *(axis.end for axis in self.axes)],
-            "strides": [axis.stride for axis in self.axes],
-        }
+        return {**window_attributes(self.axes), "auto_pad": None, "group": self.group}
+
+
+def window_attributes(axes: Sequence[ImageAxis]) -> dict[str, Any]:
+    """The attributes of a node that say how its windows move."""
+    return {
+        "dilations": [axis.dilation for axis in axes],
+        "kernel_shape": [axis.taps for axis in axes],
+        "pads": [*(axis.begin for axis in axes), *(axis.end for axis in axes)],
+        "strides": [axis.stride for axis in axes],
+    }
+
+
+def window_numbers(
+    ctx: RuleContext, rank: int
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The strides, dilations and pads of a node whose windows move along `rank` axes."""
+    ones = (1,) * rank
+    strides, dilations = (ctx.integers(name) or ones for name in ("strides", "dilations"))
+    return strides, dilations, ctx.integers("pads") or (0,) * (2 * rank)
+
+
+def conv_axes(ctx: RuleContext, *, cut: bool = False) -> tuple[ImageAxis, ...]:
+    """The axes of a Conv with explicit or automatic pads.
+
+    Args:
+        ctx: the node.
+        cut: take SAME pads, too, with which windows end before X does.
+    """
+    sizes, taps = ctx.shape(0)[_FIRST:], ctx.shape(1)[_FIRST:]
+    rank = len(taps)
+    strides, dilations, pads = window_numbers(ctx, rank)
+    mode = ctx.text("auto_pad", "NOTSET")
+    axes = []
+    for at, (size, tap) in enumerate(zip(sizes, taps, strict=True)):
+        pair = (0, 0) if mode == "VALID" else (pads[at], pads[rank + at])
+        if mode in SAME:
+            span = (tap - 1) * dilations[at] + 1
+            pair = same_pads(size, span, strides[at], mode, cut=cut)
+        axes.append(ImageAxis(size, tap, strides[at], dilations[at], *pair))
+    return tuple(axes)
 
 
 def images_of(ctx: RuleContext) -> Images:
     """The geometry of a Conv node with explicit or automatic pads."""
     x, w = ctx.shape(0), ctx.shape(1)
-    require(len(x) == _IMAGES and len(w) == _IMAGES, "X and W have rank 4")
-    strides, dilations = ctx.integers("strides", (1, 1)), ctx.integers("dilations", (1, 1))
-    pads = list(ctx.integers("pads", (0, 0, 0, 0)))
-    mode = ctx.text("auto_pad", "NOTSET")
-    if mode in {"SAME_UPPER", "SAME_LOWER"}:
-        for axis in (H, W):
-            count = -(-x[2 + axis] // strides[axis])
-            span = (w[2 + axis] - 1) * dilations[axis] + 1
-            total = max((count - 1) * strides[axis] + span - x[2 + axis], 0)
-            less, more = total // 2, total - total // 2
-            pads[axis], pads[2 + axis] = (less, more) if mode == "SAME_UPPER" else (more, less)
-    elif mode == "VALID":
-        pads = [0, 0, 0, 0]
-    axes = tuple(
-        ImageAxis(
-            x[2 + axis], w[2 + axis], strides[axis], dilations[axis], pads[axis], pads[2 + axis]
-        )
-        for axis in (H, W)
-    )
-    require(min(each.count for each in axes) > 0, "Y has elements")
-    return Images(x[0], x[1], w[0], ctx.integer("group", 1), (axes[H], axes[W]))
+    require(len(x) == IMAGES and len(w) == IMAGES, "X and W have rank 4")
+    height, width = conv_axes(ctx, cut=True)
+    require(min(height.count, width.count) > 0, "Y has elements")
+    return Images(x[0], x[1], w[0], ctx.integer("group", 1), (height, width))
 
 
 SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
@@ -197,8 +214,7 @@ def pool_axes(ctx: RuleContext) -> tuple[PoolAxis, ...]:
     size = ctx.shape(0)[_FIRST:]
     rank = len(size)
     taps = ctx.integers("kernel_shape")
-    strides, dilations = (ctx.integers(name) or (1,) * rank for name in ("strides", "dilations"))
-    pads = ctx.integers("pads") or (0,) * (2 * rank)
+    strides, dilations, pads = window_numbers(ctx, rank)
     mode = ctx.text("auto_pad", "NOTSET")
     # onnxruntime's kernels and ONNX disagree on other SAME pads: no form suits all.
     near = all(step <= tap for step, tap in zip(strides, taps, strict=True))
@@ -226,17 +242,18 @@ def require_known_windows(ctx: RuleContext) -> None:
         pool_axes(ctx)
         return
     taps = ctx.integers("kernel_shape")
-    dilations = ctx.integers("dilations") or (1,) * len(taps)
+    _, dilations, pads = window_numbers(ctx, len(taps))
     spans = [(tap - 1) * step + 1 for tap, step in zip(taps, dilations, strict=True)]
-    pads = ctx.integers("pads") or (0,) * (2 * len(taps))
     near = all(pad < span for pad, span in zip(pads, spans * 2, strict=True))
     require(near, _MEETS_X)
 
 
-def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
-    """The pads before and after an axis that auto_pad adds."""
+def same_pads(
+    size: int, span: int, stride: int, mode: str, *, cut: bool = False
+) -> tuple[int, int]:
+    """The pads before and after an axis that auto_pad adds; `cut`: windows may end before X does."""
     missing = (-(-size // stride) - 1) * stride + span - size
-    require(missing >= -_MOST_LEFT_OUT, "with SAME pads the windows reach the end of X")
+    require(cut or missing >= -_MOST_LEFT_OUT, "with SAME pads the windows reach the end of X")
     total = max(missing, 0)
     less, more = total // 2, total - total // 2
     return (less, more) if mode == "SAME_UPPER" else (more, less)
@@ -288,13 +305,5 @@ def mean_of_windows(ctx: RuleContext, x: str, axes: Sequence[PoolAxis], channels
     """
     taps = [axis.axis.taps for axis in axes]
     weight = tables.full((channels, 1, *taps), 1 / float(np.prod(taps)))
-    return ctx.op(
-        "Conv",
-        x,
-        ctx.const(weight, ctx.element, "weight"),
-        kernel_shape=taps,
-        strides=[axis.axis.stride for axis in axes],
-        dilations=[axis.axis.dilation for axis in axes],
-        pads=[*(axis.axis.begin for axis in axes), *(axis.reach for axis in axes)],
-        group=channels,
-    )
+    own = window_attributes([replace(axis.axis, end=axis.reach) for axis in axes])
+    return ctx.op("Conv", x, ctx.const(weight, ctx.element, "weight"), **own, group=channels)

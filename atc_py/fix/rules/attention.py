@@ -202,8 +202,7 @@ def fused_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     batch, positions, _ = ctx.shape(0)
     widths = ctx.integers("qkv_hidden_sizes") or (ctx.shape(1)[1] // 3,) * 3
     x = ctx.op("MatMul", ctx.name(0), ctx.name(1))
-    if ctx.tensor(_FUSED_BIAS) is not None:
-        x = ctx.op("Add", x, ctx.name(_FUSED_BIAS))
+    x = ctx.add(x, ctx.name(_FUSED_BIAS))
     starts = (0, widths[0], widths[0] + widths[1])
     q, k, v = (
         split_heads(ctx, ctx.slice(x, 2, start, start + width), heads)
@@ -215,7 +214,7 @@ def fused_attention_as_products(ctx: RuleContext) -> Sequence[str]:
         k, v = (ctx.op("Concat", _state(ctx, at), each, axis=2) for at, each in enumerate((k, v)))
     keys = past + positions
     dims = HeadDims(batch, heads, heads, positions, keys, widths[0] // heads, widths[2] // heads)
-    terms = [] if ctx.tensor(_FUSED_SCORE_BIAS) is None else [ctx.name(_FUSED_SCORE_BIAS)]
+    terms = ctx.present(_FUSED_SCORE_BIAS)
     attended = attend(
         ctx, q, k, v, dims,
         scale=ctx.number("scale", 0.0) or dims.size**-0.5,
@@ -301,7 +300,7 @@ def _projected(ctx: RuleContext, heads: int, *, apart: bool) -> list[str]:
 
 
 def _multi_head_terms(ctx: RuleContext, dims: HeadDims) -> list[str]:
-    terms = [] if ctx.tensor(_MULTI_SCORE_BIAS) is None else [ctx.name(_MULTI_SCORE_BIAS)]
+    terms = ctx.present(_MULTI_SCORE_BIAS)
     return [*terms, *mask_term(ctx, _MULTI_KEY_MASK, dims)]
 
 
@@ -310,7 +309,6 @@ _CODED_BIAS, _STEP, _WEIGHT_STEP, _CODED_KEY_MASK, _ZERO, _WEIGHT_ZERO, _CODED_P
 
 
 def _case(**attributes: int) -> RuleCase:
-    """An attention over 3 positions of 8 elements."""
     weights = np.random.default_rng(5).integers(-99, 99, (8, 24)).astype(np.int8)
     steps = [ConstInput(np.array(number, np.float32)) for number in (0.01, 0.002)]
     zeros = [ConstInput(np.array(120, np.uint8)), ConstInput(np.array(0, np.int8))]

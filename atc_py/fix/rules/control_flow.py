@@ -93,7 +93,6 @@ def _type_of(tensor: SourceTensor, stated: ValueType | None) -> tuple[DType, Sha
 
 
 def _scalar(ctx: RuleContext) -> str:
-    """The condition without axes."""
     dims = ctx.shape(0)
     return ctx.squeeze(ctx.name(0), range(len(dims))) if dims else ctx.name(0)
 
@@ -160,7 +159,6 @@ def loop_unroll(ctx: RuleContext) -> Sequence[str]:
 
 
 def _nothing(ctx: RuleContext, body: GraphBody, position: int) -> str:
-    """A scanned output after no step; "" where nothing uses it."""
     if ctx.output(position) is None:
         return ""
     stated = body.types[1 + position]
@@ -203,7 +201,7 @@ def scan_unroll(ctx: RuleContext) -> Sequence[str]:
     body, scanned = body_of(ctx, "body"), ctx.integer("num_scan_inputs", 0)
     count = len(ctx.node.inputs) - scanned
     states = [ctx.name(position) for position in range(count)]
-    axes = _axes(ctx, "scan_input_axes", scanned)
+    axes = ctx.integers("scan_input_axes", [0] * scanned)
     backward = ctx.integers("scan_input_directions", [0] * scanned)
     steps = {
         ctx.shape(count + at)[axis % len(ctx.shape(count + at))] for at, axis in enumerate(axes)
@@ -212,18 +210,10 @@ def scan_unroll(ctx: RuleContext) -> Sequence[str]:
     require(min(steps) > 0, "at least one step")
     (total,) = steps
     check_room(ctx, body, total)
-    stacked: list[list[str]] = []
-    for step in range(total):
-        slices = []
-        for at, axis in enumerate(axes):
-            place = total - 1 - step if backward[at] else step
-            index = ctx.const(place, label="step")
-            slices.append(ctx.op("Gather", ctx.name(count + at), index, axis=axis))
-        results = ctx.inline(body, [*states, *slices])
-        states = list(results[:count])
-        stacked.append(list(results[count:]))
+    sequences = [(ctx.name(count + at), axis, backward[at]) for at, axis in enumerate(axes)]
+    states, stacked = _run(ctx, body, states, sequences, total)
     outputs = len(body.outputs) - count
-    into = _axes(ctx, "scan_output_axes", outputs)
+    into = ctx.integers("scan_output_axes", [0] * outputs)
     reverse = ctx.integers("scan_output_directions", [0] * outputs)
     return [*states, *(
         stack(ctx, [each[at] for each in stacked], into[at], backward=reverse[at] != 0)
@@ -231,9 +221,33 @@ def scan_unroll(ctx: RuleContext) -> Sequence[str]:
     )]  # fmt: skip
 
 
-def _axes(ctx: RuleContext, name: str, count: int) -> tuple[int, ...]:
-    """One axis for each scanned tensor; 0 by default."""
-    return ctx.integers(name, [0] * count)
+def _run(
+    ctx: RuleContext,
+    body: GraphBody,
+    states: list[str],
+    sequences: Sequence[tuple[str, int, int]],
+    total: int,
+) -> tuple[list[str], list[list[str]]]:
+    """Write every step; return the last states, and what is scanned in each step.
+
+    Args:
+        ctx: the Scan.
+        body: its body.
+        states: before the first step.
+        sequences: names, their axes of steps, and 1 for those that are read from the end.
+        total: number of steps.
+    """
+    count = len(states)
+    stacked: list[list[str]] = []
+    for step in range(total):
+        slices = []
+        for name, axis, backward in sequences:
+            place = ctx.const(total - 1 - step if backward else step, label="step")
+            slices.append(ctx.op("Gather", name, place, axis=axis))
+        results = ctx.inline(body, [*states, *slices])
+        states = list(results[:count])
+        stacked.append(list(results[count:]))
+    return states, stacked
 
 
 @rule(
@@ -284,23 +298,15 @@ def _entry(ctx: RuleContext, body: GraphBody, entry: int, first: int, total: int
     values = [ctx.op("Gather", name, own, axis=0) for name in names]
     states, sequences = values[: first - 1], values[first - 1 :]
     backward = ctx.integers("directions", [0] * len(sequences))
-    stacked: list[list[str]] = []
-    for step in range(total):
-        slices = []
-        for sequence, back in zip(sequences, backward, strict=True):
-            place = ctx.const(total - 1 - step if back else step, label="step")
-            slices.append(ctx.op("Gather", sequence, place, axis=0))
-        results = ctx.inline(body, [*states, *slices])
-        states = list(results[: first - 1])
-        stacked.append(list(results[first - 1 :]))
-    return [*states, *(stack(ctx, list(each), 0) for each in zip(*stacked, strict=True))]
+    taken = [(name, 0, back) for name, back in zip(sequences, backward, strict=True)]
+    states, stacked = _run(ctx, body, states, taken, total)
+    return [*states, *(stack(ctx, list(column), 0) for column in zip(*stacked, strict=True))]
 
 
 _GRU_WEIGHTS, _GRU_RESET = data(5, 4, seed=1).value, data(5, 2, seed=2).value
 
 
 def _gru_step(function: str) -> CaseGraph:
-    """One step of a GRU whose update gate is `function`."""
     return CaseGraph(
         {"h": Fed((2, 2)), "x": Fed((2, 3))},
         ("h2", "y"),
@@ -357,7 +363,6 @@ _LSTM_WEIGHTS = data(5, 8, seed=1).value
 
 
 def _lstm_step(function: str) -> CaseGraph:
-    """One step of an LSTM whose input gate is `function`."""
     return CaseGraph(
         {"h": Fed((2, 2)), "c": Fed((2, 2)), "x": Fed((2, 3))},
         ("h2", "c2", "y"),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from atc_py.fix import tables
 from atc_py.fix.case import case, contrib_case, data
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.windows import (
@@ -15,13 +14,14 @@ from atc_py.fix.parts.windows import (
     LONGEST_STRIDE,
     MOST_PIECES,
     MOST_TAPS,
-    SAME,
+    VOLUMES,
     H,
     ImageAxis,
     W,
+    conv_axes,
     images_of,
     require_known_windows,
-    same_pads,
+    window_attributes,
 )
 from atc_py.fix.rule import REORDERED, rule
 from atc_py.fix.unfit import require
@@ -38,27 +38,7 @@ def conv_attributes(ctx: RuleContext) -> Sequence[str]:
     """Conv without attributes, or of volumes with SAME pads -> Conv with kernel_shape, strides,
     dilations and pads, if dims are known.
     """
-    size, taps = ctx.shape(0)[2:], ctx.shape(1)[2:]
-    ones = (1,) * len(taps)
-    strides, dilations = (ctx.integers(name) or ones for name in ("strides", "dilations"))
-    pads = ctx.integers("pads") or (0,) * (2 * len(taps))
-    mode = ctx.text("auto_pad", "NOTSET")
-    if mode in SAME:
-        spans = [(tap - 1) * dilation + 1 for tap, dilation in zip(taps, dilations, strict=True)]
-        pairs = [
-            same_pads(dim, span, stride, mode)
-            for dim, span, stride in zip(size, spans, strides, strict=True)
-        ]
-        pads = (*(first for first, _ in pairs), *(last for _, last in pairs))
-    elif mode == "VALID":
-        pads = (0,) * (2 * len(taps))
-    return ctx.again(
-        auto_pad=None,
-        kernel_shape=list(taps),
-        strides=list(strides),
-        dilations=list(dilations),
-        pads=list(pads),
-    )
+    return ctx.again(auto_pad=None, **window_attributes(conv_axes(ctx)))
 
 
 @rule(
@@ -318,19 +298,15 @@ def conv_wide_kernel(ctx: RuleContext) -> str:
         axes[at] = ImageAxis(size, taps, axis.stride, step, 0, 0)
         cut = ctx.slice(x, 2 + at, start, start + size)
         w = ctx.slice(ctx.name(1), 2 + at, first, first + taps)
-        bias = [] if total or ctx.tensor(2) is None else [ctx.name(2)]
+        bias = [] if total else ctx.present(2)
         piece = replace(images, axes=(axes[H], axes[W]))
         (y,) = ctx.again(cut, w, *bias, **piece.attributes)
-        total = y if not total else ctx.op("Add", total, y)
+        total = ctx.add(total, y)
     return total
 
 
 def _is_far(axis: ImageAxis) -> bool:
-    """True if the taps are farther apart than the list has it."""
     return axis.dilation > MOST_TAPS and axis.taps > 1
-
-
-_VOLUMES = 5
 
 
 @rule(
@@ -353,52 +329,24 @@ def conv_3d_as_slices(ctx: RuleContext) -> str:
     batch of images, Conv; Add; Reshape, Transpose, if dims are known.
     """
     x, w = ctx.shape(0), ctx.shape(1)
-    require(len(x) == _VOLUMES, "X has rank 5")
-    strides, dilations = (ctx.integers(name, (1, 1, 1)) for name in ("strides", "dilations"))
-    pads = _pads(ctx, strides, dilations)
-    depth = (x[2] + pads[0] + pads[3] - (w[2] - 1) * dilations[0] - 1) // strides[0] + 1
-    require(depth > 0, "Y has slices")
-    volume = ctx.pad(ctx.name(0), [0, 0, pads[0], 0, 0, 0, 0, pads[3], 0, 0])
+    require(len(x) == VOLUMES, "X has rank 5")
+    depth, *plane = conv_axes(ctx)
+    require(depth.count > 0, "Y has slices")
+    volume = ctx.pad(ctx.name(0), [0, 0, depth.begin, 0, 0, 0, 0, depth.end, 0, 0])
     total = ""
     for tap in range(w[2]):
-        start = tap * dilations[0]
-        part = ctx.slice(volume, 2, start, start + (depth - 1) * strides[0] + 1, strides[0])
-        images = ctx.reshape(ctx.transpose(part, [0, 2, 1, 3, 4]), [x[0] * depth, x[1], *x[3:]])
-        plane = ctx.squeeze(ctx.slice(ctx.name(1), 2, tap, tap + 1), [2])
-        bias = [] if total or ctx.tensor(2) is None else [ctx.name(2)]
-        (y,) = ctx.again(
-            images,
-            plane,
-            *bias,
-            kernel_shape=list(w[3:]),
-            strides=list(strides[1:]),
-            dilations=list(dilations[1:]),
-            pads=[pads[1], pads[2], pads[4], pads[5]],
-            group=ctx.integer("group", 1),
-            auto_pad=None,
-        )
-        total = y if not total else ctx.op("Add", total, y)
-    rows, columns = (
-        (x[3 + at] + pads[1 + at] + pads[4 + at] - (w[3 + at] - 1) * dilations[1 + at] - 1)
-        // strides[1 + at]
-        + 1
-        for at in range(2)
-    )
-    stacked = ctx.reshape(total, [x[0], depth, w[0], rows, columns])
+        start = tap * depth.dilation
+        end = start + (depth.count - 1) * depth.stride + 1
+        part = ctx.transpose(ctx.slice(volume, 2, start, end, depth.stride), [0, 2, 1, 3, 4])
+        images = ctx.reshape(part, [x[0] * depth.count, x[1], *x[3:]])
+        filters = ctx.squeeze(ctx.slice(ctx.name(1), 2, tap, tap + 1), [2])
+        bias = [] if total else ctx.present(2)
+        own = window_attributes(plane)
+        group = ctx.integer("group", 1)
+        (y,) = ctx.again(images, filters, *bias, **own, group=group, auto_pad=None)
+        total = ctx.add(total, y)
+    stacked = ctx.reshape(total, [x[0], depth.count, w[0], *(axis.count for axis in plane)])
     return ctx.transpose(stacked, [0, 2, 1, 3, 4])
-
-
-def _pads(ctx: RuleContext, strides: Sequence[int], dilations: Sequence[int]) -> Sequence[int]:
-    """The pads before the three axes, then those after them."""
-    mode = ctx.text("auto_pad", "NOTSET")
-    if mode == "NOTSET":
-        return ctx.integers("pads", [0] * 6)
-    if mode not in SAME:
-        return [0] * 6
-    spans = [(taps - 1) * by + 1 for taps, by in zip(ctx.shape(1)[2:], dilations, strict=True)]
-    sizes = ctx.shape(0)[2:]
-    pairs = [same_pads(*each, mode) for each in zip(sizes, spans, strides, strict=True)]
-    return [*(begin for begin, _ in pairs), *(end for _, end in pairs)]
 
 
 # Rank of N x C x L.
@@ -503,7 +451,7 @@ def causal_conv_as_conv(ctx: RuleContext) -> Sequence[str]:
             require(fits, "the state has the taps before X")
             state = ctx.transpose(ctx.name(_STATE), order)
         else:
-            state = ctx.const(tables.zeros((batch, channels, held)), ctx.element, "state")
+            state = ctx.full((batch, channels, held), 0, "state")
         x = ctx.op("Concat", state, x, axis=2)
     weights = [ctx.name(at) for at in (1, 2) if ctx.tensor(at) is not None]
     y = ctx.op("Conv", x, *weights, group=channels, dilations=[dilation])

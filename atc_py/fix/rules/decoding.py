@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from atc_py.fix import tables
-from atc_py.fix.case import ConstInput, Fed, contrib_case, data
+from atc_py.fix.case import Fed, RuleCase, contrib_case, data
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.attention import HeadDims, attend, causal_term, merged, split_heads
 from atc_py.fix.parts.bodies import MOST_STEPS
@@ -64,46 +64,23 @@ def rotated(  # noqa: PLR0913  (what is rotated, by what, and how)
 
 # Positions of inputs; the others are scales of a quantized cache, norms of heads and lengths of
 # queries.
-_GROUPED_PAST, _GROUPED_LENGTHS, _TOTAL, _COS, _POSITIONS, _GROUPED_SCORE_BIAS, _SINK, _OTHERS = (
-    3,
-    5,
-    6,
-    7,
-    9,
-    10,
-    11,
-    12,
-)
+_GROUPED_PAST, _GROUPED_LENGTHS, _TOTAL, _COS = 3, 5, 6, 7
+_POSITIONS, _GROUPED_SCORE_BIAS, _SINK, _OTHERS = 9, 10, 11, 12
 
 
-def _lengths(*values: int) -> ConstInput:
-    return ConstInput(np.array(values, np.int32))
-
-
-_INPUTS = (Fed((1, 3, 32)), Fed((1, 3, 16)), Fed((1, 3, 16)), None, None)
+def _grouped(length: int) -> RuleCase:
+    """Three new positions after a past; `length` is that of the sequence without the last one."""
+    inputs = (Fed((1, 3, 32)), Fed((1, 3, 16)), Fed((1, 3, 16)), None, None)
+    lengths = (np.array([length], np.int32), np.array(3, np.int32))
+    own = {"num_heads": 2, "kv_num_heads": 1}
+    return contrib_case("GroupQueryAttention", *inputs, *lengths, **own, outputs=3)
 
 
 @rule(
     "com.microsoft::GroupQueryAttention",
     REORDERED,
-    contrib_case(
-        "GroupQueryAttention",
-        *_INPUTS,
-        _lengths(2),
-        np.array(3, np.int32),
-        num_heads=2,
-        kv_num_heads=1,
-        outputs=3,
-    ),
-    miss=contrib_case(
-        "GroupQueryAttention",
-        *_INPUTS,
-        _lengths(1),
-        np.array(3, np.int32),
-        num_heads=2,
-        kv_num_heads=1,
-        outputs=3,
-    ),
+    _grouped(2),
+    miss=_grouped(1),
     float16="the scale is split over query and key; masked scores are -65504",
 )
 def group_query_attention_as_products(ctx: RuleContext) -> Sequence[str]:
@@ -177,7 +154,7 @@ def _joined(ctx: RuleContext, at: int, new: str, past: int) -> str:
 
 
 def _terms(ctx: RuleContext, dims: HeadDims) -> list[str]:
-    terms = [] if ctx.tensor(_GROUPED_SCORE_BIAS) is None else [ctx.name(_GROUPED_SCORE_BIAS)]
+    terms = ctx.present(_GROUPED_SCORE_BIAS)
     window = ctx.integer("local_window_size", -1)
     if not ctx.integer("causal", 1):
         return terms
@@ -186,12 +163,11 @@ def _terms(ctx: RuleContext, dims: HeadDims) -> list[str]:
 
 
 def _sink(ctx: RuleContext, dims: HeadDims) -> str:
-    """One more score of each query; "" without one."""
     smooth = ctx.integer("smooth_softmax", -1) > 0
     sink = ctx.tensor(_SINK)
     if sink is None and not smooth:
         return ""
-    zeros = ctx.const(tables.zeros((dims.batch, dims.heads, dims.queries, 1)), ctx.element, "sink")
+    zeros = ctx.full((dims.batch, dims.heads, dims.queries, 1), 0, "sink")
     if sink is None:
         return zeros
     return ctx.op("Add", zeros, ctx.reshape(sink.name, [1, dims.heads, 1, 1]))
@@ -199,25 +175,14 @@ def _sink(ctx: RuleContext, dims: HeadDims) -> str:
 
 _HEADS_APART = 4
 
+_ANGLES = ([1, 2, 3, 8], np.array([[0, 1, 2]]), data(5, 4), data(5, 4, seed=1))
+
 
 @rule(
     "RotaryEmbedding com.microsoft::RotaryEmbedding",
     REORDERED,
-    contrib_case(
-        "RotaryEmbedding",
-        [1, 2, 3, 8],
-        np.array([[0, 1, 2]]),
-        data(5, 4),
-        data(5, 4, seed=1),
-    ),
-    miss=contrib_case(
-        "RotaryEmbedding",
-        [1, 2, 3, 8],
-        np.array([[0, 1, 2]]),
-        data(5, 4),
-        data(5, 4, seed=1),
-        scale=0.5,
-    ),
+    contrib_case("RotaryEmbedding", *_ANGLES),
+    miss=contrib_case("RotaryEmbedding", *_ANGLES, scale=0.5),
 )
 def rotary_as_products(ctx: RuleContext) -> str:
     """RotaryEmbedding of ONNX or onnxruntime -> Gather of the angles, Slice, Mul, Sub, Add, Concat,
@@ -295,35 +260,17 @@ class _Parts:
     rate: str
 
 
+def _linear(steps: int, *past: Sequence[int], **attributes: Any) -> RuleCase:
+    own = {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear", **attributes}
+    return contrib_case("LinearAttention", *[Fed((1, steps, 8))] * 3, *past, **own, outputs=2)
+
+
 @rule(
     "LinearAttention com.microsoft::LinearAttention",
     REORDERED,
-    contrib_case(
-        "LinearAttention",
-        *[Fed((1, 2, 8))] * 3,
-        q_num_heads=2,
-        kv_num_heads=2,
-        update_rule="linear",
-        outputs=2,
-    ),
-    miss=contrib_case(
-        "LinearAttention",
-        *[Fed((1, 2, 8))] * 3,
-        [2, 1, 2, 4, 4],
-        q_num_heads=2,
-        kv_num_heads=2,
-        update_rule="linear",
-        state_window=2,
-        outputs=2,
-    ),
-    boundary=contrib_case(
-        "LinearAttention",
-        *[Fed((1, 1, 8))] * 3,
-        q_num_heads=2,
-        kv_num_heads=2,
-        update_rule="linear",
-        outputs=2,
-    ),
+    _linear(2),
+    miss=_linear(2, [2, 1, 2, 4, 4], state_window=2),
+    boundary=_linear(1),
     float16="the state is rounded at each step",
 )
 def linear_attention_unroll(ctx: RuleContext) -> Sequence[str]:
@@ -344,7 +291,7 @@ def linear_attention_unroll(ctx: RuleContext) -> Sequence[str]:
     size, value_size = ctx.shape(0)[2] // heads, ctx.shape(2)[2] // groups
     state = ctx.name(_STATE)
     if not state:
-        state = ctx.const(tables.zeros((batch, groups, size, value_size)), ctx.element, "state")
+        state = ctx.full((batch, groups, size, value_size), 0, "state")
     results = []
     for step in range(steps):
         state = _next(ctx, parts, state, step)
@@ -359,7 +306,7 @@ def _parts(ctx: RuleContext, batch: int, steps: int, heads: int, groups: int) ->
     require(decays is not None, "the update rule is known")
     size = ctx.shape(0)[2] // heads
     scale = ctx.number("scale", 0.0) or size**-0.5
-    scaled = ctx.op("Mul", ctx.name(0), ctx.scalar(scale, "scale"))
+    scaled = ctx.times(ctx.name(0), scale, "scale")
     decay = rate = ""
     if decays:
         width = ctx.shape(_DECAY)[2] // groups
@@ -381,7 +328,6 @@ def _at(ctx: RuleContext, x: str, step: int) -> str:
 
 
 def _next(ctx: RuleContext, parts: _Parts, state: str, step: int) -> str:
-    """The state after one step."""
     key, value = _at(ctx, parts.k, step), _at(ctx, parts.v, step)
     if parts.decay:
         state = ctx.op("Mul", state, _at(ctx, parts.decay, step))

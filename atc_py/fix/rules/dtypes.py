@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from atc_py.fix import tables
-from atc_py.fix.case import Fed, case
+from atc_py.fix.case import CaseInput, Fed, RuleCase, case
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.codes import EXACT_FLOAT, INTEGERS, require_range, require_result
 from atc_py.fix.range_rules import INT32, Range
@@ -111,7 +111,7 @@ def double_as_float32(ctx: RuleContext) -> Sequence[str]:
         result = ctx.output(0)
         if result is not None and result.dtype is DType.FLOAT32:
             return [names[0]]
-    results = ctx.again(*names, count=len(ctx.node.outputs))
+    results = ctx.again(*names, count=ctx.output_count)
     return [
         ctx.cast(result, DType.FLOAT64)
         if tensor is not None and tensor.dtype is DType.FLOAT64
@@ -121,7 +121,6 @@ def double_as_float32(ctx: RuleContext) -> Sequence[str]:
 
 
 def _single(ctx: RuleContext, tensor: SourceTensor) -> str:
-    """A tensor in float32: what it was cast from, or a Cast."""
     maker = None if ctx.around is None else ctx.around.makers.get(tensor.name)
     made = None if maker is None else maker.node
     first = made.inputs[0] if made is not None and made.op_type == "Cast" else None
@@ -137,6 +136,10 @@ _SHAPES_AND_AXES = {
     "ScatterElements": {1}, "Slice": {1, 2, 3, 4}, "Split": {1}, "Squeeze": {1}, "Tile": {1}, "Trilu": {1},
     "Unsqueeze": {1}, "Where": {0},
 }  # fmt: skip
+
+# Operators whose result is int64, or bool, whatever they look at.
+_PLACING = frozenset({"ArgMax", "ArgMin", "NonZero"})
+_COMPARING = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
 
 # Operators that ONNX defines for bool, which become 0 and 1.
 _MOVES = frozenset({
@@ -179,30 +182,20 @@ def int64_as_int32(ctx: RuleContext) -> Sequence[str]:
         names.append(ctx.cast(tensor.name, DType.INT32))
         narrowed = True
     skip_unless(narrowed)
-    results = ctx.again(*names, count=len(ctx.node.outputs))
+    results = ctx.again(*names, count=ctx.output_count)
     return [_back(ctx, result, position) for position, result in enumerate(results)]
 
 
 def _back(ctx: RuleContext, result: str, position: int) -> str:
-    tensor = ctx.output(position)
-    if tensor is None or _is_position(ctx):
+    tensor, op_type = ctx.output(position), ctx.node.op_type
+    dtype = None if tensor is None else tensor.dtype
+    if dtype is None or dtype is DType.INT32 or op_type in _PLACING:
         return result
-    dtype = tensor.dtype
-    if dtype is None or dtype is DType.INT32 or (dtype is DType.BOOL and _compares(ctx)):
+    if dtype is DType.BOOL and op_type in _COMPARING:
         return result
     if dtype is not DType.BOOL:
         require_result(ctx, INT32, position)
     return ctx.cast(result, dtype)
-
-
-def _compares(ctx: RuleContext) -> bool:
-    """True for operators whose result is a bool, whatever they compare."""
-    return ctx.node.op_type in {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
-
-
-def _is_position(ctx: RuleContext) -> bool:
-    """True for operators whose result is int64, whatever they look at."""
-    return ctx.node.op_type in {"ArgMax", "ArgMin", "NonZero"}
 
 
 # By operator: positions of the operands; the others are shapes, axes and positions.
@@ -245,7 +238,7 @@ def integers_as_float32(ctx: RuleContext) -> Sequence[str]:
         require_range(ctx, at, EXACT_FLOAT)
         names[at] = ctx.cast(tensor.name, DType.FLOAT32)
     _require_whole_numbers(ctx)
-    results = list(ctx.again(*names, count=len(ctx.node.outputs)))
+    results = list(ctx.again(*names, count=ctx.output_count))
     for at, tensor in enumerate(ctx.node.outputs):
         if tensor is None or at in _POSITIONS.get(op_type, ()):
             continue
@@ -284,6 +277,11 @@ _MOST_BITS = 30
 _MODULUS = {DType.UINT8: 2**8, DType.UINT16: 2**16}
 
 
+def _shift(high: int, by: CaseInput, direction: str) -> RuleCase:
+    x = Fed((2, 3), DType.UINT32, (0, high))
+    return case("BitShift", x, by, direction=direction, opset=11)
+
+
 @rule(
     "BitShift",
     EQUAL,
@@ -292,27 +290,9 @@ _MODULUS = {DType.UINT8: 2**8, DType.UINT16: 2**16}
         "BitShift", Fed((2, 3), DType.UINT64), np.array(2, np.uint64), direction="RIGHT", opset=11
     ),
     boundary=(
-        case(
-            "BitShift",
-            Fed((2, 3), DType.UINT32, (0, 2**31 - 1)),
-            np.array(0, np.uint32),
-            direction="LEFT",
-            opset=11,
-        ),
-        case(
-            "BitShift",
-            Fed((2, 3), DType.UINT32, (0, 1)),
-            Fed((3,), DType.UINT32, (0, 30)),
-            direction="LEFT",
-            opset=11,
-        ),
-        case(
-            "BitShift",
-            Fed((2, 3), DType.UINT32, (0, 2**31 - 1)),
-            np.array(30, np.uint32),
-            direction="RIGHT",
-            opset=11,
-        ),
+        _shift(2**31 - 1, np.array(0, np.uint32), "LEFT"),
+        _shift(1, Fed((3,), DType.UINT32, (0, 30)), "LEFT"),
+        _shift(2**31 - 1, np.array(30, np.uint32), "RIGHT"),
     ),
     float16="int32 stays int32",
 )

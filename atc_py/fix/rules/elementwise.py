@@ -105,7 +105,7 @@ def selu_as_elu(ctx: RuleContext) -> str:
     """Selu with factors of its own -> Elu with alpha, Mul by gamma, if X is float16 or float32."""
     ctx.floats(0, "X")
     y = ctx.op("Elu", ctx.name(0), alpha=ctx.number("alpha", _ALPHA))
-    return ctx.op("Mul", y, ctx.scalar(ctx.number("gamma", _GAMMA), "gamma"))
+    return ctx.times(y, ctx.number("gamma", _GAMMA), "gamma")
 
 
 @rule(
@@ -121,11 +121,10 @@ def gelu_as_erf(ctx: RuleContext) -> str:
     GELU(x) = x / 2 * (1 + erf(x / sqrt(2))), of x + bias for BiasGelu.
     """
     x = ctx.name(0)
-    if ctx.tensor(1) is not None:
-        x = ctx.op("Add", x, ctx.name(1))
+    x = ctx.add(x, ctx.name(1))
     error = ctx.op("Erf", ctx.op("Div", x, ctx.scalar(2**0.5)))
     half = ctx.op("Mul", x, ctx.op("Add", error, ctx.scalar(1)))
-    return ctx.op("Mul", half, ctx.scalar(0.5))
+    return ctx.times(half, 0.5)
 
 
 @rule(
@@ -140,13 +139,12 @@ def fast_gelu_as_tanh(ctx: RuleContext) -> str:
     x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) (onnxruntime's FastGelu).
     """
     x = ctx.name(0)
-    if ctx.tensor(1) is not None:
-        x = ctx.op("Add", x, ctx.name(1))
+    x = ctx.add(x, ctx.name(1))
     factor = (2 / np.pi) ** 0.5
     square = ctx.op("Mul", x, x)
-    slope = ctx.op("Add", ctx.op("Mul", square, ctx.scalar(0.044715 * factor)), ctx.scalar(factor))
+    slope = ctx.op("Add", ctx.times(square, 0.044715 * factor), ctx.scalar(factor))
     bend = ctx.op("Tanh", ctx.op("Mul", x, slope))
-    half = ctx.op("Mul", x, ctx.scalar(0.5))
+    half = ctx.times(x, 0.5)
     return ctx.op("Mul", half, ctx.op("Add", bend, ctx.scalar(1)))
 
 
@@ -160,7 +158,7 @@ def quick_gelu_as_sigmoid(ctx: RuleContext) -> str:
 
     x * sigmoid(alpha * x) (onnxruntime's QuickGelu).
     """
-    scaled = ctx.op("Mul", ctx.name(0), ctx.scalar(ctx.number("alpha", 1.702)))
+    scaled = ctx.times(ctx.name(0), ctx.number("alpha", 1.702))
     return ctx.op("Mul", ctx.name(0), ctx.op("Sigmoid", scaled))
 
 

@@ -55,26 +55,15 @@ _OWN = frozenset({"activation", "activation_params"})
 
 _ADDED = 3
 
+_IMAGE = ([1, 3, 6, 6], data(4, 3, 3, 3), data(4))
+_LEAKY = {"activation": "LeakyRelu"}
+
 
 @rule(
     "com.microsoft::FusedConv",
     REORDERED,
-    contrib_case(
-        "FusedConv",
-        [1, 3, 6, 6],
-        data(4, 3, 3, 3),
-        data(4),
-        activation="LeakyRelu",
-        activation_params=[0.2],
-        pads=[1, 1, 1, 1],
-    ),
-    miss=contrib_case(
-        "FusedConv",
-        [1, 3, 6, 6],
-        data(4, 3, 3, 3),
-        data(4),
-        activation="LeakyRelu",
-    ),
+    contrib_case("FusedConv", *_IMAGE, **_LEAKY, activation_params=[0.2], pads=[1, 1, 1, 1]),
+    miss=contrib_case("FusedConv", *_IMAGE, **_LEAKY),
     boundary=contrib_case(
         "FusedConv",
         [1, 1, 2, 2],
@@ -94,8 +83,7 @@ def fused_conv_as_steps(ctx: RuleContext) -> str:
     }
     inputs = [ctx.name(at) for at in range(3)]
     y = ctx.op("Conv", *(inputs if inputs[-1] else inputs[:-1]), **given)
-    if ctx.tensor(_ADDED) is not None:
-        y = ctx.op("Add", y, ctx.name(_ADDED))
+    y = ctx.add(y, ctx.name(_ADDED))
     values = ctx.node.attributes.get("activation_params", ())
     numbers = tuple(float(value) for value in values) if isinstance(values, tuple) else ()
     return fused_activation(ctx, y, ctx.text("activation", ""), numbers)
@@ -110,12 +98,7 @@ _OPERANDS = (Fed((3, 4)), data(4, 5), data(5, seed=1))
     REORDERED,
     contrib_case("FusedGemm", *_OPERANDS, activation="Relu"),
     miss=contrib_case("FusedGemm", *_OPERANDS, activation="Clip"),
-    boundary=contrib_case(
-        "FusedGemm",
-        *_OPERANDS,
-        activation="LeakyRelu",
-        activation_alpha=0.1,
-    ),
+    boundary=contrib_case("FusedGemm", *_OPERANDS, **_LEAKY, activation_alpha=0.1),
 )
 def fused_gemm_as_steps(ctx: RuleContext) -> str:
     """FusedGemm of onnxruntime -> Gemm, the activation, if the activation is one that onnxruntime
@@ -152,7 +135,7 @@ def fused_mat_mul_as_steps(ctx: RuleContext) -> str:
     operands = [_operand(ctx, at, letter) for at, letter in enumerate("AB")]
     alpha = ctx.number("alpha", 1.0)
     product = ctx.op("MatMul", *operands)
-    return product if alpha == 1 else ctx.op("Mul", product, ctx.scalar(alpha))
+    return product if alpha == 1 else ctx.times(product, alpha)
 
 
 def _operand(ctx: RuleContext, position: int, letter: str) -> str:
@@ -172,10 +155,6 @@ def _expand_dims(ctx: RuleContext) -> str:
     rank = len(ctx.dims(0))
     axis = int(ctx.constant(1).reshape(-1)[0])
     return ctx.unsqueeze(ctx.name(0), [axis % (rank + 1)])
-
-
-def _gather_nd(ctx: RuleContext) -> str:
-    return ctx.op("GatherND", ctx.name(0), ctx.name(1))
 
 
 def _pad(ctx: RuleContext) -> str:
@@ -199,7 +178,7 @@ def _conv_transpose(ctx: RuleContext) -> str:
 _FORMS: dict[str, Callable[[RuleContext], str]] = {
     "ConvTransposeWithDynamicPads": _conv_transpose,
     "ExpandDims": _expand_dims,
-    "GatherND": _gather_nd,
+    "GatherND": lambda ctx: ctx.op("GatherND", ctx.name(0), ctx.name(1)),
     "Pad": _pad,
 }
 

@@ -284,14 +284,15 @@ def _scatter_along(ctx: RuleContext, reduction: str) -> str:
     size, count = dims[axis], shape[axis]
     others = [at for at in range(rank) if at != axis]
     outer = [shape[other] for other in others]
-    require(int(np.prod(outer, dtype=np.int64)) * size * count <= _MOST_ELEMENTS, _TOO_MANY)
+    require(prod(outer) * size * count <= _MOST_ELEMENTS, _TOO_MANY)
     order = [*others, axis]
     data = ctx.transpose(ctx.name(0), order)
     part = data
     for place, other in enumerate(others):
         if shape[other] < dims[other]:
             part = ctx.slice(part, place, 0, shape[other])
-    indices, updates = (ctx.transpose(name, order) for name in (_indices(ctx, size), ctx.name(2)))
+    indices = from_front(ctx, ctx.cast(ctx.name(1), DType.INT32), size, ctx.range(1))
+    indices, updates = (ctx.transpose(name, order) for name in (indices, ctx.name(2)))
     part = _reduced(ctx, reduction, part, (indices, updates), rank - 1)
     for place in range(rank - 2, -1, -1):
         each = others[place]
@@ -303,7 +304,7 @@ def _scatter_along(ctx: RuleContext, reduction: str) -> str:
                 rest = ctx.slice(rest, before, 0, shape[others[before]])
         rest = ctx.slice(rest, place, shape[each], dims[each])
         part = ctx.op("Concat", part, rest, axis=place)
-    return ctx.transpose(part, [int(each) for each in np.argsort(order)])
+    return ctx.transpose_back(part, order)
 
 
 def _reduced(
@@ -332,18 +333,13 @@ def _row(ctx: RuleContext) -> int:
     return int(np.prod(dims[: ctx.shape(1)[-1]], dtype=np.int64))
 
 
-def _indices(ctx: RuleContext, size: int) -> str:
-    """Write indices in int32, counted from the front."""
-    return from_front(ctx, ctx.cast(ctx.name(1), DType.INT32), size, ctx.range(1))
-
-
 def _scatter_rows(ctx: RuleContext, reduction: str) -> str:
     """Write the reduction over whole positions: rows are what the positions do not reach into."""
     dims, shape = ctx.shape(0), ctx.shape(1)
     depth = shape[-1]
     require(0 < depth <= len(dims), "positions have 1 to rank parts")
-    count = int(np.prod(shape[:-1], dtype=np.int64))
-    width = int(np.prod(dims[depth:], dtype=np.int64))
+    count = prod(shape[:-1])
+    width = prod(dims[depth:])
     size = _row(ctx)
     require(count * size * width <= _MOST_ELEMENTS, _TOO_MANY)
     whole = ctx.reshape(ctx.cast(ctx.name(1), DType.INT32), [count, depth])
@@ -353,7 +349,7 @@ def _scatter_rows(ctx: RuleContext, reduction: str) -> str:
         column = ctx.slice(whole, 1, part, part + 1)
         place = from_front(ctx, column, dims[part], ctx.range(1))
         grown = ctx.op("Mul", place, ctx.const(int(steps[part]), DType.INT32, "step"))
-        total = grown if not total else ctx.op("Add", total, grown)
+        total = ctx.add(total, grown)
     data = ctx.transpose(ctx.reshape(ctx.name(0), [size, width]), [1, 0])
     updates = ctx.transpose(ctx.reshape(ctx.name(2), [count, width]), [1, 0])
     found = _reduced(ctx, reduction, data, (ctx.reshape(total, [1, count]), updates), 1)
@@ -397,4 +393,4 @@ def tensor_scatter_as_nd(ctx: RuleContext) -> str:
     order = [0, axis, *(index for index in range(1, len(dims)) if index != axis)]
     given = [ctx.transpose(ctx.name(at), order) for at in (0, 1)]
     y = ctx.op("ScatterND", given[0], whole, given[1])
-    return ctx.transpose(y, [int(each) for each in np.argsort(order)])
+    return ctx.transpose_back(y, order)

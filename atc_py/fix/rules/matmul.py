@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def _scaled(ctx: RuleContext, position: int, factor: float) -> str:
     if factor == 1.0:
         return ctx.name(position)
     if ctx.input(position).const is None:
-        return ctx.op("Mul", ctx.name(position), ctx.scalar(factor, "factor"))
+        return ctx.times(ctx.name(position), factor, "factor")
     return ctx.derived(position, lambda value: value * factor, ctx.element, "scaled")
 
 
@@ -177,7 +178,7 @@ def _matrices(
     order = [each for group in groups for each in group]
     name = ctx.transpose(x.name, [x.letters.index(letter) for letter in order])
     dims = [sizes[each] for each in groups[0]]
-    dims += [int(np.prod([sizes[each] for each in group], dtype=np.int64)) for group in groups[1:]]
+    dims += [prod(sizes[each] for each in group) for group in groups[1:]]
     return ctx.reshape(name, dims)
 
 
@@ -227,10 +228,10 @@ def dft_as_product(ctx: RuleContext) -> str:
     if length < size:
         x = ctx.slice(x, rank - 2, 0, length)
     outer = [dims[each] for each in order[:-2]]
-    rows = ctx.reshape(x, [int(np.prod(outer, dtype=np.int64)), min(size, length) * parts])
+    rows = ctx.reshape(x, [prod(outer), min(size, length) * parts])
     y = ctx.op("MatMul", rows, ctx.const(matrix, ctx.element, "matrix"))
     y = ctx.reshape(y, [*outer, count, 2])
-    return ctx.transpose(y, [int(each) for each in np.argsort(order)])
+    return ctx.transpose_back(y, order)
 
 
 def _matrix(size: int, length: int, count: int, parts: int, *, inverse: bool) -> np.ndarray:

@@ -10,11 +10,7 @@ from atc_py.fix import tables
 from atc_py.fix.case import Fed, case
 from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import FLOATS
-from atc_py.fix.parts.windows import (
-    PoolAxis,
-    pool_axes,
-    take,
-)
+from atc_py.fix.parts.windows import PoolAxis, pool_axes, take, window_numbers
 from atc_py.fix.rule import BOUNDED, EQUAL, rule
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -57,7 +53,7 @@ def max_pool_as_maxima(ctx: RuleContext) -> str:
         taps = axis.clamped.T
         parts = [take(ctx, y, at, tap, axis.axis.size) for tap in taps]
         y = parts[0] if len(parts) == 1 else ctx.op("Max", *parts)
-    return ctx.op("Identity", y) if y == ctx.name(0) else y
+    return ctx.own(y)
 
 
 # Elements of the table of positions at most.
@@ -153,9 +149,6 @@ def max_pool_of_integers(ctx: RuleContext) -> Sequence[str]:
 _MOST_ELEMENTS = 2**26
 
 
-_OUTPUT_SHAPE = 2
-
-
 @rule(
     "MaxUnpool",
     EQUAL,
@@ -176,19 +169,18 @@ def max_unpool_as_scatter(ctx: RuleContext) -> str:
     """
     x = ctx.shape(0)
     ctx.floats(0, "X")
-    if ctx.tensor(_OUTPUT_SHAPE) is not None:
-        dims = [int(number) for number in ctx.constant(_OUTPUT_SHAPE)]
+    if ctx.tensor(2) is not None:
+        dims = [int(number) for number in ctx.constant(2)]
     else:
         rank = len(x) - 2
         taps = ctx.integers("kernel_shape")
-        strides = ctx.integers("strides") or (1,) * rank
-        pads = ctx.integers("pads") or (0,) * (2 * rank)
+        strides, _, pads = window_numbers(ctx, rank)
         dims = [*x[:2]]
         for at, size in enumerate(x[2:]):
             dims.append((size - 1) * strides[at] + taps[at] - pads[at] - pads[rank + at])
     require(min(dims) > 0, "the result has elements")
     require(prod(dims) <= _MOST_ELEMENTS, "the result is small enough")
-    zeros = ctx.const(tables.zeros(prod(dims)), ctx.element, "zeros")
+    zeros = ctx.full(prod(dims), 0, "zeros")
     values = ctx.reshape(ctx.name(0), [-1])
     positions = ctx.reshape(ctx.name(1), [-1, 1])
     return ctx.reshape(ctx.op("ScatterND", zeros, positions, values), dims)

@@ -140,7 +140,6 @@ def embed_norm_as_steps(ctx: RuleContext) -> Sequence[str]:
 
 
 def _word_count(ctx: RuleContext, batch: int) -> str:
-    """The number of ones in the mask of each sequence; zeros without a mask."""
     if ctx.tensor(_MASK) is None:
         return ctx.const([0] * batch, DType.INT32, "none")
     ones = ctx.op("Equal", ctx.name(_MASK), ctx.const(1, DType.INT32, "word"))
@@ -173,7 +172,7 @@ def group_norm_as_steps(ctx: RuleContext) -> str:
     ctx.floats(0)
     dims = ctx.shape(0)
     groups = ctx.integer("num_groups", 1)
-    inner = (dims[1] // groups, int(np.prod(dims[2:])))
+    inner = (dims[1] // groups, prod(dims[2:]))
     grouped = ctx.reshape(ctx.name(0), [dims[0], groups, *inner])
     x, _, deviation = centered(ctx, grouped, (2, 3), ctx.number("epsilon", 1e-5))
     y = ctx.op("Div", x, deviation)
@@ -229,8 +228,7 @@ def layer_norm_as_steps(ctx: RuleContext) -> Sequence[str]:
     axes = range(ctx.axis(-1, rank), rank)
     x, mean, deviation = centered(ctx, ctx.name(0), axes, ctx.number("epsilon", 1e-5))
     y = ctx.op("Mul", ctx.op("Div", x, deviation), ctx.name(1))
-    if ctx.tensor(2) is not None:
-        y = ctx.op("Add", y, ctx.name(2))
+    y = ctx.add(y, ctx.name(2))
     return [y, *statistics(ctx, mean, deviation)]
 
 
@@ -267,7 +265,7 @@ def simple_norm_as_steps(ctx: RuleContext) -> Sequence[str]:
     if skip:
         x = ctx.op("Add", x, ctx.name(1))
         bias = ctx.name(3)
-        x = ctx.op("Add", x, bias) if bias else x
+        x = ctx.add(x, bias)
     square = ctx.reduce("ReduceMean", ctx.op("Mul", x, x), list(axes))
     epsilon = ctx.number("epsilon", 1e-12 if skip else 1e-5)
     root = root_of(ctx, square, epsilon)
@@ -299,13 +297,11 @@ def skip_norm_as_steps(ctx: RuleContext) -> Sequence[str]:
     The sum of x, skip and bias, and its layer normalization (onnxruntime's SkipLayerNormalization).
     """
     total = ctx.op("Add", ctx.name(0), ctx.name(1))
-    if ctx.tensor(4) is not None:
-        total = ctx.op("Add", total, ctx.name(4))
+    total = ctx.add(total, ctx.name(4))
     rank = len(ctx.dims(0))
     x, mean, deviation = centered(ctx, total, range(rank - 1, rank), ctx.number("epsilon", 1e-12))
     y = ctx.op("Mul", ctx.op("Div", x, deviation), ctx.name(2))
-    if ctx.tensor(3) is not None:
-        y = ctx.op("Add", y, ctx.name(3))
+    y = ctx.add(y, ctx.name(3))
     return [y, *statistics(ctx, mean, deviation), total]
 
 
@@ -378,12 +374,18 @@ def hardmax_as_one_hot(ctx: RuleContext) -> str:
     axis = axis + len(dims) if axis < 0 else axis
     x, size = ctx.name(0), dims[axis] if axis < len(dims) else 1
     if coerced:
-        size = int(np.prod(dims[axis:], dtype=np.int64))
-        x, axis = ctx.reshape(x, [int(np.prod(dims[:axis], dtype=np.int64)), size]), 1
+        size = prod(dims[axis:])
+        x, axis = ctx.reshape(x, [prod(dims[:axis]), size]), 1
     place = ctx.op("ArgMax", x, axis=axis, keepdims=0)
     values = ctx.const([0, 1], ctx.element, "values")
     y = ctx.op("OneHot", place, ctx.const([size], label="depth"), values, axis=axis)
     return ctx.reshape(y, list(dims)) if coerced else y
+
+
+def _stated_axes(ctx: RuleContext) -> tuple[int, ...]:
+    if ctx.tensor(1) is None:
+        return ctx.integers("axes")
+    return tuple(int(number) for number in ctx.constant(1).reshape(-1))
 
 
 @rule(
@@ -400,9 +402,7 @@ def log_of_sum_as_steps(ctx: RuleContext) -> str:
     log(sum(exp(x))) = m + log(sum(exp(x - m))), with m the largest x.
     """
     rank = len(ctx.dims(0))
-    given = ctx.integers("axes")
-    if ctx.tensor(1) is not None:
-        given = tuple(int(number) for number in ctx.constant(1).reshape(-1))
+    given = _stated_axes(ctx)
     require(given or not ctx.integer("noop_with_empty_axes", 0), "there are axes")
     axes = sorted({axis % rank for axis in given or range(rank)})
     keepdims = ctx.flag("keepdims", default=True)
@@ -429,9 +429,7 @@ def sum_of_squares(ctx: RuleContext) -> str:
     """
     idle = ctx.integer("noop_with_empty_axes", 0)
     require(not idle, "noop_with_empty_axes is 0")
-    axes = ctx.integers("axes")
-    if ctx.tensor(1) is not None:
-        axes = tuple(int(number) for number in ctx.constant(1).reshape(-1))
+    axes = _stated_axes(ctx)
     rank = len(ctx.dims(0))
     over = sorted(axis % rank for axis in axes) or list(range(rank))
     squares = ctx.op("Mul", ctx.name(0), ctx.name(0))

@@ -9,8 +9,10 @@ import numpy as np
 from atc_py.fix.case import case
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.windows import (
+    IMAGES,
     LONGEST_ROW,
     MOST_PIECES,
+    VOLUMES,
     mean_of_windows,
     pool_axes,
     share_of_counted,
@@ -49,9 +51,6 @@ def average_as_global(ctx: RuleContext) -> str:
     return ctx.op("GlobalAveragePool", ctx.name(0))
 
 
-_IMAGES = 4
-
-
 @rule(
     "AveragePool",
     REORDERED,
@@ -72,7 +71,7 @@ def average_dilated_as_conv(ctx: RuleContext) -> str:
     elements, if X is images of known dims.
     """
     x, axes = ctx.shape(0), pool_axes(ctx)
-    require(len(x) == _IMAGES, "X is images")
+    require(len(x) == IMAGES, "X is images")
     ctx.floats(0, "X")
     dilated = any(axis.axis.dilation > 1 for axis in axes)
     require(dilated, "the window is dilated")
@@ -108,7 +107,7 @@ def global_lp_pool_as_norm(ctx: RuleContext) -> str:
         return ctx.reduce(_NORMS[p], ctx.name(0), list(range(2, rank)))
     power = ctx.op("Pow", ctx.op("Abs", ctx.name(0)), ctx.scalar(p))
     mean = ctx.reduce("ReduceMean", power, list(range(2, rank)))
-    total = ctx.op("Mul", mean, ctx.scalar(prod(ctx.shape(0)[2:])))
+    total = ctx.times(mean, prod(ctx.shape(0)[2:]))
     return ctx.op("Pow", total, ctx.scalar(1 / p))
 
 
@@ -126,7 +125,7 @@ def lp_pool_as_average(ctx: RuleContext) -> str:
     (mean of |x|^p times the size of the window)^(1/p).
     """
     x, axes = ctx.shape(0), pool_axes(ctx)
-    require(len(x) == _IMAGES, "X is images")
+    require(len(x) == IMAGES, "X is images")
     p, window = ctx.integer("p", 2), [axis.axis.taps for axis in axes]
     power = ctx.op("Pow", ctx.op("Abs", ctx.name(0)), ctx.scalar(p))
     if any(axis.axis.dilation > 1 for axis in axes):
@@ -139,7 +138,7 @@ def lp_pool_as_average(ctx: RuleContext) -> str:
             "count_include_pad": 1,
         }
         mean = ctx.op("AveragePool", power, **attributes)
-    total = ctx.op("Mul", mean, ctx.scalar(float(np.prod(window))))
+    total = ctx.times(mean, float(np.prod(window)))
     return ctx.op("Pow", total, ctx.scalar(1 / p))
 
 
@@ -229,7 +228,7 @@ def pool_long_row(ctx: RuleContext) -> str:
     each, Concat, if dims are known; a window has at most 4096 elements in a row; at most 1024
     pieces; Indices are not used.
     """
-    require(len(ctx.shape(0)) == _IMAGES, "X is images")
+    require(len(ctx.shape(0)) == IMAGES, "X is images")
     require(ctx.output(1) is None, "Indices are not used")
     height, width = pool_axes(ctx)
     axis = width.axis
@@ -248,10 +247,7 @@ def pool_long_row(ctx: RuleContext) -> str:
         pads = [height.axis.begin, max(-start, 0), height.axis.end, after]
         x = ctx.slice(ctx.name(0), 3, max(start, 0), min(end, axis.size))
         parts += ctx.again(x, pads=pads, auto_pad=None)
-    return parts[0] if len(parts) == 1 else ctx.op("Concat", *parts, axis=3)
-
-
-_VOLUMES = 5
+    return ctx.concat(parts, 3)
 
 
 # Attributes with a number for each axis.
@@ -280,7 +276,7 @@ def pool_of_volumes(ctx: RuleContext) -> str:
     axes) allow it.
     """
     x = ctx.shape(0)
-    require(len(x) == _VOLUMES, "X has rank 5")
+    require(len(x) == VOLUMES, "X has rank 5")
     require(ctx.output(1) is None, "Indices are not used")
     depth, height, width = (axis.count for axis in pool_axes(ctx))
     slices = ctx.reshape(ctx.name(0), [x[0], x[1] * x[2], *x[3:]])
@@ -333,7 +329,7 @@ def pool_pads_explicit(ctx: RuleContext) -> Sequence[str]:
     begins = [axis.axis.begin for axis in axes]
     pads: Any = [*begins, *(axis.reach for axis in axes)]
     (found, *more) = ctx.again(
-        ctx.name(0), count=len(ctx.node.outputs), auto_pad=None, ceil_mode=None, pads=pads
+        ctx.name(0), count=ctx.output_count, auto_pad=None, ceil_mode=None, pads=pads
     )
     if not ctx.integer("count_include_pad", 0):
         return [found, *more]
@@ -362,7 +358,7 @@ def pool_wide_window(ctx: RuleContext) -> str:
     Max, or Mul by the share of the piece and Add, if dims are known; no pads along the row and
     no dilation; the last window is within it; Indices are not used.
     """
-    require(len(ctx.shape(0)) == _IMAGES, "X is images")
+    require(len(ctx.shape(0)) == IMAGES, "X is images")
     require(ctx.output(1) is None, "Indices are not used")
     height, width = pool_axes(ctx)
     axis = width.axis
@@ -381,7 +377,7 @@ def pool_wide_window(ctx: RuleContext) -> str:
             auto_pad=None,
         )
         if ctx.node.op_type == "AveragePool":
-            part = ctx.op("Mul", part, ctx.scalar(taps / axis.taps))
+            part = ctx.times(part, taps / axis.taps)
         joined = "Max" if ctx.node.op_type == "MaxPool" else "Add"
-        total = part if not total else ctx.op(joined, total, part)
+        total = ctx.add(total, part, op=joined)
     return total

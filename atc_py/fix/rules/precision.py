@@ -8,9 +8,11 @@ from math import ceil, log, log2, prod, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.fix.case import CaseNode, Fed, case_after
+from atc_py.fix.case import CaseNode, Fed, RuleCase, case_after
 from atc_py.fix.context import RuleContext
+from atc_py.fix.range_rules import axes_of
 from atc_py.fix.rule import BOUNDED, REORDERED, rule
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
@@ -24,6 +26,21 @@ LEAST = 2.0**-24
 
 _TWO = 2
 _REDUCTIONS = frozenset({"ReduceMean", "ReduceSum", "ReduceSumSquare"})
+
+
+def _case(
+    nodes: tuple[CaseNode, ...],
+    op_type: str,
+    *reads: str,
+    opset: int = 13,
+    **inputs: float | Fed | NDArray[Any],
+) -> RuleCase:
+    """A case of a node after others; x0 is fed, numbers are float32 constants."""
+    known = {
+        name: np.array(value, np.float32) if isinstance(value, float) else value
+        for name, value in inputs.items()
+    }
+    return case_after(nodes, op_type, reads, {"x0": Fed((3, 64)), **known}, opset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +144,12 @@ def _reduction(ctx: RuleContext, node: SourceNode) -> Mean | None:
     source = node.inputs[0]
     if source is None or source.is_open or source.dtype is not DType.FLOAT32:
         return None
-    axes: Any = node.attributes.get("axes")
-    second = node.inputs[1] if len(node.inputs) > 1 else None
-    if axes is None and second is not None:
-        if second.const is None:
-            return None
-        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
+    if any(tensor is not None and tensor.const is None for tensor in node.inputs[1:]):
+        return None
+    axes = axes_of(node)
     if not axes and node.attributes.get("noop_with_empty_axes", 0):
         return None
-    whole = tuple(sorted({int(axis) % source.rank for axis in axes or range(source.rank)}))
+    whole = tuple(sorted({axis % source.rank for axis in axes or range(source.rank)}))
     keepdims = node.attributes.get("keepdims", 1) == 1
     found = Mean(source, whole, keepdims, 1.0)
     if not found.count:
@@ -154,13 +168,9 @@ _CLIPPED: tuple[CaseNode, ...] = (("Clip", ("x0", "x1"), ("a",), {}),)
 @rule(
     "Log",
     REORDERED,
-    case_after(_CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(1e-10, np.float32)}),
-    miss=case_after(
-        _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
-    ),
-    boundary=case_after(
-        _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(6.1035153e-05, np.float32)}
-    ),
+    _case(_CLIPPED, "Log", "a", x1=1e-10),
+    miss=_case(_CLIPPED, "Log", "a", x1=1e-3),
+    boundary=_case(_CLIPPED, "Log", "a", x1=6.1035153e-05),
     precision=True,
     float16="the logarithm of 0 is that of the constant, not minus infinity",
 )
@@ -208,21 +218,11 @@ _WHERE = 9
 @rule(
     "Log",
     REORDERED,
-    case_after(_SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-8, np.float32)}),
-    miss=case_after(
-        _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
-    ),
+    _case(_SHIFTED, "Log", "sum", x1=1e-8),
+    miss=_case(_SHIFTED, "Log", "sum", x1=1e-3),
     boundary=(
-        case_after(
-            _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(2.0**-38, np.float32)}
-        ),
-        case_after(
-            _SHIFTED,
-            "Log",
-            ("sum",),
-            {"x0": Fed((3, 64)), "x1": np.array(6.1035153e-05, np.float32)},
-            opset=9,
-        ),
+        _case(_SHIFTED, "Log", "sum", x1=2.0**-38),
+        _case(_SHIFTED, "Log", "sum", x1=6.1035153e-05, opset=9),
     ),
     precision=True,
     float16="the logarithm of 0 is that of the constant, not minus infinity",
@@ -250,9 +250,9 @@ def log_of_shifted(ctx: RuleContext) -> str:
     scale = 2.0 ** ceil(log2(2 * LEAST_NORMAL / eps))
     limit = min(1.0, _LARGEST / scale)
     small = ctx.op("Min", x, ctx.scalar(limit))
-    small = ctx.op("Mul", small, ctx.scalar(min(scale, _LARGEST)))
+    small = ctx.times(small, min(scale, _LARGEST))
     if scale > _LARGEST:
-        small = ctx.op("Mul", small, ctx.scalar(scale / _LARGEST))
+        small = ctx.times(small, scale / _LARGEST)
     small = ctx.op("Log", ctx.op("Add", small, ctx.scalar(eps * scale)))
     small = ctx.op("Sub", small, ctx.scalar(log(scale)))
     large = ctx.op("Max", x, ctx.scalar(limit))
@@ -279,18 +279,9 @@ _DEVIATIONS: tuple[CaseNode, ...] = (
 @rule(
     "Sqrt",
     REORDERED,
-    case_after(
-        (*_SQUARES, ("Add", ("mean", "x1"), ("sum",), {})),
-        "Sqrt",
-        ("sum",),
-        {"x0": Fed((3, 64)), "x1": np.array(1e-8, np.float32)},
-    ),
-    miss=case_after(
-        _DEVIATIONS, "Sqrt", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-6, np.float32)}
-    ),
-    boundary=case_after(
-        _DEVIATIONS, "Sqrt", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(5.96e-8, np.float32)}
-    ),
+    _case((*_SQUARES, ("Add", ("mean", "x1"), ("sum",), {})), "Sqrt", "sum", x1=1e-8),
+    miss=_case(_DEVIATIONS, "Sqrt", "sum", x1=1e-6),
+    boundary=_case(_DEVIATIONS, "Sqrt", "sum", x1=5.96e-8),
     precision=True,
     float16="squares of elements above 255 do not overflow, those below 2e-4 do not vanish",
 )
@@ -325,7 +316,7 @@ def root_of_squares(ctx: RuleContext) -> str:
     root = ctx.op("Mul", ctx.op("Sqrt", total), scale)
     if found.factor == 1:
         return root
-    return ctx.op("Mul", root, ctx.scalar(sqrt(found.factor)))
+    return ctx.times(root, sqrt(found.factor))
 
 
 def _squares(ctx: RuleContext) -> tuple[Mean, float]:
@@ -349,8 +340,8 @@ _STEPS: tuple[CaseNode, ...] = (
 @rule(
     "Div",
     REORDERED,
-    case_after(_STEPS, "Div", ("e", "sum"), {"x0": Fed((3, 64)), "x1": np.array([1])}),
-    miss=case_after(_STEPS, "Div", ("x0", "sum"), {"x0": Fed((3, 64)), "x1": np.array([1])}),
+    _case(_STEPS, "Div", "e", "sum", x1=np.array([1])),
+    miss=_case(_STEPS, "Div", "x0", "sum", x1=np.array([1])),
     precision=True,
     float16="exponentials of numbers above 11 and long sums do not overflow",
 )
@@ -377,17 +368,14 @@ def softmax_of_steps(ctx: RuleContext) -> str:
     order = [*(at for at in range(len(shape)) if at != axis), axis]
     x = ctx.transpose(power.inputs[0].name, order)
     y = ctx.op("Softmax", x, axis=len(shape) - 1)
-    return ctx.transpose(y, [int(each) for each in np.argsort(order)])
+    return ctx.transpose_back(y, order)
 
 
 def _axis(total: SourceNode, rank: int) -> int:
-    axes = total.attributes.get("axes")
-    second = total.inputs[1] if len(total.inputs) > 1 else None
-    if second is not None and second.const is not None:
-        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
-    if not isinstance(axes, tuple) or len(axes) != 1:
+    axes = axes_of(total)
+    if axes is None or len(axes) != 1:
         raise UnfitError("the sum is over one axis")
-    return int(axes[0]) % rank
+    return axes[0] % rank
 
 
 _NEAR_ONE = 1e-6
@@ -398,24 +386,9 @@ _SUM: tuple[CaseNode, ...] = (("ReduceSum", ("x0", "x1"), ("sum",), {"keepdims":
 @rule(
     "Div Mul",
     REORDERED,
-    case_after(
-        _SUM,
-        "Mul",
-        ("sum", "part"),
-        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": np.array(1 / 512, np.float32)},
-    ),
-    miss=case_after(
-        _SUM,
-        "Mul",
-        ("sum", "part"),
-        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": Fed((3, 1))},
-    ),
-    boundary=case_after(
-        _SUM,
-        "Mul",
-        ("sum", "part"),
-        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": np.array(0.5, np.float32)},
-    ),
+    _case(_SUM, "Mul", "sum", "part", x0=Fed((3, 512)), x1=np.array([1]), part=1 / 512),
+    miss=_case(_SUM, "Mul", "sum", "part", x0=Fed((3, 512)), x1=np.array([1]), part=Fed((3, 1))),
+    boundary=_case(_SUM, "Mul", "sum", "part", x0=Fed((3, 512)), x1=np.array([1]), part=0.5),
     precision=True,
     float16="the sum, which may pass 65504, is not computed",
 )
@@ -438,7 +411,7 @@ def sum_as_mean(ctx: RuleContext) -> str:
     y = ctx.reduce("ReduceMean", x, mean.axes, keepdims=mean.keepdims)
     if abs(mean.factor - 1) <= _NEAR_ONE:
         return y
-    return ctx.op("Mul", y, ctx.scalar(mean.factor))
+    return ctx.times(y, mean.factor)
 
 
 _AXES = {"axes": [-1], "keepdims": 1}
@@ -453,8 +426,8 @@ _MOMENTS: tuple[CaseNode, ...] = (
 @rule(
     "Sub",
     BOUNDED,
-    case_after(_MOMENTS, "Sub", ("squares", "of_mean"), {"x0": Fed((3, 64))}),
-    miss=case_after(_MOMENTS, "Sub", ("squares", "x1"), {"x0": Fed((3, 64)), "x1": Fed((3, 1))}),
+    _case(_MOMENTS, "Sub", "squares", "of_mean"),
+    miss=_case(_MOMENTS, "Sub", "squares", "x1", x1=Fed((3, 1))),
     bound=1e-4,
     precision=True,
     float16="no difference of large numbers, no squares of the mean",

@@ -173,7 +173,6 @@ def dynamic_quantize_as_steps(ctx: RuleContext) -> Sequence[str]:
 
 
 def _case(*, one_step: bool) -> RuleCase:
-    """A case; `one_step` is whether X has one step."""
     step = ConstInput(np.array(0.1 if one_step else [0.1] * 3, np.float32))
     zero = ConstInput(np.array(3, np.uint8))
     codes = Fed((2, 3), DType.UINT8)
@@ -215,23 +214,14 @@ def q_linear_where_as_steps(ctx: RuleContext) -> str:
 # ONNX's number of float32.
 _FLOAT = 1
 
+_CODES_OF_BOTH = (Fed((3, 4), DType.UINT8), np.arange(-4, 4, dtype=np.int8).reshape(4, 2))
+
 
 @rule(
     "ConvInteger MatMulInteger",
     REORDERED,
-    case(
-        "MatMulInteger",
-        Fed((3, 4), DType.UINT8),
-        np.arange(-4, 4, dtype=np.int8).reshape(4, 2),
-        Fed((), DType.UINT8, (0, 255)),
-        opset=10,
-    ),
-    miss=case(
-        "MatMulInteger",
-        Fed((3, 4), DType.UINT8),
-        np.arange(-4, 4, dtype=np.int8).reshape(4, 2),
-        opset=10,
-    ),
+    case("MatMulInteger", *_CODES_OF_BOTH, Fed((), DType.UINT8, (0, 255)), opset=10),
+    miss=case("MatMulInteger", *_CODES_OF_BOTH, opset=10),
     float16="codes are exact; without a Mul by scales, sums over 65504 overflow",
 )
 def integer_sum_as_product(ctx: RuleContext) -> str:
@@ -334,7 +324,7 @@ def quantized_product_as_steps(ctx: RuleContext) -> str:
         scaled(ctx, ctx.name(scale_at), 1 / WEIGHT_SHARE),
     )
     y = ctx.op("Mul", ctx.op("MatMul", a, b), factor)
-    return ctx.op("Add", y, bias) if bias else y
+    return ctx.add(y, bias)
 
 
 # Positions of inputs.
@@ -459,7 +449,7 @@ def _product(ctx: RuleContext) -> str:
         points = zeros if isinstance(zeros, float) else zeros[:, own]
         weights = blocks_as_floats(values, scales[:, own], points)[..., 0]
     y = ctx.op("MatMul", ctx.name(0), ctx.const(weights.T, ctx.element, "weights"))
-    return y if ctx.tensor(_BIAS) is None else ctx.op("Add", y, ctx.name(_BIAS))
+    return ctx.add(y, ctx.name(_BIAS))
 
 
 def _zeros(ctx: RuleContext, count: int, blocks: int, bits: int) -> NDArray[Any] | float:
@@ -482,7 +472,8 @@ _NF4 = (
 # Values of the 16 codes, by `quant_type`.
 _VALUES = (_FP4, _NF4)
 
-_BNB4_INPUTS = (
+_BNB4_SIZES = {"K": 24, "N": 3, "block_size": 16, "quant_type": 1}
+_BNB4 = (
     Fed((2, 24)),
     ConstInput(np.arange(36, dtype=np.uint8)),
     ConstInput(np.arange(1, 6, dtype=np.float32)),
@@ -492,23 +483,9 @@ _BNB4_INPUTS = (
 @rule(
     "com.microsoft::MatMulBnb4",
     REORDERED,
-    contrib_case(
-        "MatMulBnb4",
-        *_BNB4_INPUTS,
-        K=24,
-        N=3,
-        block_size=16,
-        quant_type=1,
-    ),
+    contrib_case("MatMulBnb4", *_BNB4, **_BNB4_SIZES),
     miss=contrib_case(
-        "MatMulBnb4",
-        _BNB4_INPUTS[0],
-        Fed((36,), DType.UINT8, (0, 255)),
-        _BNB4_INPUTS[2],
-        K=24,
-        N=3,
-        block_size=16,
-        quant_type=1,
+        "MatMulBnb4", _BNB4[0], Fed((36,), DType.UINT8, (0, 255)), _BNB4[2], **_BNB4_SIZES
     ),
     float16="weights are rounded to float16 once",
 )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.case import ConstInput, Fed, case, contrib_case, data
+from atc_py.fix.case import ConstInput, Fed, RuleCase, case, contrib_case, data
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.parts.unrolled import (
@@ -30,39 +30,25 @@ from atc_py.tensor.dtypes import DType
 
 
 def _weights(seed: int) -> ConstInput:
-    """Weights of 2 inputs, one direction, two units."""
     drawn = np.random.default_rng(seed).integers(-9, 9, (1, 2, 8))
     return ConstInput(drawn.astype(np.int8))
 
 
-_QUANTIZED = tuple(
-    ConstInput(each) for each in (np.full(1, 0.05, np.float32), np.zeros(1, np.int8)) * 2
+_INPUTS = ([3, 1, 2], _weights(0), _weights(1))
+_OPEN = Fed((1, 2, 8), DType.INT8)
+# Lengths, states and peepholes are absent; then the step and the zero point of each weight.
+_REST = (
+    *[None] * 4,
+    *[ConstInput(np.full(1, 0.05, np.float32)), ConstInput(np.zeros(1, np.int8))] * 2,
 )
 
 
 @rule(
     "com.microsoft::DynamicQuantizeLSTM",
     APPROXIMATE,
-    contrib_case(
-        "DynamicQuantizeLSTM",
-        [3, 1, 2],
-        _weights(0),
-        _weights(1),
-        data(1, 16),
-        *[None] * 4,
-        *_QUANTIZED,
-        hidden_size=2,
-        outputs=3,
-    ),
+    contrib_case("DynamicQuantizeLSTM", *_INPUTS, data(1, 16), *_REST, hidden_size=2, outputs=3),
     miss=contrib_case(
-        "DynamicQuantizeLSTM",
-        [3, 1, 2],
-        _weights(0),
-        Fed((1, 2, 8), DType.INT8),
-        *[None] * 5,
-        *_QUANTIZED,
-        hidden_size=2,
-        outputs=3,
+        "DynamicQuantizeLSTM", *_INPUTS[:2], _OPEN, None, *_REST, hidden_size=2, outputs=3
     ),
 )
 def dynamic_lstm_as_lstm(ctx: RuleContext) -> Sequence[str]:
@@ -77,7 +63,7 @@ def dynamic_lstm_as_lstm(ctx: RuleContext) -> Sequence[str]:
     while others and not others[-1]:
         others.pop()
     own: dict[str, Any] = {**ctx.node.attributes}
-    return ctx.ops("LSTM", ctx.name(0), w, r, *others, count=len(ctx.node.outputs), **own)
+    return ctx.ops("LSTM", ctx.name(0), w, r, *others, count=ctx.output_count, **own)
 
 
 def _dequantized(ctx: RuleContext, position: int, scale: int) -> str:
@@ -98,18 +84,28 @@ def _each(number: NDArray[Any], rank: int) -> NDArray[Any]:
 # Positions of inputs.
 _BIAS, _FIRST, _CELL, _PEEPHOLES = 3, 5, 6, 7
 
-# onnxruntime's GRU takes functions with errors of 5e-8, which later steps may multiply.
+# onnxruntime's layers take functions with errors of 5e-8, which later steps may multiply.
 _BOUND = 1e-3
+
+
+def _layer(
+    op_type: str, gates: int, steps: int = 3, size: int = 5, *, bias: bool = True, **attributes: Any
+) -> RuleCase:
+    """A case of a layer with `size` units, over two sequences of 4 numbers; a unit has one of 1."""
+    batch, width = (2, 4) if size > 1 else (1, 1)
+    weights = [data(1, gates * size, width), data(1, gates * size, size)]
+    weights += [data(1, 2 * gates * size)] * bias
+    outputs = 3 if op_type == "LSTM" else 2
+    own = {**attributes, "hidden_size": size}
+    return case(op_type, [steps, batch, width], *weights, outputs=outputs, **own)
 
 
 @rule(
     "GRU",
     BOUNDED,
-    case("GRU", [3, 2, 4], data(1, 15, 4), data(1, 15, 5), data(1, 30), hidden_size=5, outputs=2),
-    miss=case(
-        "GRU", [MOST_STEPS + 1, 1, 1], data(1, 3, 1), data(1, 3, 1), hidden_size=1, outputs=2
-    ),
-    boundary=case("GRU", [1, 2, 4], data(1, 15, 4), data(1, 15, 5), hidden_size=5, outputs=2),
+    _layer("GRU", 3),
+    miss=_layer("GRU", 3, MOST_STEPS + 1, 1, bias=False),
+    boundary=_layer("GRU", 3, 1, bias=False),
     bound=_BOUND,
     deviations="GRU/reset-after-product GRU/activations-ignored GRU/clip-ignored",
 )
@@ -152,7 +148,7 @@ def gru_unroll(ctx: RuleContext) -> Sequence[str]:
                 kept = ctx.op("Mul", reset, kept) if kept else ""
             elif h:
                 kept = ctx.op("MatMul", ctx.op("Mul", reset, h), of_new)
-            new = g.write(ctx, ctx.op("Add", new, kept) if kept else new)
+            new = g.write(ctx, ctx.add(new, kept))
             if not h:
                 return [ctx.op("Sub", new, ctx.op("Mul", update, new))]
             more = ctx.op("Mul", update, ctx.op("Sub", h, new))
@@ -179,28 +175,9 @@ def _bias(ctx: RuleContext, way: int, size: int, *, linear: bool) -> str:
 @rule(
     "LSTM",
     BOUNDED,
-    case(
-        "LSTM",
-        [3, 2, 4],
-        data(1, 20, 4),
-        data(1, 20, 5),
-        data(1, 40),
-        hidden_size=5,
-        input_forget=1,
-        outputs=3,
-    ),
-    miss=case(
-        "LSTM",
-        [MOST_STEPS + 1, 1, 1],
-        data(1, 4, 1),
-        data(1, 4, 1),
-        hidden_size=1,
-        input_forget=1,
-        outputs=3,
-    ),
-    boundary=case(
-        "LSTM", [1, 2, 4], data(1, 20, 4), data(1, 20, 5), hidden_size=5, clip=0.5, outputs=3
-    ),
+    _layer("LSTM", 4, input_forget=1),
+    miss=_layer("LSTM", 4, MOST_STEPS + 1, 1, bias=False, input_forget=1),
+    boundary=_layer("LSTM", 4, 1, bias=False, clip=0.5),
     bound=_BOUND,
     deviations=(
         "LSTM/activations-ignored",
@@ -267,42 +244,13 @@ def _with_peephole(ctx: RuleContext, gate: str, peeps: str, at: int, size: int, 
     return ctx.op("Add", gate, ctx.op("Mul", weight, cell))
 
 
-# Bound: onnxruntime's RNN takes functions with errors of 5e-8, which later steps may multiply.
-_TANH = 1e-3
-
-
 @rule(
     "RNN",
     BOUNDED,
-    case(
-        "RNN",
-        [3, 2, 4],
-        data(1, 5, 4),
-        data(1, 5, 5),
-        data(1, 10),
-        hidden_size=5,
-        activations=["Relu"],
-        outputs=2,
-    ),
-    miss=case(
-        "RNN",
-        [MOST_STEPS + 1, 1, 1],
-        data(1, 1, 1),
-        data(1, 1, 1),
-        hidden_size=1,
-        activations=["Relu"],
-        outputs=2,
-    ),
-    boundary=case(
-        "RNN",
-        [1, 2, 4],
-        data(1, 5, 4),
-        data(1, 5, 5),
-        hidden_size=5,
-        activations=["Relu"],
-        outputs=2,
-    ),
-    bound=_TANH,
+    _layer("RNN", 1, activations=["Relu"]),
+    miss=_layer("RNN", 1, MOST_STEPS + 1, 1, bias=False, activations=["Relu"]),
+    boundary=_layer("RNN", 1, 1, bias=False, activations=["Relu"]),
+    bound=_BOUND,
 )
 def rnn_unroll(ctx: RuleContext) -> Sequence[str]:
     """RNN -> MatMul for all steps; then, for each, Slice, MatMul, Add and the activation; Concat,
@@ -340,18 +288,9 @@ _CLOSED, _OPEN = -100.0, 100.0
 @rule(
     "RNN",
     BOUNDED,
-    case("RNN", [3, 2, 4], data(1, 5, 4), data(1, 5, 5), data(1, 10), hidden_size=5, outputs=2),
-    miss=case(
-        "RNN",
-        [3, 2, 4],
-        data(1, 5, 4),
-        data(1, 5, 5),
-        data(1, 10),
-        hidden_size=5,
-        activations=["Relu"],
-        outputs=2,
-    ),
-    bound=_TANH,
+    _layer("RNN", 1),
+    miss=_layer("RNN", 1, activations=["Relu"]),
+    bound=_BOUND,
     float16="as a GRU: the state is rounded at each step",
 )
 def rnn_as_gru(ctx: RuleContext) -> Sequence[str]:
@@ -374,27 +313,24 @@ def rnn_as_gru(ctx: RuleContext) -> Sequence[str]:
     w = _after_gates(ctx, ctx.name(1), tables.zeros((ways, 2 * size, width)))
     r = _after_gates(ctx, ctx.name(2), tables.zeros((ways, 2 * size, size)))
     gates = tables.repeat(tables.repeat(np.array([[_CLOSED, _OPEN]]), size, -1), ways, 0)
-    own = zeros = ctx.const(tables.zeros((ways, size)), ctx.element, "zeros")
+    own = zeros = ctx.full((ways, size), 0, "zeros")
     recurrent = zeros
     if ctx.tensor(3) is not None:
         own = ctx.slice(ctx.name(3), 1, 0, size)
         recurrent = ctx.slice(ctx.name(3), 1, size, 2 * size)
-    idle = ctx.const(tables.zeros((ways, 2 * size)), ctx.element, "zeros")
+    idle = ctx.full((ways, 2 * size), 0, "zeros")
     parts = [ctx.const(gates, ctx.element, "gates"), own, idle, recurrent]
     b = ctx.op("Concat", *parts, axis=1)
     inputs = [ctx.name(0), w, r, b, ctx.name(4), ctx.name(5)]
     while not inputs[-1]:
         inputs.pop()
     direction = ctx.text("direction", "forward")
-    return ctx.ops(
-        "GRU", *inputs, count=len(ctx.node.outputs), hidden_size=size, direction=direction
-    )
+    return ctx.ops("GRU", *inputs, count=ctx.output_count, hidden_size=size, direction=direction)
 
 
 def _after_gates(
     ctx: RuleContext, x: str, gates: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 ) -> str:
-    """Weights of a GRU: those of the gates, then `x`."""
     return ctx.op("Concat", ctx.const(gates, ctx.element, "gates"), x, axis=1)
 
 
@@ -429,7 +365,7 @@ def recurrent_layout(ctx: RuleContext) -> Sequence[str]:
         else ctx.name(at)
         for at in range(len(ctx.node.inputs))
     ]
-    results = ctx.again(*inputs, count=len(ctx.node.outputs), layout=None)
+    results = ctx.again(*inputs, count=ctx.output_count, layout=None)
     orders = (_SEQUENCE, _STATE, _STATE)
     return [
         "" if ctx.output(at) is None else ctx.transpose(name, orders[at])

@@ -13,7 +13,7 @@ from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, case, data
 from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import FLOATS
-from atc_py.fix.parts.windows import H, ImageAxis, W
+from atc_py.fix.parts.windows import H, ImageAxis, W, window_numbers
 from atc_py.fix.rule import BOUNDED, REORDERED, rule
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
@@ -113,7 +113,7 @@ def _along(
         part = _along(ctx, rows, axes[1:], index, join)
         if tap.weight:
             part = ctx.op("Mul", part, tap.weight)
-        total = part if not total else ctx.op(join, total, part)
+        total = ctx.add(total, part, op=join)
     return total
 
 
@@ -198,13 +198,12 @@ def deform_conv_as_gather(ctx: RuleContext) -> str:
         values = ctx.op("Mul", values, mask)
     values = ctx.reshape(ctx.transpose(values, [0, 2, 1]), [x[0], x[1] * taps, *counts])
     weight = ctx.reshape(ctx.name(1), [w[0], w[1] * taps, 1, 1])
-    bias = [] if ctx.tensor(_BIAS) is None else [ctx.name(_BIAS)]
+    bias = ctx.present(_BIAS)
     return ctx.op("Conv", values, weight, *bias, kernel_shape=[1, 1], group=ctx.integer("group", 1))
 
 
 def _axes(ctx: RuleContext, x: Sequence[int], w: Sequence[int]) -> tuple[ImageAxis, ImageAxis]:
-    strides, dilations = (ctx.integers(name) or (1, 1) for name in ("strides", "dilations"))
-    pads = ctx.integers("pads") or (0, 0, 0, 0)
+    strides, dilations, pads = window_numbers(ctx, 2)
     height, width = (
         ImageAxis(x[2 + at], w[2 + at], strides[at], dilations[at], pads[at], pads[2 + at])
         for at in (H, W)
@@ -288,7 +287,13 @@ def grid_sample_as_gather(ctx: RuleContext) -> str:
         place = _place(ctx, ctx.slice(flat, 2, component, component + 1), axis)
         taps.append(_taps(ctx, place, axis, kind, padding))
     if dtype is not ctx.element:
-        taps = [[_in_dtype(ctx, tap) for tap in each] for each in taps]
+        taps = [
+            [
+                PixelTap(tap.position, tap.weight and ctx.cast(tap.weight, ctx.element))
+                for tap in own
+            ]
+            for own in taps
+        ]
     framed = padding == "zeros"
     images = zero_frame(ctx, ctx.name(0), len(axes)) if framed else ctx.name(0)
     sizes = [axis.size + 2 * framed for axis in axes]
@@ -298,12 +303,7 @@ def grid_sample_as_gather(ctx: RuleContext) -> str:
     return ctx.reshape(values, [x[0], x[1], *grid[1:-1]])
 
 
-def _in_dtype(ctx: RuleContext, tap: PixelTap) -> PixelTap:
-    return PixelTap(tap.position, ctx.cast(tap.weight, ctx.element) if tap.weight else "")
-
-
 def _place(ctx: RuleContext, part: str, axis: _Axis) -> str:
-    """Write places in pixels of places between -1 and 1."""
     one, half, size, last = (
         ctx.const(value, axis.dtype, "number") for value in (1, 0.5, axis.size, axis.size - 1)
     )
@@ -386,6 +386,7 @@ _MOST_SAMPLES = 2**26
 _WITH_HALF_PIXELS = 16
 
 _REGIONS = np.array([[1, 1, 6, 6], [0.5, 0, 1, 3], [3, 2, 7.5, 7]], np.float32)
+_ROI = ([1, 2, 8, 9], ConstInput(_REGIONS), np.array([0, 0, 0]))
 
 
 @rule(
@@ -393,9 +394,7 @@ _REGIONS = np.array([[1, 1, 6, 6], [0.5, 0, 1, 3], [3, 2, 7.5, 7]], np.float32)
     BOUNDED,
     case(
         "RoiAlign",
-        [1, 2, 8, 9],
-        ConstInput(_REGIONS),
-        np.array([0, 0, 0]),
+        *_ROI,
         output_height=2,
         output_width=3,
         sampling_ratio=2,
@@ -404,9 +403,7 @@ _REGIONS = np.array([[1, 1, 6, 6], [0.5, 0, 1, 3], [3, 2, 7.5, 7]], np.float32)
     ),
     miss=case(
         "RoiAlign",
-        [1, 2, 8, 9],
-        ConstInput(_REGIONS),
-        np.array([0, 0, 0]),
+        *_ROI,
         output_height=2,
         output_width=3,
         sampling_ratio=0,
@@ -414,9 +411,7 @@ _REGIONS = np.array([[1, 1, 6, 6], [0.5, 0, 1, 3], [3, 2, 7.5, 7]], np.float32)
     ),
     boundary=case(
         "RoiAlign",
-        [1, 2, 8, 9],
-        ConstInput(_REGIONS),
-        np.array([0, 0, 0]),
+        *_ROI,
         output_height=1,
         output_width=1,
         sampling_ratio=1,
@@ -448,7 +443,7 @@ def roi_align_as_gather(ctx: RuleContext) -> str:
     require(regions[0] * prod(count) * x[1] <= _MOST_SAMPLES, "the samples are not too many")
     taps = [_region_taps(ctx, at, cells[at], samples, x[2 + at]) for at in (0, 1)]
     dims = [(regions[0], count[0], 1), (regions[0], 1, count[1])]
-    ones = ctx.const(tables.ones((1, *count)), ctx.element, "ones")
+    ones = ctx.full((1, *count), 1, "ones")
     zeros = ctx.const(tables.zeros((1, *count)), DType.INT32, "zeros")
     places = [regions[0], prod(count), 1]
     spread = [
@@ -471,12 +466,6 @@ def roi_align_as_gather(ctx: RuleContext) -> str:
     return ctx.transpose(values, [0, 3, 1, 2])
 
 
-def _has_half_pixels(ctx: RuleContext) -> bool:
-    """True if a region begins half a pixel before its place."""
-    default = "half_pixel" if ctx.node.opset >= _WITH_HALF_PIXELS else "output_half_pixel"
-    return ctx.text("coordinate_transformation_mode", default) == "half_pixel"
-
-
 def _region_taps(ctx: RuleContext, at: int, cells: int, samples: int, size: int) -> list[PixelTap]:
     """Write the two pixels around each sample along one axis: regions x samples."""
     number = ctx.scalar
@@ -486,7 +475,9 @@ def _region_taps(ctx: RuleContext, at: int, cells: int, samples: int, size: int)
         ctx.op("Mul", ctx.slice(ctx.name(1), 1, value, value + 1), scale)
         for value in (column, column + 2)
     )
-    half = _has_half_pixels(ctx)
+    default = "half_pixel" if ctx.node.opset >= _WITH_HALF_PIXELS else "output_half_pixel"
+    # A region begins half a pixel before its place.
+    half = ctx.text("coordinate_transformation_mode", default) == "half_pixel"
     if half:
         first, last = (ctx.op("Sub", value, number(0.5)) for value in (first, last))
     bins = (tables.arange(cells * samples) + 0.5) / (cells * samples)
@@ -511,5 +502,4 @@ def _region_taps(ctx: RuleContext, at: int, cells: int, samples: int, size: int)
     end = ctx.const(size - 1, DType.INT32, "end")
     start = ctx.const(0, DType.INT32, "start")
     following = ctx.op("Clip", shifted(ctx, position, 1), start, end)
-    pairs = zip((position, following), weights, strict=True)
-    return [PixelTap(each, weight) for each, weight in pairs]
+    return [*map(PixelTap, (position, following), weights)]

@@ -98,7 +98,6 @@ def _check_change(
 
 
 def _given(ctx: RuleContext, position: int) -> bool:
-    """True if an input is there and not empty."""
     tensor = ctx.tensor(position)
     return tensor is not None and tensor.dims != (0,)
 
@@ -147,42 +146,35 @@ _ADDED = {"antialias": 0, "axes": (), "keep_aspect_ratio_policy": "stretch"}
 _IMAGES = 4
 
 
+_SIZED = ([1, 2, 6, 7], None, None)
+_LINEAR = {"mode": "linear", "axes": [2, 3], "opset": 18}
+_HALVES = {"coordinate_transformation_mode": "half_pixel"}
+
+
 @rule(
     "Resize",
     REORDERED,
     case(
         "Resize",
-        [1, 2, 6, 7],
-        None,
-        None,
+        *_SIZED,
         np.array([12, 9]),
-        mode="linear",
-        axes=[2, 3],
-        coordinate_transformation_mode="half_pixel",
-        opset=18,
+        **_LINEAR,
+        **_HALVES,
     ),
     miss=case(
         "Resize",
-        [1, 2, 6, 7],
-        None,
-        None,
+        *_SIZED,
         np.array([4, 5]),
-        mode="linear",
-        axes=[2, 3],
+        **_LINEAR,
         antialias=1,
-        opset=18,
     ),
     boundary=case(
         "Resize",
-        [1, 2, 6, 7],
-        None,
-        None,
+        *_SIZED,
         np.array([6, 8]),
-        mode="linear",
-        axes=[2, 3],
+        **_LINEAR,
         antialias=1,
-        coordinate_transformation_mode="half_pixel",
-        opset=18,
+        **_HALVES,
     ),
 )
 def resize_all_axes(ctx: RuleContext) -> Sequence[str]:
@@ -250,7 +242,7 @@ def resize_as_gather(ctx: RuleContext) -> str:
             continue
         y = take(ctx, y, axis.axis, axis.nearest(mode, rounding), axis.size)
     y = with_outside(ctx, y, axes, mode)
-    return ctx.op("Identity", y) if y == ctx.name(0) else y
+    return ctx.own(y)
 
 
 # Opset since which an attribute says how coordinates are transformed.
@@ -269,7 +261,7 @@ _MOST = 2**24
         np.array([], np.float32),
         np.array([1, 1, 2, 0.7], np.float32),
         mode="cubic",
-        coordinate_transformation_mode="half_pixel",
+        **_HALVES,
         opset=11,
     ),
     miss=case(
@@ -281,7 +273,7 @@ _MOST = 2**24
         np.array([], np.float32),
         np.array([1, 1, 1, 0.9], np.float32),
         mode="cubic",
-        coordinate_transformation_mode="half_pixel",
+        **_HALVES,
         opset=11,
     ),
     deviations=(
@@ -318,11 +310,10 @@ def resize_as_product(ctx: RuleContext) -> str:
         dims[each.axis] = each.count
     if ctx.number("extrapolation_value", 0.0):  # rows of such elements are zeros
         y = with_outside(ctx, y, axes, mode)
-    return ctx.op("Identity", y) if y == ctx.name(0) else y
+    return ctx.own(y)
 
 
 def _product(ctx: RuleContext, x: str, dims: Sequence[int], axis: ResizedAxis, mode: str) -> str:
-    """Write the product along one axis of `x`, which has `dims`."""
     rows = matrix(axis, ctx, mode)
     at, rank = axis.axis, len(dims)
     if at == rank - 1:

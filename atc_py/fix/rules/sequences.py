@@ -48,7 +48,7 @@ def concat_from_sequence_as_concat(ctx: RuleContext) -> str:
     parts = [write() for write in elements]
     if new:
         parts = [ctx.unsqueeze(part, [axis]) for part in parts]
-    return parts[0] if len(parts) == 1 else ctx.op("Concat", *parts, axis=axis)
+    return ctx.concat(parts, axis)
 
 
 _MADE_PAIR = CaseGraph(

@@ -127,7 +127,7 @@ def pad_as_concat(ctx: RuleContext) -> str:
     begins, ends = ([max(pad, 0) for pad in pads] for pads in (found.begins, found.ends))
     if zeros:
         y = ctx.pad(y, [*begins, *ends])
-        return ctx.op("Identity", y) if y == ctx.name(0) else y
+        return ctx.own(y)
     for axis in range(len(dims)):
         parts = [_constants(ctx, dims, axis, begins[axis], found), y]
         parts.append(_constants(ctx, dims, axis, ends[axis], found))
@@ -135,18 +135,17 @@ def pad_as_concat(ctx: RuleContext) -> str:
         if len(there) > 1:
             y = ctx.op("Concat", *there, axis=axis)
         dims[axis] += begins[axis] + ends[axis]
-    return ctx.op("Identity", y) if y == ctx.name(0) else y
+    return ctx.own(y)
 
 
 def _constants(ctx: RuleContext, dims: Sequence[int], axis: int, count: int, pads: Pads) -> str:
-    """Write `count` elements of an axis in the value of the pads; "" for none."""
     if not count:
         return ""
     shape = [*dims[:axis], count, *dims[axis + 1 :]]
     if pads.value is not None and np.prod(shape) <= _MOST:
-        return ctx.const(tables.full(shape, pads.value), ctx.element, "pads")
+        return ctx.full(shape, pads.value, "pads")
     if pads.value is not None:
-        one = ctx.const(tables.full([1] * len(shape), pads.value), ctx.element, "value")
+        one = ctx.full([1] * len(shape), pads.value, "value")
     else:
         one = ctx.reshape(ctx.name(2), [1] * len(shape))
     return ctx.op("Tile", one, ctx.const(shape, label="repeats"))
@@ -180,7 +179,7 @@ def pad_as_gather(ctx: RuleContext) -> str:
         mode: Any = _NAMES[found.mode]
         positions = tables.pad(there, [(max(begin, 0), max(end, 0))], mode)
         y = take(ctx, y, axis, positions, size)
-    return ctx.op("Identity", y) if y == ctx.name(0) else y
+    return ctx.own(y)
 
 
 _IMAGES = 4
@@ -362,7 +361,7 @@ def cum_prod_as_steps(ctx: RuleContext) -> str:
     size, back = dims[axis], ctx.flag("reverse", default=False)
 
     def shifted(x: str, by: int) -> str:
-        ones = ctx.const(tables.ones((*dims[:axis], by, *dims[axis + 1 :])), ctx.element, "ones")
+        ones = ctx.full((*dims[:axis], by, *dims[axis + 1 :]), 1, "ones")
         if by == size:
             return ones
         kept = ctx.slice(x, axis, by, size) if back else ctx.slice(x, axis, 0, size - by)

@@ -11,37 +11,32 @@ from numpy.typing import NDArray
 from atc_py.fix import tables
 from atc_py.fix.case import CaseNode, Fed, case, case_after, data
 from atc_py.fix.context import RuleContext
-from atc_py.fix.parts.windows import SAME
+from atc_py.fix.parts.windows import (
+    IMAGES,
+    SAME,
+    VOLUMES,
+    ImageAxis,
+    window_attributes,
+    window_numbers,
+)
 from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require, skip_unless
 
 
 @dataclass(frozen=True, slots=True)
-class TransposedAxis:
-    """One axis.
+class TransposedAxis(ImageAxis):
+    """One axis: stride, dilation and pads are of Y, whose begin and end are cut off.
 
     Attributes:
-        size: elements of X.
-        taps: elements of the filter.
-        stride: elements of Y from one window to the next.
-        dilation: elements of Y from one tap to the next.
-        begin: elements cut off before Y.
-        end: elements cut off after Y.
         extra: zeros after the last window, of output_padding.
     """
 
-    size: int
-    taps: int
-    stride: int
-    dilation: int
-    begin: int
-    end: int
     extra: int
 
     @property
     def full(self) -> int:
         """Elements that the windows cover, and `extra`."""
-        return (self.size - 1) * self.stride + (self.taps - 1) * self.dilation + 1 + self.extra
+        return (self.size - 1) * self.stride + self.span + self.extra
 
     @property
     def count(self) -> int:
@@ -53,9 +48,8 @@ def transposed_axes(ctx: RuleContext) -> tuple[TransposedAxis, ...]:
     """The axes of a ConvTranspose with explicit, stated or automatic dims."""
     sizes, taps = ctx.shape(0)[2:], ctx.shape(1)[2:]
     rank = len(sizes)
-    strides, dilations = (ctx.integers(name) or (1,) * rank for name in ("strides", "dilations"))
+    strides, dilations, pads = window_numbers(ctx, rank)
     extra = ctx.integers("output_padding") or (0,) * rank
-    pads = ctx.integers("pads") or (0,) * (2 * rank)
     mode = ctx.text("auto_pad", "NOTSET")
     wanted = ctx.integers("output_shape")[-rank:]
     if mode in SAME and not wanted:
@@ -75,10 +69,6 @@ def transposed_axes(ctx: RuleContext) -> tuple[TransposedAxis, ...]:
         require(axis.count > 0, "Y has elements")
         found.append(axis)
     return tuple(found)
-
-
-# Rank of images.
-_LEAST = 4
 
 
 @rule(
@@ -116,20 +106,17 @@ def conv_transpose_explicit(ctx: RuleContext) -> Sequence[str]:
     """ConvTranspose with output_shape or automatic pads, or without kernel_shape -> ConvTranspose
     with explicit pads, if dims are known; X has rank 4 or 5; windows cover the result.
     """
-    x, w = ctx.shape(0), ctx.shape(1)
-    require(len(x) >= _LEAST, "X has rank 4 or 5")
+    require(len(ctx.shape(0)) >= IMAGES, "X has rank 4 or 5")
     stated = ctx.node.attributes
     bare = stated.get("auto_pad", "NOTSET") == "NOTSET" and not stated.get("output_shape")
     require(not bare or not stated.get("kernel_shape"), "attributes are implied")
     axes = transposed_axes(ctx)
-    rest = ctx.names[1:]
+    own = window_attributes(axes)
     return ctx.again(
-        ctx.name(0),
-        *rest,
         auto_pad=None,
         output_shape=None,
-        kernel_shape=list(w[2:]),
-        pads=[*(axis.begin for axis in axes), *(axis.end for axis in axes)],
+        kernel_shape=own["kernel_shape"],
+        pads=own["pads"],
         output_padding=[axis.extra for axis in axes],
     )
 
@@ -159,9 +146,6 @@ def conv_transpose_not_set(ctx: RuleContext) -> Sequence[str]:
     stated = ctx.node.attributes
     skip_unless("auto_pad" not in stated and not stated.get("output_shape"))
     return ctx.again(auto_pad="NOTSET")
-
-
-_IMAGES = 4
 
 
 @rule(
@@ -198,7 +182,7 @@ def conv_transpose_spread_filter(ctx: RuleContext) -> Sequence[str]:
     Slice; ConvTranspose, if dims are known; no output_shape; pads are explicit.
     """
     w, stated = list(ctx.shape(1)), ctx.node.attributes
-    require(len(ctx.shape(0)) == _IMAGES, "X is images")
+    require(len(ctx.shape(0)) == IMAGES, "X is images")
     axes = transposed_axes(ctx)
     require(any(axis.dilation > 1 for axis in axes), "the filter is dilated")
     bare = stated.get("auto_pad", "NOTSET") in {"NOTSET", "VALID"}
@@ -217,10 +201,6 @@ def conv_transpose_spread_filter(ctx: RuleContext) -> Sequence[str]:
         name = ctx.slice(name, at, 0, w[at])
     rest = ctx.names[2:]
     return ctx.again(ctx.name(0), name, *rest, kernel_shape=w[2:], dilations=None)
-
-
-# Rank of volumes; position of the bias.
-_VOLUMES, _BIAS = 5, 2
 
 
 @rule(
@@ -252,7 +232,7 @@ def conv_transpose_of_volumes(ctx: RuleContext) -> str:
     depth; for each tap Slice, Pad; Add, if dims are known.
     """
     x, w = ctx.shape(0), ctx.shape(1)
-    require(len(x) == _VOLUMES, "X has rank 5")
+    require(len(x) == VOLUMES, "X has rank 5")
     depth, *plane = transposed_axes(ctx)
     filters = w[1] * ctx.integer("group", 1)
     slices = ctx.transpose(ctx.name(0), [0, 2, 1, 3, 4])
@@ -262,10 +242,7 @@ def conv_transpose_of_volumes(ctx: RuleContext) -> str:
         "ConvTranspose",
         slices,
         weight,
-        kernel_shape=list(w[3:]),
-        strides=[axis.stride for axis in plane],
-        dilations=[axis.dilation for axis in plane],
-        pads=[*(axis.begin for axis in plane), *(axis.end for axis in plane)],
+        **window_attributes(plane),
         output_padding=[axis.extra for axis in plane],
         group=ctx.integer("group", 1),
     )
@@ -276,9 +253,9 @@ def conv_transpose_of_volumes(ctx: RuleContext) -> str:
     y = ctx.pad(y, [0] * 6 + [depth.stride - 1, 0])
     y = ctx.reshape(y, [x[0] * filters, x[2] * depth.stride, w[2], prod(sizes)])
     y = ctx.reshape(_sum(ctx, y, depth), [x[0], filters, depth.count, *sizes])
-    if ctx.tensor(_BIAS) is None:
+    if ctx.tensor(2) is None:
         return y
-    return ctx.op("Add", y, ctx.reshape(ctx.name(_BIAS), [1, filters, 1, 1, 1]))
+    return ctx.op("Add", y, ctx.reshape(ctx.name(2), [1, filters, 1, 1, 1]))
 
 
 def _sum(ctx: RuleContext, y: str, depth: TransposedAxis) -> str:
@@ -293,13 +270,9 @@ def _sum(ctx: RuleContext, y: str, depth: TransposedAxis) -> str:
         if (first, last) != (0, length) or depth.stride > 1:
             part = ctx.slice(part, 1, first, last)
         part = ctx.pad(part, [0, offset + first, 0, 0, 0, depth.count - offset - last, 0, 0])
-        total = part if not total else ctx.op("Add", total, part)
+        total = ctx.add(total, part)
     require(total, "a tap reaches Y")
     return total
-
-
-# Axes of an image.
-_IMAGE = 2
 
 
 @rule(
@@ -316,15 +289,14 @@ def col2im_as_conv_transpose(ctx: RuleContext) -> str:
     image, block = ([int(number) for number in ctx.constant(at)] for at in (1, 2))
     rank = len(image)
     ctx.floats(0, "X")
-    strides, dilations = (ctx.integers(name) or (1,) * rank for name in ("strides", "dilations"))
-    pads = ctx.integers("pads") or (0,) * (2 * rank)
+    strides, dilations, pads = window_numbers(ctx, rank)
     spans = [(taps - 1) * by + 1 for taps, by in zip(block, dilations, strict=True)]
     rooms = [image[at] + pads[at] + pads[rank + at] - spans[at] for at in range(rank)]
     counts = [room // step + 1 for room, step in zip(rooms, strides, strict=True)]
     require(prod(counts) == x[2], "the blocks fit the image")
     taps = prod(block)
     # onnxruntime's sums along other axes are not those of ONNX, so no result could be proved.
-    proved = rank == _IMAGE or (rank == 1 and x[1] == taps)
+    proved = rank + 2 == IMAGES or (rank == 1 and x[1] == taps)
     require(proved, "two axes, or one with one channel")
     batch = x[0] * (x[1] // taps)
     weight = ctx.const(tables.eye(taps).reshape(taps, 1, *block), ctx.element, "weight")

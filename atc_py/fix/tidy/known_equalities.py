@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.fix.range_rules import INT32
+from atc_py.fix.range_rules import INT32, axes_of
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.tensor.dtypes import DType
@@ -223,11 +223,5 @@ def _moved(node: SourceNode, *, inverse: bool) -> Relation | None:
 
 
 def _axis(node: SourceNode, rank: int) -> int | None:
-    """The one axis of Squeeze or Unsqueeze, counted from the front."""
-    axes: Any = node.attributes.get("axes")
-    second = node.inputs[1] if len(node.inputs) > 1 else None
-    if axes is None and second is not None and second.const is not None:
-        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
-    if not isinstance(axes, tuple) or len(axes) != 1:
-        return None
-    return int(axes[0]) % rank
+    axes = axes_of(node)
+    return axes[0] % rank if axes is not None and len(axes) == 1 else None

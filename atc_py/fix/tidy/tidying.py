@@ -72,8 +72,6 @@ def tidy_graph(
 
 
 class _Tidier:
-    """One walk over a graph."""
-
     def __init__(
         self,
         graph: WorkGraph,
@@ -205,7 +203,6 @@ class _Tidier:
         return self.writer.const(base, np.array(numbers, np.int64))
 
     def _enter(self, work: WorkNode, name: str, relation: Relation) -> str:
-        """Write the twin of a value that has none; return its name."""
         if relation not in self._twins[name]:
             step = relation.enter(self._opset)
             twin = self.writer.fresh(f"{name}/{relation.label}")

@@ -108,7 +108,6 @@ def _along_axis(node: SourceNode, rank: int, moved: Callable[[int], int]) -> Car
 
 
 def _default_axis(node: SourceNode) -> int:
-    """The axis where none is stated."""
     if node.op_type == "Split":
         return 0
     return -1 if node.opset >= _SOFTMAX_OF_LAST else 1

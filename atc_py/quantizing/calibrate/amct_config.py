@@ -10,13 +10,13 @@ from typing import Any
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_QUANT_CONFIG
-from atc_py.quantizing.calibrate.amct_choices import (
+from atc_py.quantizing.calibrate.amct_text import read_amct_text
+from atc_py.quantizing.calibrate.settings import (
     AmctConfig,
     LayerChoice,
     choice,
     require_modeled,
 )
-from atc_py.quantizing.calibrate.amct_text import read_amct_text
 from atc_py.text import Text
 
 _IFMR = {
@@ -115,7 +115,6 @@ def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
 
 
 def _layer(value: Mapping[str, Any], place: Place, *, asymmetric: bool) -> LayerChoice | None:
-    """The choice of a layer; None if it is not enabled."""
     layer = _checked(value, _LAYER, place)
     data = _checked(layer.get("activation_quant_params", {}), _ACTIVATIONS, place)
     weights = _checked(layer.get("weight_quant_params", {}), _WEIGHTS, place)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from atc_py.aipp.text_format import TextField
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
-from atc_py.quantizing.calibrate.amct_choices import (
+from atc_py.quantizing.calibrate.settings import (
     AmctConfig,
     LayerChoice,
     choice,
@@ -80,8 +80,6 @@ def read_amct_text(text: str, path: str | None = None) -> AmctConfig:
 
 
 class _Reader:
-    """The fields of a file as choices."""
-
     def __init__(self, file: TextFile) -> None:
         self._file = file
         self._asymmetric = True
@@ -126,7 +124,6 @@ class _Reader:
         )
 
     def _override(self, field: TextField) -> tuple[str, LayerChoice]:
-        """The layer or type of an override, and its choice."""
         name = _OVERRIDES[field.name]
         parts = {part.name: part for part in self._file.message(field)}
         for part in parts.values():
@@ -163,7 +160,6 @@ class _Reader:
         return {part.name: self._value(readers, part) for part in self._file.message(field)}
 
     def _value(self, readers: _Readers, field: TextField) -> Any:
-        """The value of a field, if it is modeled."""
         if field.name not in readers:
             raise self._file.wrong(field, "is not a field here")
         value = readers[field.name](self._file, field)
@@ -173,7 +169,6 @@ class _Reader:
         return value
 
     def _refuse_not_modeled(self, field: TextField) -> None:
-        """Refuse a message that has no meaning here."""
         if field.name in _NOT_MODELED:
             place = self._file.place(field.place, field.name)
             raise QUANT_FIELD_NOT_MODELED.error(

@@ -17,8 +17,8 @@ from atc_py.aipp.text_format import TextField
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.diag.suggestions import nearest
-from atc_py.quantizing.calibrate.scales import EPSILON
 from atc_py.quantizing.calibrate.text_numbers import TextFile, quoted, spelled
+from atc_py.quantizing.calibrate.value_range import EPSILON
 from atc_py.text import Text
 
 _INT8 = "INT8"
@@ -159,7 +159,6 @@ def check_record(
 
 
 def _refuse_not_modeled(file: TextFile, field: TextField) -> None:
-    """Refuse a field of AMCT that has no meaning here."""
     if field.name in _NOT_MODELED:
         raise QUANT_FIELD_NOT_MODELED.error(
             Text(

@@ -140,7 +140,6 @@ class TextFile:
         )
 
     def _one(self, field: TextField, read: _Read[T], kind: str) -> T:
-        """The only value of a field."""
         values = self.values(field)
         if len(values) != 1:
             raise self.wrong(
@@ -149,7 +148,6 @@ class TextFile:
         return self._each(field, values[0], read, kind)
 
     def _each(self, field: TextField, value: TextValue, read: _Read[T], kind: str) -> T:
-        """A value as `read` understands it."""
         found = read(value)
         if found is None:
             raise self.wrong(
@@ -166,7 +164,6 @@ def _as_float(value: TextValue) -> SpelledFloat | None:
 
 
 def _as_decimal(value: TextValue) -> float | None:
-    """A number as float64."""
     found = _as_float(value)
     return found if found is None or not math.isfinite(found) else float(value.text.rstrip("fF"))
 
@@ -189,12 +186,10 @@ def _string(value: TextValue) -> str | None:
 
 
 def _word(value: TextValue) -> str:
-    """A bare word, or a text in quotes."""
     return value.text
 
 
 def _truth(value: TextValue) -> bool | None:
-    """True or false."""
     return None if value.is_string else _TRUTH.get(value.text)
 
 

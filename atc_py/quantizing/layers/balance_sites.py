@@ -16,8 +16,7 @@ from onnx import TensorProto
 
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.typing.known_type import known_type
-from atc_py.quantizing.layers.fold_norms import over_axis, over_outputs
-from atc_py.quantizing.layers.layer_constants import LayerConstants
+from atc_py.quantizing.layers.layer_constants import LayerConstants, over_axis, over_outputs
 from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
 from atc_py.system.structs import replace
 
@@ -133,8 +132,6 @@ def scaled_values(graph: WorkGraph, site: BalanceSite) -> list[str]:
 
 
 class _Search:
-    """The search for what makes a tensor."""
-
     def __init__(self, graph: WorkGraph, found: FoundLayers, readers: Mapping[str, int]) -> None:
         self._graph, self._readers = graph, readers
         self._makers = {name: node for node in graph.nodes for name in node.writes}
@@ -230,7 +227,6 @@ class _Search:
         return self._makers.get(name)
 
     def _is_single(self, name: str) -> bool:
-        """True if one node alone reads a value."""
         return self._readers[name] == 1 and name not in self._graph.outputs
 
 

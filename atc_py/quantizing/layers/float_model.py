@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 import onnx
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import ALREADY_QUANTIZED, NO_QDQ_FORM
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.fold import fold_what_can_be
@@ -29,7 +31,6 @@ from atc_py.options.compile_options import QuantBias
 from atc_py.quantizing.layers.layers import FoundLayers, find_layers
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, put_qdq
 from atc_py.system.atomic_files import atomic_write
-from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
@@ -141,7 +142,7 @@ class FloatModel:
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        graph = self._copied()
+        graph = self.graph.copied()
         if rewrite is not None:
             rewrite(graph)
         marks = balance_mark(balanced) if balanced else None
@@ -233,21 +234,6 @@ class FloatModel:
             file.write(proto.SerializeToString())
         return FloatModel(path, self)
 
-    def _copied(self) -> WorkGraph:
-        """A graph that may be rewritten; its nodes are those of `graph`, which none changes."""
-        own = self.graph
-        return replace(
-            own,
-            nodes=[*own.nodes],
-            inputs={**own.inputs},
-            consts={**own.consts},
-            foreign={**own.foreign},
-            declared={**own.declared},
-            types={**own.types},
-            kinds={**own.kinds},
-            pinned={**own.pinned},
-        )
-
     def _imported(self, numbers: Numbers) -> tuple[WorkGraph, tuple[QuantizedNode, ...]]:
         """The graph in the deploy form, and what became of its layers.
 
@@ -273,7 +259,7 @@ class FloatModel:
 
         With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
         """
-        graph = self._copied()
+        graph = self.graph.copied()
         put_qdq(graph, numbers(find_layers(graph)), pools=pools)
         return graph
 
@@ -304,3 +290,36 @@ def _place_in(graph: WorkGraph, origin: FloatModel) -> None:
     for node in graph.nodes:
         known = next((places[name] for name in node.writes if name in places), None)
         node.place = known or Place(str(origin.shown), None, node.name, node.op_type)
+
+
+@contextmanager
+def original_places(original: FloatModel, folder: Path) -> Iterator[None]:
+    """Raise errors about files in `folder` as errors about the original."""
+    try:
+        yield
+    except AtcError as error:
+        raise AtcError(
+            *(in_original(each, original, folder) for each in error.diagnostics)
+        ) from error
+
+
+def in_original(found: Diagnostic, original: FloatModel, folder: Path) -> Diagnostic:
+    """A finding about a file in `folder` as one about the original."""
+    place = found.place
+    if place is None or place.file is None or Path(place.file).parent != folder:
+        return found
+    return dataclasses.replace(found, place=_original_place(place, original))
+
+
+def _original_place(place: Place, original: FloatModel) -> Place:
+    """The place of the node of that name; without a position where there is none."""
+    named = (
+        node
+        for node in original.file.nodes
+        if place.node_name and place.node_name in {node.name, *node.writes}
+    )
+    node = next(named, None)
+    path = str(original.file.path)
+    if node is None:
+        return dataclasses.replace(place, file=path, node=None)
+    return dataclasses.replace(place, file=path, node=node.index, node_name=node.name)

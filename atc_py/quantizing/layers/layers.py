@@ -159,7 +159,6 @@ def layer_name(node: WorkNode, taken: set[str]) -> str:
 def _layer(
     graph: WorkGraph, node: WorkNode, names: set[str], additions: Mapping[str, Addition]
 ) -> FloatLayer | Text:
-    """A node as a layer, or the reason why it is none."""
     weight = node.inputs[_WEIGHTS]
     const = graph.consts.get(weight)
     if const is None:

@@ -76,7 +76,6 @@ def custom_lines(model: OmModel, brain: Iterable[str]) -> dict[str, str]:
 
 
 def _dtypes(model: OmModel, node: OmNode) -> str:
-    """The dtypes of a node's operands, with bfloat16 for floats."""
     sides: Mapping[str, list[str]] = {
         "InputDtype": [model.tensors[at].dtype for at in node.inputs if at >= 0],
         "OutputDtype": [model.tensors[at].dtype for at in node.outputs],

@@ -96,7 +96,6 @@ class Choices:
         return frozenset()
 
     def _why_narrow(self, line: str) -> str:
-        """The reason why a line stays narrow where it is kept."""
         able = has_float32_kernel(self.candidates[line].op, self._runs.found[ALL_NARROW].model.soc)
         return f"{BROAD}: {ITS_OWN_DTYPES if able else _NO_KERNEL}"
 

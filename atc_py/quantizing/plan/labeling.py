@@ -121,7 +121,6 @@ class _Flow:
                 self._room[b][a] = self._room[b].get(a, 0.0) + pushed
 
     def _reached(self, least: float) -> dict[Hashable, Hashable]:
-        """The nodes that the source reaches, each with the one before it."""
         before: dict[Hashable, Hashable] = {_SOURCE: _SOURCE}
         waiting: deque[Hashable] = deque([_SOURCE])
         while waiting:

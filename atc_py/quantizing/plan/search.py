@@ -133,13 +133,11 @@ class PlanSearch:
 
     @property
     def _left(self) -> int:
-        """Compilations that may still be made."""
         return self._limit - self._runs.count
 
     def _try(
         self, assignment: Assignment, faster_than: float | None = None
     ) -> TriedAssignment | None:
-        """Compile and run an assignment; say so."""
         if self._on_stage is not None and assignment not in self._runs.found:
             best = self.best
             found = "none reaches the target yet"
@@ -199,7 +197,7 @@ class PlanSearch:
         Prices give the convex hull of the curve. Points between come from lines of a large error that
         are kept out of float16, few or many, with the cheapest dtypes for all others.
         """
-        whole = self._first_seconds()
+        whole = self._runs.found[ALL_NARROW].seconds
         prices = (
             whole * _SPAN[0] * (_SPAN[1] / _SPAN[0]) ** (step / (_PRICES - 1))
             for step in range(_PRICES)
@@ -255,11 +253,7 @@ class PlanSearch:
         share = sum(self.shares[each][assignment.dtype(each)] for each in lines)
         return seconds + sum(apart), share
 
-    def _first_seconds(self) -> float:
-        return self._runs.found[ALL_NARROW].seconds
-
     def _suggest(self) -> None:
-        """Search for the fewest nodes in float32."""
         if self._left < LEAST_TRIALS or self._runs.found[ALL_NARROW].reached:
             return
         trials = KeptTrials(self._runs, self._layers)
@@ -307,7 +301,6 @@ class PlanSearch:
             self._try(assignment, best.seconds)
 
     def _every(self) -> Iterator[Assignment]:
-        """Yield every assignment."""
         lines = [*self._choices.labels]
         for chosen in product(*self._choices.labels.values()):
             yield _assigned(dict(zip(lines, chosen, strict=True)))

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_VALUES, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
-from atc_py.quantizing.calibrate.errors import fake_quantized
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS
-from atc_py.quantizing.calibrate.scales import EPSILON, ActivationScale, activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import (
+    EPSILON,
+    ActivationScale,
+    RangeSettings,
+    activation_scale,
+    fake_quantized,
+)
 from tests.quantizing.calibrate.distributions import f32
 
 NAMES = list(CALIBRATORS)

@@ -7,8 +7,8 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
-from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
 from atc_py.quantizing.calibrate.amct_config import read_amct_config
+from atc_py.quantizing.calibrate.settings import AmctConfig, LayerChoice
 from atc_py.quantizing.calibrate.value_range import RangeSettings
 
 DOCUMENT: dict[str, Any] = {

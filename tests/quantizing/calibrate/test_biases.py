@@ -5,13 +5,14 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import SCALE_OUT_OF_RANGE
-from atc_py.quantizing.calibrate.biases import (
+from atc_py.quantizing.calibrate.weights import (
     bias_correction,
     deq_scales,
     quantized_bias,
+    quantized_weights,
     scales_that_hold_bias,
+    weight_scales,
 )
-from atc_py.quantizing.calibrate.weights import quantized_weights, weight_scales
 from tests.quantizing.calibrate.distributions import f32
 from tests.quantizing.calibrate.test_weights import WEIGHTS
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
-from atc_py.quantizing.calibrate.smoothing import channel_peaks, smoothing_factors
+from atc_py.quantizing.balancing import channel_peaks, smoothing_factors
 from tests.quantizing.calibrate.distributions import f32
 
 DATA, TAPS = f32([8, 0.5, 2, 0, 1]), f32([0.5, 0.5, 0, 0.4, 0.25])
