@@ -204,7 +204,7 @@ def _enum(kind: FieldKind, text: str) -> str | None:
     number = _whole(text, _SIGNED)
     if number is None:
         return None
-    names = {each: name for name, each in numbers.items()}
+    names = {number: name for name, number in numbers.items()}
     return _enum(kind, names[number]) if number in names else str(number)
 
 

@@ -44,7 +44,7 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
         config: of static AIPP, or settings for dynamic AIPP.
         is_uint8: True if the network takes uint8.
     """
-    found = [
+    results = [
         *_without_switch(config),
         *_filled_in(config),
         *_beyond_int16(config),
@@ -53,7 +53,7 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     input_format = str(config["input_format"])
     swaps = input_format and config.switch("ax_swap_switch")
     if swaps and not image_format(input_format).skips_one:
-        found.append(
+        results.append(
             _doubt(
                 config,
                 "ax_swap_switch",
@@ -64,8 +64,10 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     plain = {name: 1.0 if name.startswith("var") else 0 for name in _NORMALIZING}
     given = [name for name in plain if name in config and config[name] != plain[name]]
     if is_uint8 and given:
-        found.append(_doubt(config, given[0], "has no effect: the network takes bytes as they are"))
-    return found
+        results.append(
+            _doubt(config, given[0], "has no effect: the network takes bytes as they are")
+        )
+    return results
 
 
 def file_doubts(file: AippFile) -> list[Diagnostic]:

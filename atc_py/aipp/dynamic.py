@@ -32,11 +32,11 @@ def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippCon
         AtcError: BAD_AIPP (E10052) for an input that the model does not have, for names, which
             ATC takes for Caffe models alone, and for two configurations for one input.
     """
-    found: dict[int, AippConfig] = {}
+    results: dict[int, AippConfig] = {}
     for config in file.configs:
         at = _position(config, inputs)
-        if at in found:
-            place = found[at].place
+        if at in results:
+            place = results[at].place
             raise config.error(
                 Text(
                     "input {at} ({inputs}) has a second configuration, after that of line {line}",
@@ -47,8 +47,8 @@ def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippCon
                 _RANK,
                 "give each input one `aipp_op`, with its own `related_input_rank`",
             )
-        found[at] = config
-    return found
+        results[at] = config
+    return results
 
 
 def _position(config: AippConfig, inputs: Sequence[str]) -> int:
@@ -218,14 +218,14 @@ def read_run_settings(
     # A buffer has reserved bytes of 0, and a text has none.
     text = None if b"\0" in data else decoded(data)
     if text is not None and not is_ini(text):
-        found = assigned_configs(parse_aipp(str(path), text), inputs)
-        for at, config in found.items():
+        result = assigned_configs(parse_aipp(str(path), text), inputs)
+        for at, config in result.items():
             if at not in networks:
                 raise config.error(
                     Text("input {inputs} has no dynamic AIPP", inputs=repr(inputs[at])),
                     "related_input_rank",
                 )
-        missing = [at for at in networks if at not in found]
+        missing = [at for at in networks if at not in result]
         if missing:
             name = inputs[missing[0]]
             raise BAD_AIPP.error(
@@ -235,7 +235,7 @@ def read_run_settings(
                     "add an `aipp_op` with `related_input_rank: {missing}`", missing=missing[0]
                 ),
             )
-        return {at: (_of_text(found[at], network),) * count for at, network in networks.items()}
+        return {at: (_of_text(result[at], network),) * count for at, network in networks.items()}
     at, network = _only(path, networks)
     if text is not None:
         return {at: (_of_text(parse_ini(str(path), text), network),) * count}
@@ -295,10 +295,10 @@ def read_picture_configs(path: Path) -> tuple[AippConfig, ...]:
 def config_of_settings(settings: AippSettings, file: str | None = None) -> AippConfig:
     """Settings as a configuration with every field, which has no places."""
     given: dict[str, GivenField] = {}
-    for each in fields(settings):
-        value = getattr(settings, each.name)
-        names = _PARTS.get(each.name, (each.name,))
-        values = value if each.name in _PARTS else (value,)
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        names = _PARTS.get(field.name, (field.name,))
+        values = value if field.name in _PARTS else (value,)
         given |= {name: GivenField(part, None) for name, part in zip(names, values, strict=True)}
     return AippConfig(file, None, {name: given[name] for name in given if find_field(name)})
 
@@ -332,7 +332,7 @@ def checked_pictures(
             ),
             place=Place(file),
         )
-    found = []
+    results = []
     for at, settings in enumerate(pictures):
         if image_format(settings.input_format).buffer_code is None:
             raise BAD_AIPP.error(
@@ -344,14 +344,14 @@ def checked_pictures(
         config = config_of_settings(settings, file)
         try:
             check_values(config)
-            found.append(replace(picture_settings(config, network), aipp_mode="dynamic"))
+            results.append(replace(picture_settings(config, network), aipp_mode="dynamic"))
         except AtcError as error:
             (cause,) = error.diagnostics
             raise AtcError(
                 replace(cause, message=Text("picture {at}: ", at=at) + cause.message)
             ) from None
-    _check_size(source_bytes(found[0], batch), batch, most, file)
-    return tuple(found)
+    _check_size(source_bytes(results[0], batch), batch, most, file)
+    return tuple(results)
 
 
 def _check_size(size: int, batch: int, most: int, file: str | None) -> None:

@@ -41,11 +41,11 @@ def read_aipp_file(path: Path) -> AippFile:
             and the field: ATC's E13005 where the text does not follow the grammar, E10052 where a
             value is refused.
     """
-    found = parse_aipp(str(path), read_aipp_text(path))
-    for config in found.configs:
+    result = parse_aipp(str(path), read_aipp_text(path))
+    for config in result.configs:
         check_values(config)
         check_mode(config)
-    return found
+    return result
 
 
 def read_aipp_text(path: Path) -> str:

@@ -344,7 +344,7 @@ def _check_output(config: AippConfig, network: NetworkInput, settings: AippSetti
 
 def _size_advice(settings: AippSettings, side: str, wanted: int) -> str:
     sides = ("left", "right") if side == "w" else ("top", "bottom")
-    borders = sum(getattr(settings, f"{each}_padding_size") for each in sides)
+    borders = sum(getattr(settings, f"{side}_padding_size") for side in sides)
     name = f"crop_size_{side}" if settings.crop else f"src_image_size_{side}"
     rest = f"borders have {borders}, so " if borders else ""
     return f"{rest}`{name}: {max(wanted - borders, 0)}` fits"

@@ -172,7 +172,7 @@ class AippSettings:
 
     def attributes(self) -> dict[str, AippAttribute]:
         """The attributes of the node, by name, in the order of the class."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, object]) -> AippSettings:
@@ -180,15 +180,15 @@ class AippSettings:
 
         Lists become tuples, and the integers that stand for switches become booleans.
         """
-        found: dict[str, object] = {}
-        for each in fields(cls):
-            if each.name not in attributes:
+        results: dict[str, object] = {}
+        for field in fields(cls):
+            if field.name not in attributes:
                 continue
-            value = attributes[each.name]
-            if isinstance(each.default, bool):
+            value = attributes[field.name]
+            if isinstance(field.default, bool):
                 value = bool(value)
-            found[each.name] = tuple(value) if isinstance(value, list) else value
-        return cls(**found)  # type: ignore[arg-type]
+            results[field.name] = tuple(value) if isinstance(value, list) else value
+        return cls(**results)  # type: ignore[arg-type]
 
 
 def source_shape(settings: AippSettings, n: int) -> tuple[int, ...]:

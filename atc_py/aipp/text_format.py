@@ -114,8 +114,8 @@ def _unreadable(text: str, at: int) -> str:
     if text[at] in "\"'":
         return "the string has no closing quote on its line"
     if text[at].isdigit() or text[at] == ".":
-        found = re.match(r"[\w.]+", text[at : at + _LONGEST_SHOWN])
-        return f"{found[0] if found else text[at]!r} is not a number"
+        result = re.match(r"[\w.]+", text[at : at + _LONGEST_SHOWN])
+        return f"{result[0] if result else text[at]!r} is not a number"
     return f"the character {text[at]!r} does not belong here"
 
 
@@ -130,16 +130,16 @@ class _Reader:
         if depth > _MOST_DEPTH:
             raise self._error(f"messages are nested more than {_MOST_DEPTH} deep")
         closing = _CLOSING[opening.text] if opening else ""
-        found = []
+        results = []
         while not self._is_mark(closing):
             if opening and self._next.kind == "end":
                 begin = f"the `{opening.text}` of line {opening.place.line}"
                 raise self._error(f"{begin} has no `{closing}`")
-            found.append(self._one_field(depth))
+            results.append(self._one_field(depth))
             if self._is_mark(",") or self._is_mark(";"):
                 self._take()
         self._take()
-        return tuple(found)
+        return tuple(results)
 
     def _one_field(self, depth: int) -> TextField:
         token = self._next
@@ -205,8 +205,8 @@ class _Reader:
     def _error(self, wanted: str) -> TextFormatError:
         token = self._next
         shown = token.text[:_LONGEST_SHOWN]
-        found = "the file ends" if token.kind == "end" else f"found {shown!r}"
-        return TextFormatError(f"{wanted}, {found}", token.place, self._field)
+        result = "the file ends" if token.kind == "end" else f"found {shown!r}"
+        return TextFormatError(f"{wanted}, {result}", token.place, self._field)
 
 
 def _unescaped(match: re.Match[str]) -> str:

@@ -96,14 +96,14 @@ class _Rewriter:
                 break
         if not self._written:
             return file, ()
-        found = replace(
+        result = replace(
             file,
             nodes=tuple(graph.nodes),
             contents=replace(file.contents, weights=dict(graph.consts)),
             opsets=graph.opsets,
             declared=self._still_declared(),
         )
-        return found, tuple(self._written)
+        return result, tuple(self._written)
 
     def _still_declared(self) -> dict[str, ValueType]:
         """The declared types of results but those of nodes that were replaced.
@@ -140,13 +140,13 @@ class _Rewriter:
         settled = {
             row for tensor in node.outputs if tensor for row in self._settled.get(tensor.name, ())
         }
-        found = (met for met in met_deviations(bound) if met.row.name not in settled)
-        return next((met for met in found if not _may_be_followed_as_is(met)), None)
+        result = (met for met in met_deviations(bound) if met.row.name not in settled)
+        return next((met for met in result if not _may_be_followed_as_is(met)), None)
 
     def _bindings(self, model: SourceModel) -> dict[SourceNode, BoundNode]:
         before = nodes_before(model.all_nodes, self._library)
         checked = check_view(model, self._conditions, self._library, history())
-        placed = (each for each in checked.placements if each is not None)
+        placed = (placement for placement in checked.placements if placement is not None)
         return {each.node: bound_node(each, self._conditions, before) for each in placed}
 
     def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:

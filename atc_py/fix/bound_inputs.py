@@ -62,13 +62,13 @@ def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
         tensor.name: node for node in model.nodes for tensor in node.outputs if tensor is not None
     }
     inputs = {each.name for each in model.inputs if _is_single(each)}
-    found: dict[str, dict[float, None]] = {}
+    results: dict[str, dict[float, None]] = {}
     for node in model.nodes:
         if node.domain or node.op_type != "If" or node.inputs[0] is None:
             continue
         for name, values in _decisions(node.inputs[0].name, makers, inputs):
-            found.setdefault(name, {}).update(dict.fromkeys(values))
-    return {name: tuple(values) for name, values in found.items() if values}
+            results.setdefault(name, {}).update(dict.fromkeys(values))
+    return {name: tuple(values) for name, values in results.items() if values}
 
 
 def _is_single(tensor: SourceTensor) -> bool:

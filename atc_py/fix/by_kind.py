@@ -82,13 +82,13 @@ def fix_one_of_each_kind(
         return None
     start = Start.of(one_of_each, before)
     fixer = Fixer(file, conditions, library, rules, start)
-    found = fixer.fix({}, tidy=False)
+    result = fixer.fix({}, tidy=False)
     counts = {node.index: len(kind) for node, kind in zip(nodes, kinds, strict=True)}
-    if fixer.looked_around or not _tells_of_all(found, nodes, counts, library):
+    if fixer.looked_around or not _tells_of_all(result, nodes, counts, library):
         return None
     indices = [node.index for node in model.source.nodes]
     first = {indices[at]: indices[positions[0]] for positions in kinds for at in positions}
-    return OneOfEachKind(first, found)
+    return OneOfEachKind(first, result)
 
 
 def _is_refused(
@@ -114,7 +114,7 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
 
     None where a node has no position in the file to itself, or takes values into graphs of its own.
     """
-    found: dict[Hashable, list[int]] = {}
+    results: dict[Hashable, list[int]] = {}
     deviating = {finding.place.node for finding in checked.check.findings if finding.certainty}
     graph, nodes = model.graph, model.source.nodes
     if len({node.index for node in nodes}) < len(nodes):
@@ -125,8 +125,8 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
             continue
         if work.captured or work.holds_graphs or not graph.pinned.keys().isdisjoint(work.writes):
             return None
-        found.setdefault((kind, *_further(work)), []).append(position)
-    return list(found.values())
+        results.setdefault((kind, *_further(work)), []).append(position)
+    return list(results.values())
 
 
 def _further(work: WorkNode) -> tuple[Hashable, ...]:
@@ -187,37 +187,37 @@ def _deviations(findings: Sequence[Finding]) -> Mapping[int | None, list[Finding
 
 
 def _tells_of_all(
-    found: Fixed, nodes: Sequence[SourceNode], counts: Mapping[int, int], library: Library
+    fixed: Fixed, nodes: Sequence[SourceNode], counts: Mapping[int, int], library: Library
 ) -> bool:
     """True if the new form of some nodes is that of all nodes of their kinds.
 
     Args:
-        found: their model after fixing.
+        fixed: their model after fixing.
         nodes: the nodes.
         counts: how many nodes of the whole model are like each, by its position in the file.
         library: the operator list.
     """
-    model = found.model
-    if not found.settled or model is None or model.faults:
+    model = fixed.model
+    if not fixed.settled or model is None or model.faults:
         return False
-    if any(row.standing is Standing.ERROR for row in found.after.check.rows):
+    if any(row.standing is Standing.ERROR for row in fixed.after.check.rows):
         return False
-    times = Counter(applied_rule.node.index for applied_rule in found.applied)
+    times = Counter(applied_rule.node.index for applied_rule in fixed.applied)
     if max(times.values(), default=0) > 1:
         return False
     written = sum(
         counts[applied_rule.node.index]
         * (len(applied_rule.node.outputs) + sum(len(n.outputs) for n in applied_rule.made))
-        for applied_rule in found.applied
+        for applied_rule in fixed.applied
     )
     specs = (library.find(node.op_type, node.domain) for node in (*nodes, *model.nodes))
     if written > MOST_NEW_NODES or any(map(depends_on_nodes_before, specs)):
         return False
-    there = {name for node in found.graph.nodes for name in node.writes}
+    there = {name for node in fixed.graph.nodes for name in node.writes}
     made = {
-        name for applied_rule in found.applied for new in applied_rule.made for name in new.outputs
+        name for applied_rule in fixed.applied for new in applied_rule.made for name in new.outputs
     }
-    return made <= there and _fits_in(found.graph, model, nodes)
+    return made <= there and _fits_in(fixed.graph, model, nodes)
 
 
 def _fits_in(graph: WorkGraph, model: SourceModel, nodes: Sequence[SourceNode]) -> bool:

@@ -130,11 +130,11 @@ class Fixer:
                     ]
             self._applied.clear()
 
-    def _still_refused(self, found: Fixed) -> set[int]:
-        if found.model is None:
+    def _still_refused(self, fixed: Fixed) -> set[int]:
+        if fixed.model is None:
             return set()
-        refused = {node.index for node in self._refused(found.model, found.after)}
-        return refused & {applied_rule.node.index for applied_rule in found.applied}
+        refused = {node.index for node in self._refused(fixed.model, fixed.after)}
+        return refused & {applied_rule.node.index for applied_rule in fixed.applied}
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
@@ -201,26 +201,26 @@ class Fixer:
 
         return look
 
-    def _tidy(self, found: Fixed) -> None:
-        if found.model is None or found.look is None or not found.applied:
+    def _tidy(self, fixed: Fixed) -> None:
+        if fixed.model is None or fixed.look is None or not fixed.applied:
             return
-        graph, own = found.graph, {n for a in found.applied for new in a.made for n in new.outputs}
+        graph, own = fixed.graph, {n for a in fixed.applied for new in a.made for n in new.outputs}
         nodes, consts = graph.nodes, dict(graph.consts)
-        refused = {node.index for node in self._refused(found.model, found.after)}
+        refused = {node.index for node in self._refused(fixed.model, fixed.after)}
         barred: set[int] = set()
         for _ in range(_MOST_TIDYINGS):
-            tidied = tidy_graph(graph, found.model, own, barred)
-            folded, after = found.look()
+            tidied = tidy_graph(graph, fixed.model, own, barred)
+            folded, after = fixed.look()
             new = {node.index for node in self._refused(folded.source, after)} - refused
             if not new:
-                found.folded, found.after, found.tidied = folded, after, tidied
-                found.applied = tuple(
-                    applied_rule.with_moved(tidied.moved) for applied_rule in found.applied
+                fixed.folded, fixed.after, fixed.tidied = folded, after, tidied
+                fixed.applied = tuple(
+                    applied_rule.with_moved(tidied.moved) for applied_rule in fixed.applied
                 )
                 return
             barred |= new
             graph.nodes, graph.consts = nodes, dict(consts)
-            found.folded, found.after = found.look()
+            fixed.folded, fixed.after = fixed.look()
 
     def _is_modernized(self, graph: WorkGraph, model: FoldedModel, checked: Checked) -> bool:
         """State a refused model of an old opset at the preferred one; return True if it has changed.
@@ -273,9 +273,14 @@ class Fixer:
         Findings on the opset are not: the model is stated at another one in the end.
         """
         rewritten = {
-            (each.place.node, each.place.node_name or "", each.place.op_type, each.scope)
-            for each in (checked.check.findings if self._rules.all_findings else ())
-            if each.standing.reaches(Standing.REWRITE) and each.code is not OPERATOR_RESTATED
+            (
+                finding.place.node,
+                finding.place.node_name or "",
+                finding.place.op_type,
+                finding.scope,
+            )
+            for finding in (checked.check.findings if self._rules.all_findings else ())
+            if finding.standing.reaches(Standing.REWRITE) and finding.code is not OPERATOR_RESTATED
         }
         for node, row in zip(model.all_nodes, checked.check.rows, strict=True):
             label = node.index, node.name, node.op_type, node.scope

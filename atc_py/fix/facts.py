@@ -51,10 +51,10 @@ class Readers:
 
         It is None if others read the value too, the model returns it, or the node is replaced already.
         """
-        found = self._readers.get(name, [])
-        if len(found) != 1 or name in self._results or found[0].node in self.taken:
+        reader = self._readers.get(name, [])
+        if len(reader) != 1 or name in self._results or reader[0].node in self.taken:
             return None
-        return found[0]
+        return reader[0]
 
 
 MOST_NODES = 50_000
@@ -97,8 +97,8 @@ class Surroundings:
 
     def known(self, name: str) -> NDArray[Any] | None:
         """The data of a constant; None for other values."""
-        found = self.graph.consts.get(name)
-        return None if found is None else found.numpy()
+        const = self.graph.consts.get(name)
+        return None if const is None else const.numpy()
 
 
 def makers_of(graph: WorkGraph, model: SourceModel) -> dict[str, Maker]:

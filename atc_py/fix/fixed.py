@@ -60,7 +60,7 @@ class RuleApplication:
     def reads(self) -> tuple[str, ...]:
         """The values that the nodes take from around them."""
         made = {name for node in self.nodes for name in node.writes}
-        return tuple(dict.fromkeys(n for each in self.nodes for n in each.reads if n not in made))
+        return tuple(dict.fromkeys(n for node in self.nodes for n in node.reads if n not in made))
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def application_of(
         given: nodes before the node that the rule looked through, producers first.
     """
     reads = dict.fromkeys(name for value in (*given, *nodes, *written) for name in value.reads)
-    names = (*reads, *(name for each in nodes for name in each.writes))
+    names = (*reads, *(name for node in nodes for name in node.writes))
     types = {name: known for name in names if (known := known_type(graph, name)) is not None}
     tensors = (value for value in (*node.inputs, *node.outputs) if value is not None)
     bounds = {tensor.name: found for tensor in tensors if (found := ranges.of(tensor)) is not None}
@@ -116,18 +116,18 @@ def nodes_looked_through(
     own = {name for node in written for name in node.writes}
     if read <= {*origin.reads, *own}:
         return []
-    found: dict[WorkNode, None] = {}
+    results: dict[WorkNode, None] = {}
 
     def visit(names: Iterable[str]) -> None:
         for name in names:
             maker = None if name in read else makers.get(name)
-            if maker is None or maker.work in found or len(found) >= _MOST_LOOKED_THROUGH:
+            if maker is None or maker.work in results or len(results) >= _MOST_LOOKED_THROUGH:
                 continue
             visit(maker.work.reads)
-            found[maker.work] = None
+            results[maker.work] = None
 
     visit(origin.reads)
-    return [*found]
+    return [*results]
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,13 +161,13 @@ def fixed_file(
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and
             for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules without end.
     """
-    found = Fixer(file, conditions, library, rules).fix(shapes)
-    found.require_settled()
+    result = Fixer(file, conditions, library, rules).fix(shapes)
+    result.require_settled()
     if rules.for_cann:
-        state_at_listed_opset(found, library, conditions.cann)
-    if not found.applied and not rules.bind and found.graph.opsets == file.opsets:
+        state_at_listed_opset(result, library, conditions.cann)
+    if not result.applied and not rules.bind and result.graph.opsets == file.opsets:
         return file, ()
-    graph = found.graph
+    graph = result.graph
     fixed = replace(
         file,
         nodes=tuple(graph.nodes),
@@ -176,4 +176,4 @@ def fixed_file(
         opsets=graph.opsets,
         held=graph.held,
     )
-    return fixed, found.applied
+    return fixed, result.applied

@@ -55,8 +55,8 @@ _LARGEST = 2**80
 def _all(node: SourceNode, known: Known) -> list[Range]:
     """The ranges of the inputs that there are; empty if one is not known."""
     there = [row for row, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
-    found = [each for each in there if each is not None]
-    return found if len(found) == len(there) else []
+    results = [each for each in there if each is not None]
+    return results if len(results) == len(there) else []
 
 
 def _join(ranges: Sequence[Range]) -> Range | None:
@@ -69,15 +69,15 @@ def _of(*positions: int, zero: bool = False) -> Rule:
     """The rule of results that come from some inputs; absent ones stand for 0 if `zero`."""
 
     def rule(node: SourceNode, known: Known) -> Range | None:
-        found = [Range(0, 0)] if zero else []
+        result = [Range(0, 0)] if zero else []
         for at in positions:
             if at >= len(known) or node.inputs[at] is None:
                 continue
             each = known[at]
             if each is None:
                 return None
-            found.append(each)
-        return _join(found)
+            result.append(each)
+        return _join(result)
 
     return rule
 
@@ -96,10 +96,10 @@ def _corners(function: Callable[[int, int], int]) -> Rule:
 
 
 def _total(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
-    if not found:
+    result = _all(node, known)
+    if not result:
         return None
-    return Range(sum(each.low for each in found), sum(each.high for each in found))
+    return Range(sum(each.low for each in result), sum(each.high for each in result))
 
 
 def _quotient(_node: SourceNode, known: Known) -> Range | None:
@@ -134,14 +134,14 @@ def _remainder(node: SourceNode, known: Known) -> Range | None:
     return result
 
 
-def _absolute(found: Range) -> Range:
-    least = 0 if found.low <= 0 <= found.high else min(abs(found.low), abs(found.high))
-    return Range(least, found.magnitude)
+def _absolute(bounds: Range) -> Range:
+    least = 0 if bounds.low <= 0 <= bounds.high else min(abs(bounds.low), abs(bounds.high))
+    return Range(least, bounds.magnitude)
 
 
-def _times(found: Range, count: int) -> Range:
+def _times(bounds: Range, count: int) -> Range:
     """The range of sums of at most `count` elements; no element gives 0."""
-    return Range(min(found.low * count, 0), max(found.high * count, 0))
+    return Range(min(bounds.low * count, 0), max(bounds.high * count, 0))
 
 
 def _count(data: SourceTensor | None, axes: object = None) -> int | None:
@@ -156,11 +156,11 @@ def _count(data: SourceTensor | None, axes: object = None) -> int | None:
     return None if None in dims else math.prod(dim or 0 for dim in dims)
 
 
-def _reduced(element: Callable[[Range], Range] = lambda found: found) -> Rule:
+def _reduced(element: Callable[[Range], Range] = lambda result: result) -> Rule:
     def rule(node: SourceNode, known: Known) -> Range | None:
         count = _count(node.inputs[0], axes_of(node))
-        found = known[0]
-        return None if found is None or count is None else _times(element(found), count)
+        result = known[0]
+        return None if result is None or count is None else _times(element(result), count)
 
     return rule
 
@@ -174,26 +174,26 @@ def axes_of(node: SourceNode) -> tuple[int, ...] | None:
     return axes if isinstance(axes, tuple) else None  # type: ignore[return-value]
 
 
-def _square(found: Range) -> Range:
-    least = _absolute(found)
+def _square(bounds: Range) -> Range:
+    least = _absolute(bounds)
     return Range(least.low**2, least.high**2)
 
 
 def _sums(node: SourceNode, known: Known) -> Range | None:
     axes = axes_of(node)
-    count, found = _count(node.inputs[0], axes), known[0]
-    return None if found is None or count is None else _times(found, count)
+    count, result = _count(node.inputs[0], axes), known[0]
+    return None if result is None or count is None else _times(result, count)
 
 
 def _products(node: SourceNode, known: Known) -> Range | None:
     """The range of products of elements along axes; no element gives 1."""
-    count, found = _count(node.inputs[0], axes_of(node)), known[0]
-    if found is None or count is None:
+    count, result = _count(node.inputs[0], axes_of(node)), known[0]
+    if result is None or count is None:
         return None
-    if found.magnitude > 1 and count * math.log2(found.magnitude) > math.log2(_LARGEST):
+    if result.magnitude > 1 and count * math.log2(result.magnitude) > math.log2(_LARGEST):
         return None
-    most = found.magnitude ** max(count, 1)
-    return Range(-most if found.low < 0 else 0, max(most, 1))
+    most = result.magnitude ** max(count, 1)
+    return Range(-most if result.low < 0 else 0, max(most, 1))
 
 
 def _matrix(node: SourceNode, known: Known) -> Range | None:
@@ -264,33 +264,33 @@ def _clip(node: SourceNode, known: Known) -> Range | None:
 
 
 def _least(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
-    return Range(min(r.low for r in found), min(r.high for r in found)) if found else None
+    result = _all(node, known)
+    return Range(min(r.low for r in result), min(r.high for r in result)) if result else None
 
 
 def _most(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
-    return Range(max(r.low for r in found), max(r.high for r in found)) if found else None
+    result = _all(node, known)
+    return Range(max(r.low for r in result), max(r.high for r in result)) if result else None
 
 
 def _sign(_node: SourceNode, known: Known) -> Range | None:
-    found = known[0]
-    if found is None:
+    result = known[0]
+    if result is None:
         return Range(-1, 1)
-    return Range((found.low > 0) - (found.low < 0), (found.high > 0) - (found.high < 0))
+    return Range((result.low > 0) - (result.low < 0), (result.high > 0) - (result.high < 0))
 
 
 def _steps(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
-    return found[0].joined(found[1]) if len(found) == 3 else None  # noqa: PLR2004  (its inputs)
+    result = _all(node, known)
+    return result[0].joined(result[1]) if len(result) == 3 else None  # noqa: PLR2004  (its inputs)
 
 
 def _scattered(node: SourceNode, known: Known) -> Range | None:
     pair = [known[0], known[2]] if len(known) > 2 else []  # noqa: PLR2004  (its inputs)
-    found = [each for each in pair if each is not None]
-    if len(found) != 2:  # noqa: PLR2004  (data and updates)
+    results = [each for each in pair if each is not None]
+    if len(results) != 2:  # noqa: PLR2004  (data and updates)
         return None
-    data, updates = found
+    data, updates = results
     if node.attributes.get("reduction", "none") in {"none", "max", "min"}:
         return data.joined(updates)
     count = _count(node.inputs[2])
@@ -330,12 +330,12 @@ def _shift(node: SourceNode, known: Known) -> Range | None:
 
 def _bits(node: SourceNode, known: Known) -> Range | None:
     """The range of a bitwise combination of numbers from 0 on."""
-    found = _all(node, known)
-    if not found or min(each.low for each in found) < 0:
+    result = _all(node, known)
+    if not result or min(each.low for each in result) < 0:
         return None
     if node.op_type == "BitwiseAnd":
-        return Range(0, min(each.high for each in found))
-    return Range(0, (1 << max(each.high for each in found).bit_length()) - 1)
+        return Range(0, min(each.high for each in result))
+    return Range(0, (1 << max(each.high for each in result).bit_length()) - 1)
 
 
 POSITIONS: Mapping[str, Mapping[int, Rule]] = {

@@ -50,10 +50,10 @@ def _rounded(rule: Rule) -> Rule:
     """A rule whose result is rounded to a float."""
 
     def outward(node: SourceNode, known: Known) -> Range | None:
-        found = rule(node, known)
-        if found is None:
+        result = rule(node, known)
+        if result is None:
             return None
-        return Range(found.low - _slack(found.low), found.high + _slack(found.high))
+        return Range(result.low - _slack(result.low), result.high + _slack(result.high))
 
     return outward
 
@@ -129,8 +129,8 @@ class Ranges:
 
     def maker(self, tensor: SourceTensor) -> SourceNode | None:
         """The node that computes a tensor; None for inputs and constants."""
-        found = self._makers.get(tensor.name)
-        return None if found is None else found[0]
+        result = self._makers.get(tensor.name)
+        return None if result is None else result[0]
 
     def of(self, tensor: SourceTensor) -> Range | None:
         """The range of a tensor of integers; None for other dtypes."""
@@ -217,13 +217,13 @@ class Ranges:
             if prod(data.shape) > _LARGEST_CONSTANT:
                 return limit
             return Range(int(data.numpy().min()), int(data.numpy().max()))
-        found = self._given.get(tensor.name, self._by_rule(tensor))
-        if found is None or not found.within(limit):
-            found = limit  # a result that may wrap may be anything
+        result = self._given.get(tensor.name, self._by_rule(tensor))
+        if result is None or not result.within(limit):
+            result = limit  # a result that may wrap may be anything
             if tensor.name in self._makers:
                 self._free.add(tensor.name)
         size = self._indexes.get(tensor.name)
-        return found if size is None else found.met(Range(-size, size - 1))
+        return result if size is None else result.met(Range(-size, size - 1))
 
     def _by_rule(self, tensor: SourceTensor) -> Range | None:
         rule = self._rule(tensor)
@@ -238,12 +238,12 @@ class Ranges:
         if limit is None:
             return None
         if tensor.const is None:
-            found = self._by_rule(tensor)
+            result = self._by_rule(tensor)
         elif 0 in tensor.const.shape or prod(tensor.const.shape) > _LARGEST_CONSTANT:
             return None
         else:
-            found = range_of_floats(tensor.const.numpy())
-        return found if found is not None and found.within(limit) else None
+            result = range_of_floats(tensor.const.numpy())
+        return result if result is not None and result.within(limit) else None
 
     def _note_index(self, node: SourceNode) -> None:
         if node.op_type not in _SELECT or node.domain:

@@ -167,10 +167,10 @@ def chosen_balance(
     constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics
 ) -> Balance | None:
     """The factors with the least noise; None where they gain little."""
-    found = [
+    results = [
         balance_of_strength(constants, site, statistics, each, _LEAST_PEAK) for each in _STRENGTHS
     ]
-    gaining = [each for each in found if each is not None and each.gain > _LEAST_GAIN]
+    gaining = [each for each in results if each is not None and each.gain > _LEAST_GAIN]
     return max(gaining, key=lambda each: each.gain, default=None)
 
 
@@ -191,12 +191,12 @@ def balance_of_strength(
         least_peak: share of the largest peak that the peak of every channel is taken to have.
     """
     weights = [
-        input_weights(each, np.asarray(constants.read(each.node, 1), np.float32))
-        for each in site.readers
+        input_weights(reader, np.asarray(constants.read(reader.node, 1), np.float32))
+        for reader in site.readers
     ]
     peaks = np.maximum(np.abs(statistics.low), np.abs(statistics.high))
     peaks = np.maximum(peaks, least_peak * peaks.max(initial=0))
-    taps = np.max([np.abs(each).max(axis=1, initial=0) for each in weights], axis=0)
+    taps = np.max([np.abs(weight).max(axis=1, initial=0) for weight in weights], axis=0)
     if peaks.size != taps.size or not (peaks > 0).any() or not np.isfinite(peaks).all():
         return None
     if not (taps > 0).any():

@@ -33,41 +33,43 @@ if TYPE_CHECKING:
     from atc_py.text import Text
 
 
-def layer_facts(found: Calibrated) -> tuple[QuantizedLayerFacts, ...]:
+def layer_facts(calibrated: Calibrated) -> tuple[QuantizedLayerFacts, ...]:
     """The numbers of each layer, producers first."""
-    numbers = {each.name: each for each in found.layers}
+    numbers = {layer.name: layer for layer in calibrated.layers}
     return tuple(
-        _facts(found, numbers[each.name])
-        if each.name in numbers
-        else QuantizedLayerFacts(each.name, each.kind, each.data, found.left.get(each.name))
-        for each in found.model.found.layers
+        _facts(calibrated, numbers[layer.name])
+        if layer.name in numbers
+        else QuantizedLayerFacts(
+            layer.name, layer.kind, layer.data, calibrated.left.get(layer.name)
+        )
+        for layer in calibrated.model.found.layers
     )
 
 
-def balanced_tensors(found: Calibrated) -> tuple[BalancedTensor, ...]:
+def balanced_tensors(calibrated: Calibrated) -> tuple[BalancedTensor, ...]:
     """The tensors whose channels were balanced."""
     return tuple(
-        BalancedTensor(each.site.tensor, each.gain, each.strength)
-        for each in found.prepared.balances
+        BalancedTensor(balance.site.tensor, balance.gain, balance.strength)
+        for balance in calibrated.prepared.balances
     )
 
 
 def node_outcomes(
-    found: Calibrated, imported: Sequence[QuantizedNode]
+    calibrated: Calibrated, imported: Sequence[QuantizedNode]
 ) -> tuple[QuantizedNode, ...]:
     """Return what became of each layer of the original.
 
     Args:
-        found: the calibration.
+        calibrated: the calibration.
         imported: what the rewrite to the deploy form says; empty for the other form.
     """
     by_name = {each.name: each for each in imported if each.name}
-    reasons: dict[str, Text] = dict(found.left)
-    model = found.model
-    names = {each.node: each.name for each in model.found.layers}
+    reasons: dict[str, Text] = dict(calibrated.left)
+    model = calibrated.model
+    names = {layer.node: layer.name for layer in model.found.layers}
     left = {node: reason for node, reason in model.found.left}  # noqa: C416  (pairs of a tuple)
-    on_int8 = {each.name for each in found.layers}
-    indices = _original_indices(found)
+    on_int8 = {layer.name for layer in calibrated.layers}
+    indices = _original_indices(calibrated)
     rows = []
     for node in model.graph.nodes:
         if node not in names and node not in left:
@@ -86,8 +88,8 @@ def node_outcomes(
     return tuple(rows)
 
 
-def _facts(found: Calibrated, each: CalibratedLayer) -> QuantizedLayerFacts:
-    weights = layer_weights(found.model.graph, each.layer)
+def _facts(calibrated: Calibrated, each: CalibratedLayer) -> QuantizedLayerFacts:
+    weights = layer_weights(calibrated.model.graph, each.layer)
     axis = None if each.weight_scale.size == 1 else each.layer.axis
     histogram = each.histogram
     return QuantizedLayerFacts(
@@ -106,8 +108,8 @@ def _facts(found: Calibrated, each: CalibratedLayer) -> QuantizedLayerFacts:
     )
 
 
-def _original_indices(found: Calibrated) -> Mapping[str, int]:
-    nodes: Sequence[WorkNode] = found.original.file.nodes
+def _original_indices(calibrated: Calibrated) -> Mapping[str, int]:
+    nodes: Sequence[WorkNode] = calibrated.original.file.nodes
     return {name: node.index for node in nodes for name in node.writes}
 
 
@@ -252,11 +254,15 @@ class Calibrated:
         Raises:
             AtcError: CANNOT_WRITE; NO_QDQ_FORM.
         """
-        chosen = {each.name: each for each in self.layers if layers is None or each.name in layers}
+        chosen = {
+            layer.name: layer for layer in self.layers if layers is None or layer.name in layers
+        }
 
         def numbers(found: FoundLayers) -> list[Int8Layer]:
             return [
-                _int8_layer(each, chosen[each.name]) for each in found.layers if each.name in chosen
+                _int8_layer(layer, chosen[layer.name])
+                for layer in found.layers
+                if layer.name in chosen
             ]
 
         if form == "qdq":
@@ -272,9 +278,9 @@ class Calibrated:
 
     def forms(self) -> dict[str, Int8Layer]:
         """The numbers of each layer of `qdq_model`, by its name."""
-        own = {each.name: each for each in self.layers}
-        found = self.qdq_model.found.layers
-        return {each.name: _int8_layer(each, own[each.name]) for each in found if each.name in own}
+        own = {layer.name: layer for layer in self.layers}
+        result = self.qdq_model.found.layers
+        return {each.name: _int8_layer(each, own[each.name]) for each in result if each.name in own}
 
     def close(self) -> None:
         """Remove the temporary files."""

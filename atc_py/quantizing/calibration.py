@@ -41,7 +41,7 @@ CORRECT_BIAS = "correct_bias"
 
 
 def with_corrected_biases(
-    found: Calibrated,
+    calibrated: Calibrated,
     samples: Samples,
     on_stage: Callable[[str], None] | None = None,
 ) -> Calibrated:
@@ -52,18 +52,18 @@ def with_corrected_biases(
     Raises:
         AtcError: what samples and the executor raise; NO_QDQ_FORM.
     """
-    model = found.qdq_model
-    own = found.forms()
+    model = calibrated.qdq_model
+    own = calibrated.forms()
     forms = [each for each in own.values() if takes_bias(model.graph, each.layer)]
     if not forms:
-        return found
+        return calibrated
     seen = StepSamples(judged_outputs(model))
     errors = channel_errors(
         model,
-        found.folder / "mean_errors.onnx",
-        [FormBeside(each.layer.name, each) for each in forms],
+        calibrated.folder / "mean_errors.onnx",
+        [FormBeside(form.layer.name, form) for form in forms],
         FirstSamples(samples),
-        found.settings.executor,
+        calibrated.settings.executor,
         seen=seen,
         on_stage=on_stage,
     )
@@ -76,15 +76,15 @@ def with_corrected_biases(
         addend = _along_channels(own[name], errors[name].correction())
         switched.append(SwitchedForm(at, off=own[name], addend=addend))
     path = model.file.path.with_name("judged_biases.onnx")
-    executor = found.settings.executor
+    executor = calibrated.settings.executor
     with StepJudge(model, path, switched, len(order), seen, executor) as judge:
         verdict = judge.verdict(range(len(order)))
     kept = {order[at] for at in verdict.kept}
     layers = [
-        _corrected(found, each, errors[each.name]) if each.name in kept else each
-        for each in found.layers
+        _corrected(calibrated, layer, errors[layer.name]) if layer.name in kept else layer
+        for layer in calibrated.layers
     ]
-    return found.with_layers(layers).having(_step(verdict, order, kept))
+    return calibrated.with_layers(layers).having(_step(verdict, order, kept))
 
 
 def _step(verdict: KeptParts, names: Sequence[str], kept: Collection[str]) -> StepGain:
@@ -99,8 +99,10 @@ def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.
     return addend.reshape(-1, *[1] * trailing)
 
 
-def _corrected(found: Calibrated, layer: CalibratedLayer, errors: ChannelErrors) -> CalibratedLayer:
-    bias = corrected_bias(found.model.graph, layer.layer, errors)
+def _corrected(
+    calibrated: Calibrated, layer: CalibratedLayer, errors: ChannelErrors
+) -> CalibratedLayer:
+    bias = corrected_bias(calibrated.model.graph, layer.layer, errors)
     return replace(layer, bias=bias, bias_gain=errors.gain())
 
 
@@ -132,14 +134,14 @@ def calibrate(
         prepared = prepare(original, folder, samples, settings, skipped, on_stage)
         seen = _observed(prepared.model, skipped, samples, settings, on_stage)
         numbers = LayerNumbers(prepared.model, settings, seen.histograms)
-        layers = [each for each in prepared.model.found.layers if each.name not in skipped]
+        layers = [layer for layer in prepared.model.found.layers if layer.name not in skipped]
         found = tuple(filter(None, map(numbers.of_layer, layers)))
         made = Calibrated(
             original=original,
             prepared=prepared,
             layers=found,
             left={**skipped, **numbers.left},
-            warnings=tuple(in_original(each, original, folder) for each in numbers.warnings),
+            warnings=tuple(in_original(warning, original, folder) for warning in numbers.warnings),
             observed=seen,
             settings=settings,
             seconds=0.0,
@@ -179,7 +181,9 @@ def _observed(
     Raises:
         AtcError: what `observe` raises; BAD_HISTOGRAM for a file to resume that does not fit.
     """
-    names = [*dict.fromkeys(each.data for each in model.found.layers if each.name not in skipped)]
+    names = [
+        *dict.fromkeys(layer.data for layer in model.found.layers if layer.name not in skipped)
+    ]
     checkpoint = None
     if settings.resume is not None:
         checkpoint = Checkpoint(settings.resume, digest_of(model.file.path, names))

@@ -131,14 +131,14 @@ class _Onnxruntime:
                 raise _failure(model, error) from error
 
     def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        found = {name: np.asarray(feeds[name]) for name in self._fed}
+        results = {name: np.asarray(feeds[name]) for name in self._fed}
         if self._session is None:
-            return found
+            return results
         try:
             made = self._session.run(self._names, dict(feeds))
         except Exception as error:
             raise _failure(self._path, error) from error
-        return {**found, **dict(zip(self._names, made, strict=True))}
+        return {**results, **dict(zip(self._names, made, strict=True))}
 
     def close(self) -> None:
         self._session = None
@@ -156,12 +156,12 @@ class _Simulated:
         self._models: dict[tuple[Any, ...], Model] = {}
 
     def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        found = {name: np.asarray(feeds[name]) for name in self._fed}
+        results = {name: np.asarray(feeds[name]) for name in self._fed}
         if not self._made:
-            return found
+            return results
         model = self._model({name: array.shape for name, array in feeds.items()})
         taken = {port.name: feeds[port.name] for port in model.inputs}
-        return {**found, **model.run(taken)}
+        return {**results, **model.run(taken)}
 
     def close(self) -> None:
         for model in self._models.values():

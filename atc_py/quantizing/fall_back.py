@@ -187,12 +187,12 @@ class _Search:
     def draw_curve(self) -> None:
         counts = [1 << at for at in range(_CURVE) if 1 << at < len(self._order)]
         for at, count in enumerate(counts):
-            self.try_ahead(self._order[:each] for each in counts[at:])
+            self.try_ahead(self._order[:count] for count in counts[at:])
             self.try_floats(self._order[:count])
 
     def curve(self) -> tuple[FallBackPoint, ...]:
         """All points, those with the most layers on int8 first."""
-        return tuple(sorted(self.points.values(), key=lambda each: -each.int8))
+        return tuple(sorted(self.points.values(), key=lambda point: -point.int8))
 
 
 def _middles(low: int, high: int) -> Iterator[int]:

@@ -71,13 +71,13 @@ def judged_balances(
             parts = [at for at, each in enumerate(judged) if _step_of(each) == name]
             if parts:
                 verdicts[name] = judge.verdict(sorted(parts, key=lambda at: -judged[at].gain))
-    kept = {judged[at].site.tensor for each in verdicts.values() for at in each.kept}
+    kept = {judged[at].site.tensor for verdict in verdicts.values() for at in verdict.kept}
     left_out = {each.site.tensor for each in judged} - kept
     steps = tuple(
         _step(name, verdict, [each for each in judged if _step_of(each) == name], kept)
         for name, verdict in verdicts.items()
     )
-    return [each for each in candidates if each.site.tensor not in left_out], steps
+    return [candidate for candidate in candidates if candidate.site.tensor not in left_out], steps
 
 
 def _comparable(
@@ -93,14 +93,21 @@ def _comparable(
     """
     judged: list[Balance] = []
     forms: list[SwitchedForm] = []
-    for each in candidates:
+    for candidate in candidates:
         with suppress(AtcError):
             forms += [
-                _switched(model, layer, len(judged), each, statistics[each.site.tensor], settings)
-                for layer in each.site.readers
+                _switched(
+                    model,
+                    layer,
+                    len(judged),
+                    candidate,
+                    statistics[candidate.site.tensor],
+                    settings,
+                )
+                for layer in candidate.site.readers
                 if layer.name not in skipped
             ]
-            judged.append(each)
+            judged.append(candidate)
     return judged, forms
 
 
@@ -123,7 +130,7 @@ def _with_biases(
     Raises:
         AtcError: what the executor raises.
     """
-    able = [each for each in forms if takes_bias(model.graph, each.off.layer)]
+    able = [form for form in forms if takes_bias(model.graph, form.off.layer)]
     beside = []
     for each in able:
         name = each.off.layer.name
@@ -134,25 +141,25 @@ def _with_biases(
     errors = channel_errors(base, path, beside, ArraySamples(samples.feeds), executor)
 
     def corrected(form: Int8Layer, side: str) -> Int8Layer:
-        found = errors.get(f"{side} {form.layer.name}")
-        if found is None:
+        error = errors.get(f"{side} {form.layer.name}")
+        if error is None:
             return form
-        return replace(form, bias=corrected_bias(model.graph, form.layer, found))
+        return replace(form, bias=corrected_bias(model.graph, form.layer, error))
 
     return [
         replace(
-            each,
-            off=corrected(each.off, "off"),
-            on=None if each.on is None else corrected(each.on, "on"),
+            form,
+            off=corrected(form.off, "off"),
+            on=None if form.on is None else corrected(form.on, "on"),
         )
-        for each in forms
+        for form in forms
     ]
 
 
 def _step(
     name: str, verdict: KeptParts, parts: Sequence[Balance], kept: Collection[str]
 ) -> StepGain:
-    left_out = tuple(each.site.tensor for each in parts if each.site.tensor not in kept)
+    left_out = tuple(part.site.tensor for part in parts if part.site.tensor not in kept)
     return StepGain(
         name,
         len(parts),
@@ -163,24 +170,24 @@ def _step(
     )
 
 
-def _step_of(found: Balance) -> str:
-    return SMOOTH if found.site.maker is None else EQUALIZE
+def _step_of(balance: Balance) -> str:
+    return SMOOTH if balance.site.maker is None else EQUALIZE
 
 
 def _switched(
     model: FloatModel,
     layer: FloatLayer,
     at: int,
-    found: Balance,
+    balance: Balance,
     statistics: ChannelStatistics,
     settings: QuantizeSettings,
 ) -> SwitchedForm:
     """A layer on int8 whose switch balances the channels of its data."""
-    factors = found.factors.astype(np.float64)
+    factors = balance.factors.astype(np.float64)
     weights = layer_weights(model.graph, layer)
     balanced = (weights * over_inputs(layer, factors)).astype(np.float32)
     low, high = statistics.low, statistics.high
-    shape = (-1, *[1] * (len(layer.shape) - 2)) if found.site.axis == 1 else (-1,)
+    shape = (-1, *[1] * (len(layer.shape) - 2)) if balance.site.axis == 1 else (-1,)
     return SwitchedForm(
         at,
         off=_form(layer, weights, low, high, settings),

@@ -96,7 +96,7 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
         AtcError: what samples and the executor raise.
     """
     names = write_mean_errors(model, path, forms)
-    channels = {each.key: each.form.layer.channels for each in forms}
+    channels = {form.key: form.form.layer.channels for form in forms}
     errors = {key: ChannelErrors() for key in names}
 
     def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:

@@ -47,7 +47,7 @@ _AMONG = ("min-max", "mse", "percentile", "ifmr")
 
 
 def with_best_ranges(
-    found: Calibrated,
+    calibrated: Calibrated,
     numbers: LayerNumbers,
     feeds: Sequence[Feeds],
     tell: Callable[[str], None],
@@ -55,7 +55,7 @@ def with_best_ranges(
     """The calibration with the best range of each tensor.
 
     Args:
-        found: the calibration with some range of each tensor.
+        calibrated: the calibration with some range of each tensor.
         numbers: makes the numbers of a layer with a range.
         feeds: samples on which layers are computed.
         tell: called with the progress.
@@ -64,30 +64,32 @@ def with_best_ranges(
         AtcError: what the executor raises.
     """
     tell("choose ranges")
-    settings = found.settings.ranges
-    histograms = {each.tensor: each.histogram for each in found.layers}
+    settings = calibrated.settings.ranges
+    histograms = {layer.tensor: layer.histogram for layer in calibrated.layers}
     proposed = {
         tensor: _proposed(histogram, settings)
         for tensor, histogram in histograms.items()
         if histogram is not None
     }
     tried = {
-        each.name: [numbers.with_range(each.layer, one) for one in proposed[each.tensor].ranges]
-        for each in found.layers
-        if each.tensor in proposed and len(proposed[each.tensor].ranges) > 1
+        layer.name: [numbers.with_range(layer.layer, one) for one in proposed[layer.tensor].ranges]
+        for layer in calibrated.layers
+        if layer.tensor in proposed and len(proposed[layer.tensor].ranges) > 1
     }
     if not tried:
-        return found
+        return calibrated
     sets = [
-        found.with_layers([_at(tried, each, at) for each in found.layers]).forms()
+        calibrated.with_layers([_at(tried, layer, at) for layer in calibrated.layers]).forms()
         for at in range(max(map(len, tried.values())))
     ]
     forms = {name: [sets[at][name] for at in range(len(each))] for name, each in tried.items()}
-    errors = form_errors(found, forms, feeds, found.settings.executor)
-    trials = _trials([each for each in found.layers if each.name in tried], proposed, errors)
-    best = {each.tensor: proposed[each.tensor].places[each.chosen] for each in trials}
-    layers = [_at(tried, each, best.get(each.tensor, 0)) for each in found.layers]
-    return found.with_layers(layers).having(trials=trials)
+    errors = form_errors(calibrated, forms, feeds, calibrated.settings.executor)
+    trials = _trials(
+        [layer for layer in calibrated.layers if layer.name in tried], proposed, errors
+    )
+    best = {trial.tensor: proposed[trial.tensor].places[trial.chosen] for trial in trials}
+    layers = [_at(tried, layer, best.get(layer.tensor, 0)) for layer in calibrated.layers]
+    return calibrated.with_layers(layers).having(trials=trials)
 
 
 def _trials(
@@ -96,16 +98,16 @@ def _trials(
     errors: Mapping[str, Sequence[ErrorSums]],
 ) -> list[RangeTrial]:
     sums: dict[str, list[float]] = {}
-    for each in layers:
-        own = [error.noise for error in errors[each.name]]
-        known = sums.setdefault(each.tensor, [0.0] * len(own))
-        sums[each.tensor] = [a + b for a, b in zip(known, own, strict=True)]
-    found = []
+    for layer in layers:
+        own = [error.noise for error in errors[layer.name]]
+        known = sums.setdefault(layer.tensor, [0.0] * len(own))
+        sums[layer.tensor] = [a + b for a, b in zip(known, own, strict=True)]
+    results = []
     for tensor, each_sum in sums.items():
         by_name = {name: each_sum[at] for name, at in proposed[tensor].places.items()}
         best = min(by_name, key=by_name.__getitem__)
-        found.append(RangeTrial(tensor, best, by_name))
-    return found
+        results.append(RangeTrial(tensor, best, by_name))
+    return results
 
 
 def _at(
@@ -130,7 +132,7 @@ class _Proposed(NamedTuple):
 
 
 def _proposed(histogram: Histogram, settings: RangeSettings) -> _Proposed:
-    found: dict[tuple[float, int], ValueRange] = {}
+    results: dict[tuple[float, int], ValueRange] = {}
     places: dict[str, int] = {}
     for name in _AMONG:
         chosen = CALIBRATORS[name].range_of(histogram, settings)
@@ -138,9 +140,9 @@ def _proposed(histogram: Histogram, settings: RangeSettings) -> _Proposed:
             continue
         scale = activation_scale(chosen, symmetric=settings.symmetric)
         key = (scale.scale, scale.offset)
-        found.setdefault(key, chosen)
-        places[name] = list(found).index(key)
-    return _Proposed(list(found.values()), places)
+        results.setdefault(key, chosen)
+        places[name] = list(results).index(key)
+    return _Proposed(list(results.values()), places)
 
 
 class LayerNumbers:
@@ -172,13 +174,13 @@ class LayerNumbers:
         if steps < EPSILON:
             self._leave(layer, "data", steps)
             return None
-        found = self.with_range(layer, chosen)
+        result = self.with_range(layer, chosen)
         largest = float(np.abs(layer_weights(self._model.graph, layer)).max(initial=0))
         if 0 < largest / 127 < EPSILON:
             self._leave(layer, "weights", largest / 127)
             return None
         self._note_zero_channels(layer)
-        return found
+        return result
 
     def with_range(self, layer: FloatLayer, chosen: ValueRange) -> CalibratedLayer:
         """A layer whose data has that range.

@@ -91,7 +91,7 @@ def ports_of_model(
         AtcError: BAD_SAMPLE for an input of a type that no sample can have; BAD_INPUT_SHAPE for
             shapes that fit no input.
     """
-    found = []
+    results = []
     own = model.file
     observed = observe_inputs(own.path, own.inputs, shapes or {}, None, own.nodes)
     for each in model.file.inputs:
@@ -106,8 +106,8 @@ def ports_of_model(
                 ),
                 place=Place(str(model.file.path), field=Text("input {at}", at=each.name)),
             )
-        found.append(Port(each.name, dtype, observed[each.name].dims or ()))
-    return tuple(found)
+        results.append(Port(each.name, dtype, observed[each.name].dims or ()))
+    return tuple(results)
 
 
 def observe(
@@ -132,14 +132,14 @@ def observe(
     Raises:
         AtcError: what samples, the engine and histograms raise.
     """
-    found = {name: Histogram() for name in names}
-    done = 0 if checkpoint is None else checkpoint.load(found)
+    results = {name: Histogram() for name in names}
+    done = 0 if checkpoint is None else checkpoint.load(results)
 
     def count(position: int, label: str, values: Mapping[str, NDArray[Any]]) -> None:
         places = {name: Place(label, field=Text("tensor {tensor}", tensor=name)) for name in values}
         if checkpoint is None:
             for name, array in values.items():
-                found[name].add(array, places[name])
+                results[name].add(array, places[name])
             return
         # What is written has whole samples, also where one is refused or the run is interrupted.
         own = {name: Histogram() for name in values}
@@ -147,16 +147,16 @@ def observe(
             own[name].add(array, places[name])
         with undisturbed():
             for name, each in own.items():
-                found[name].merge(each)
+                results[name].merge(each)
             checkpoint.counted(position + 1)
-        checkpoint.write_if_due(found)
+        checkpoint.write_if_due(results)
 
     try:
         engine = run_samples(model, names, samples, choice, count, start=done, on_stage=on_stage)
     finally:
         if checkpoint is not None:
-            checkpoint.write(found)
-    return Observed(found, samples.count, engine)
+            checkpoint.write(results)
+    return Observed(results, samples.count, engine)
 
 
 def run_samples(  # noqa: PLR0913  (a run and its observers)

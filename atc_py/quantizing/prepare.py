@@ -95,12 +95,12 @@ def prepare(
     model, folded = _with_folded_norms(original, folder, settings)
     asked = _strengths(model, settings, skipped)
     sites = [
-        each
-        for each in balance_sites(model.graph, model.found)
-        if any(layer.name in asked for layer in each.readers)
+        site
+        for site in balance_sites(model.graph, model.found)
+        if any(layer.name in asked for layer in site.readers)
         or (
-            (settings.smooth if each.maker is None else settings.equalize)
-            and not all(layer.name in skipped for layer in each.readers)
+            (settings.smooth if site.maker is None else settings.equalize)
+            and not all(layer.name in skipped for layer in site.readers)
         )
     ]
     _refuse_strengths(model, asked, sites)
@@ -127,7 +127,7 @@ def _tell(on_stage: Callable[[str], None] | None, stage: str) -> None:
 def _with_balances(
     model: FloatModel, folder: Path, folded: int, balances: Sequence[Balance]
 ) -> Prepared:
-    by_tensor = {each.site.tensor: each for each in balances}
+    by_tensor = {balance.site.tensor: balance for balance in balances}
     if not by_tensor:
         return Prepared(model, folded, ())
 
@@ -148,12 +148,12 @@ def _candidates(
     Each is chosen after those before it were applied.
     """
     constants = LayerConstants(model.graph)
-    found: list[Balance] = []
+    results: list[Balance] = []
     for site in balance_sites(model.graph, model.found):
         own = statistics.get(site.tensor)
         if own is None:
             continue
-        strengths = [asked[each.name] for each in site.readers if each.name in asked]
+        strengths = [asked[reader.name] for reader in site.readers if reader.name in asked]
         balance = (
             balance_of_strength(constants, site, own, strengths[0])
             if strengths
@@ -161,8 +161,8 @@ def _candidates(
         )
         if balance is not None:
             apply_factors(constants, site, balance.factors)
-            found.append(balance)
-    return found
+            results.append(balance)
+    return results
 
 
 def _strengths(
@@ -170,12 +170,12 @@ def _strengths(
 ) -> dict[str, float]:
     if settings.config is None:
         return {}
-    found = {}
+    results = {}
     for layer in model.found.layers:
         choice = settings.choice_of(layer.name, layer.kind)
         if layer.name not in skipped and choice is not None and choice.migration_strength:
-            found[layer.name] = choice.migration_strength
-    return found
+            results[layer.name] = choice.migration_strength
+    return results
 
 
 def _refuse_strengths(
@@ -187,7 +187,7 @@ def _refuse_strengths(
         AtcError: QUANT_FIELD_NOT_MODELED.
     """
     done = {layer.name for site in sites for layer in site.readers}
-    missing = [each for each in model.found.layers if each.name in asked.keys() - done]
+    missing = [layer for layer in model.found.layers if layer.name in asked.keys() - done]
     if missing:
         raise QUANT_FIELD_NOT_MODELED.error(
             Text(
@@ -276,14 +276,14 @@ def _statistics(
 
     `seen` takes in the outputs.
     """
-    found = {site.tensor: ChannelStatistics(site.axis) for site in sites}
+    results = {site.tensor: ChannelStatistics(site.axis) for site in sites}
 
     def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:
-        for name, statistics in found.items():
+        for name, statistics in results.items():
             statistics.add(values[name])
         seen.see(values)
 
     first = FirstSamples(samples)
-    names = [*dict.fromkeys((*found, *seen.outputs))]
+    names = [*dict.fromkeys((*results, *seen.outputs))]
     run_samples(model, names, first, settings.executor, see, stage="balance", on_stage=on_stage)
-    return found
+    return results

@@ -56,27 +56,27 @@ _STEPS = {
 
 def notes_on_steps(steps: Iterable[StepGain]) -> list[Diagnostic]:
     """A note for each step that made the outputs worse with all of its parts."""
-    found = []
-    for each in steps:
-        if each.whole_gain is None or each.kept == each.parts:
+    results = []
+    for step in steps:
+        if step.whole_gain is None or step.kept == step.parts:
             continue
-        found.append(
+        results.append(
             STEP_LEFT_OUT.diagnostic(
                 Text(
                     "step {name} makes the outputs worse by {whole_gain} dB with all of its "
                     "{parts} parts: {kept} are kept",
-                    name=repr(each.name),
-                    whole_gain=f"{-each.whole_gain:.2f}",
-                    parts=each.parts,
-                    kept=each.kept,
+                    name=repr(step.name),
+                    whole_gain=f"{-step.whole_gain:.2f}",
+                    parts=step.parts,
+                    kept=step.kept,
                 ),
                 help=Text(
                     "the report has the gain of each step; {steps} leaves this one out",
-                    steps=_STEPS[each.name],
+                    steps=_STEPS[step.name],
                 ),
             )
         )
-    return found
+    return results
 
 
 def notes_on_bodies(graph: WorkGraph) -> Sequence[Diagnostic]:
@@ -149,26 +149,26 @@ def quantize_float(
     specifications(None, request.operator_list)
     sink = Sink()
     tell("read")
-    with _calibrated(model, request, sink, tell) as (found, count, proof):
+    with _calibrated(model, request, sink, tell) as (result, count, proof):
         read = request.record is not None and not count
         return FloatQuantization(
             model=model,
-            written=_write(found, paths, request, tell, None if read else request.record),
-            layers=layer_facts(found),
+            written=_write(result, paths, request, tell, None if read else request.record),
+            layers=layer_facts(result),
             samples=count,
-            executor=found.observed.executor if found.observed else "",
+            executor=result.observed.executor if result.observed else "",
             calibrator="" if read else request.settings.calibrator,
-            seconds=found.seconds,
-            folded_norms=found.prepared.folded_norms,
-            balanced=balanced_tensors(found),
-            steps=found.steps,
-            ranges=found.trials,
+            seconds=result.seconds,
+            folded_norms=result.prepared.folded_norms,
+            balanced=balanced_tensors(result),
+            steps=result.steps,
+            ranges=result.trials,
             record=request.record,
             warnings=(
                 *sink.diagnostics,
-                *found.warnings,
-                *notes_on_steps(found.steps),
-                *notes_on_bodies(found.original.graph),
+                *result.warnings,
+                *notes_on_steps(result.steps),
+                *notes_on_bodies(result.original.graph),
             ),
             proof=proof,
         )
@@ -211,21 +211,21 @@ def _calibrated(
         yield chosen, samples.count, proof
 
 
-def _unreached(model: Path, found: FallBack) -> AtcError:
+def _unreached(model: Path, back: FallBack) -> AtcError:
     """The refusal of a target that no layer on int8 lets the outputs reach."""
-    best = min((each for each in found.points if each.int8), key=lambda each: each.int8)
+    best = min((point for point in back.points if point.int8), key=lambda each: each.int8)
     ratios = (
-        f"{name}: {each.snr:.1f} dB, cosine {each.cosine:.6f}"
-        for name, each in best.outputs.items()
+        f"{name}: {output.snr:.1f} dB, cosine {output.cosine:.6f}"
+        for name, output in best.outputs.items()
     )
-    target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
+    target = ", ".join(f"{name} {least:g}" for name, least in back.target.items())
     return BELOW_TARGET.error(
         Text(
             "the target ({target}) is not reached with any layer on int8; with {int8} of "
             "{count} there the outputs have {ratios}",
             target=target,
             int8=best.int8,
-            count=len(found.order),
+            count=len(back.order),
             ratios=SEMICOLON.join(ratios),
         ),
         place=Place(str(model)),
@@ -286,7 +286,7 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
         return PictureSamples(Path(given[0]), request.aipp, ports, resize=request.resize)
     files = [each for each in given if isinstance(each, str) or hasattr(each, "__fspath__")]
     if len(files) == len(given):
-        return open_samples([str(each) for each in files], ports, sink)
+        return open_samples([str(file) for file in files], ports, sink)
     return ArraySamples([each for each in given if not isinstance(each, str)])  # type: ignore[misc]
 
 
@@ -296,7 +296,7 @@ def _closed(ports: Sequence[Port]) -> list[Port]:
     Raises:
         AtcError: BAD_SAMPLE for another dim that is open.
     """
-    found = []
+    results = []
     for port in ports:
         shape = (1, *port.shape[1:]) if port.shape[:1] == (None,) else port.shape
         if None in shape:
@@ -309,12 +309,12 @@ def _closed(ports: Sequence[Port]) -> list[Port]:
                 place=Place(field=Text("input {at}", at=port.name)),
                 help=Text('give it with --input-shape "{name}:..."', name=port.name),
             )
-        found.append(replace(port, shape=shape))
-    return found
+        results.append(replace(port, shape=shape))
+    return results
 
 
 def _write(
-    found: Calibrated,
+    calibrated: Calibrated,
     paths: Mapping[str, Path],
     request: FloatRequest,
     tell: Callable[[str], None],
@@ -332,21 +332,21 @@ def _write(
             tell(f"write {form}")
             folder = stack.enter_context(work_folder(Path(os.path.realpath(path)).parent))
             trial = folder / path.name
-            done = found.written(trial, None, form, external=request.external, final=path)
+            done = calibrated.written(trial, None, form, external=request.external, final=path)
             tell(f"check {form}")
-            records.append(_record(found, form, (trial, path), done, request))
+            records.append(_record(calibrated, form, (trial, path), done, request))
             beside = [] if done.data is None else [done.data]
             moves += [(each, path.with_name(each.name)) for each in (*beside, trial)]
         if record is not None:
             folder = stack.enter_context(work_folder(Path(os.path.realpath(record)).parent))
-            write_record(found, folder / record.name)
+            write_record(calibrated, folder / record.name)
             moves.insert(0, (folder / record.name, record))
         put_in_place(moves)
     return tuple(records)
 
 
 def _record(
-    found: Calibrated,
+    calibrated: Calibrated,
     form: str,
     paths: tuple[Path, Path],
     written: Rewritten,
@@ -356,13 +356,13 @@ def _record(
     specs = specifications(None, request.operator_list)
     trial, path = paths
     return Quantization(
-        model=found.original.file.path,
+        model=calibrated.original.file.path,
         output=path,
         data=None if written.data is None else path.with_name(written.data.name),
         form=form,
         opset=written.opset,
-        nodes=node_outcomes(found, written.nodes),
-        bytes_before=bytes_read(found.original.file),
+        nodes=node_outcomes(calibrated, written.nodes),
+        bytes_before=bytes_read(calibrated.original.file),
         bytes_after=written.bytes_after,
         listed=list_verdict(trial, specs, request.operator_list, strict=request.strict_list),
         written_as=written.written_as,

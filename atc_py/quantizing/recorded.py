@@ -36,25 +36,25 @@ _MOST_BYTES = 64 << 20
 NOT_RECORDED = Text("the record has no entry for it")
 
 
-def write_record(found: Calibrated, path: Path) -> None:
+def write_record(calibrated: Calibrated, path: Path) -> None:
     """Write the scales and offsets of a calibration; the file appears whole or not at all.
 
     Raises:
         AtcError: CANNOT_WRITE.
     """
     with atomic_write(path) as file:
-        file.write(record_text(record_of(found)).encode())
+        file.write(record_text(record_of(calibrated)).encode())
 
 
-def record_of(found: Calibrated) -> dict[str, LayerRecord]:
+def record_of(calibrated: Calibrated) -> dict[str, LayerRecord]:
     """The scales and offsets of a calibration by layer."""
     factors = {
         layer.name: balance.factors
-        for balance in found.prepared.balances
+        for balance in calibrated.prepared.balances
         for layer in balance.site.readers
     }
     records = {}
-    for each in found.layers:
+    for each in calibrated.layers:
         scales = [float(scale) for scale in each.weight_scale.reshape(-1)]
         own = factors.get(each.name)
         records[each.name] = LayerRecord(
@@ -89,12 +89,12 @@ def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) 
         check_record(records, known, str(record))
         _refuse_not_modeled(records, record)
         factors = {
-            name: np.array(each.tensor_balance_factor, np.float32)
-            for name, each in records.items()
-            if each.tensor_balance_factor
+            name: np.array(record.tensor_balance_factor, np.float32)
+            for name, record in records.items()
+            if record.tensor_balance_factor
         }
         prepared = prepare_with_factors(original, folder, settings, factors)
-        done = {layer.name for each in prepared.balances for layer in each.site.readers}
+        done = {layer.name for balance in prepared.balances for layer in balance.site.readers}
         _refuse_factors(factors, done, record)
         layers, left = [], dict(skipped)
         for layer in prepared.model.found.layers:
@@ -140,13 +140,13 @@ def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:
     Raises:
         AtcError: QUANT_FIELD_NOT_MODELED.
     """
-    for name, each in records.items():
-        if any(each.shift_bit):
+    for name, record in records.items():
+        if any(record.shift_bit):
             raise QUANT_FIELD_NOT_MODELED.error(
                 Text("{name} has shift_bit other than 0", name=repr(name)),
                 place=Place(str(path), field=name),
             )
-        if {each.dst_type, each.act_type, each.wts_type} - {None, "INT8"}:
+        if {record.dst_type, record.act_type, record.wts_type} - {None, "INT8"}:
             raise QUANT_FIELD_NOT_MODELED.error(
                 Text("{name} has a type other than INT8", name=repr(name)),
                 place=Place(str(path), field=name),

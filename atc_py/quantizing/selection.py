@@ -17,22 +17,22 @@ from atc_py.text import COLON, COMMA, Text
 
 def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:
     """The nodes whose own graphs have layers, with how many of each operator."""
-    found = []
+    results = []
     for node in graph.nodes:
         counts = Counter(_kinds(subgraphs(node.proto)))
         if counts:
-            found.append((node, dict(sorted(counts.items()))))
-    return found
+            results.append((node, dict(sorted(counts.items()))))
+    return results
 
 
 def _kinds(graphs: Iterable[GraphProto]) -> list[str]:
-    found, left = [], list(graphs)
+    result, left = [], list(graphs)
     while left:
         for node in left.pop().node:
             if not node.domain and node.op_type in KINDS:
-                found.append(node.op_type)
+                result.append(node.op_type)
             left.extend(subgraphs(node))
-    return found
+    return result
 
 
 SKIPPED = Text("it is left out by --skip")
@@ -53,18 +53,18 @@ def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, T
             is left.
     """
     layers = model.found.layers
-    found: dict[str, Text] = _left_by_config(model, settings)
+    result: dict[str, Text] = _left_by_config(model, settings)
     for text in settings.skip:
-        found |= dict.fromkeys(_named(text, model), SKIPPED)
+        result |= dict.fromkeys(_named(text, model), SKIPPED)
     if settings.skip_first:
         before = _layers_before(model.graph, layers)
-        found |= {name: FIRST for name, count in before.items() if count < settings.skip_first}
+        result |= {name: FIRST for name, count in before.items() if count < settings.skip_first}
     if settings.skip_last:
         after = _layers_after(model.graph, layers)
-        found |= {name: LAST for name, count in after.items() if count < settings.skip_last}
-    if len(found) == len(layers):
+        result |= {name: LAST for name, count in after.items() if count < settings.skip_last}
+    if len(result) == len(layers):
         raise _no_layers(model)
-    return found
+    return result
 
 
 def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, Text]:
@@ -76,10 +76,10 @@ def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, 
     if settings.config is None:
         return {}
     layers = model.found.layers
-    known = {*(node.name for node in model.graph.nodes), *(each.name for each in layers)}
+    known = {*(node.name for node in model.graph.nodes), *(layer.name for layer in layers)}
     for name in settings.config.layer_names():
         if name not in known:
-            near = nearest_of_many(name, [each.name for each in layers], _HINTS)
+            near = nearest_of_many(name, [layer.name for layer in layers], _HINTS)
             raise NOT_IN_MODEL.error(
                 Text(
                     "the configuration names the layer {name}, which the model does not have",
@@ -88,7 +88,7 @@ def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, 
                 place=Place(field="--config"),
                 help=Text("layers with similar names are {near}", near=", ".join(near)),
             )
-    left = [each for each in layers if settings.choice_of(each.name, each.kind) is None]
+    left = [layer for layer in layers if settings.choice_of(layer.name, layer.kind) is None]
     return {each.name: CONFIGURED for each in left}
 
 
@@ -104,14 +104,14 @@ def _named(text: str, model: FloatModel) -> list[str]:
     if text.startswith(_BY_TYPE):
         kind = text[len(_BY_TYPE) :]
         if any(node.op_type == kind for node in model.graph.nodes):
-            return [each.name for each in layers if each.kind == kind]
-        known = sorted({each.kind for each in layers})
+            return [layer.name for layer in layers if layer.kind == kind]
+        known = sorted({layer.kind for layer in layers})
         help_ = Text("operators of layers are {known}", known=", ".join(known))
     else:
-        found = [each.name for each in layers if text in {each.name, *each.node.outputs}]
-        if found or any(text == node.name for node in model.graph.nodes):
-            return found
-        near = nearest_of_many(text, [each.name for each in layers], _HINTS)
+        results = [layer.name for layer in layers if text in {layer.name, *layer.node.outputs}]
+        if results or any(text == node.name for node in model.graph.nodes):
+            return results
+        near = nearest_of_many(text, [layer.name for layer in layers], _HINTS)
         help_ = Text("layers with similar names are {near}", near=", ".join(near))
     raise NOT_IN_MODEL.error(
         Text("no layer to skip is called {text}", text=repr(text)),
@@ -121,30 +121,30 @@ def _named(text: str, model: FloatModel) -> list[str]:
 
 
 def _layers_before(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    own = {each.node: each.name for each in layers}
+    own = {layer.node: layer.name for layer in layers}
     depth: dict[str, int] = {}
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for node in graph.nodes:
         most = max((depth.get(name, 0) for name in node.reads), default=0)
         if node in own:
-            found[own[node]] = most
+            results[own[node]] = most
             most += 1
         depth.update(dict.fromkeys(node.writes, most))
-    return found
+    return results
 
 
 def _layers_after(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    own = {each.node: each.name for each in layers}
+    own = {layer.node: layer.name for layer in layers}
     depth: dict[str, int] = {}
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for node in reversed(graph.nodes):
         most = max((depth.get(name, 0) for name in node.writes), default=0)
         if node in own:
-            found[own[node]] = most
+            results[own[node]] = most
             most += 1
         for name in node.reads:
             depth[name] = max(depth.get(name, 0), most)
-    return found
+    return results
 
 
 def _no_layers(model: FloatModel) -> Exception:
@@ -171,10 +171,10 @@ def _no_layers(model: FloatModel) -> Exception:
 
 
 def _counted(model: FloatModel) -> dict[str, int]:
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for _, reason in model.found.left:
-        found[reason] = found.get(reason, 0) + 1
+        results[reason] = results.get(reason, 0) + 1
     for node, counts in layers_in_bodies(model.graph):
         reason_in = Text("it is in a graph of {op}", op=node.op_type)
-        found[reason_in] = found.get(reason_in, 0) + sum(counts.values())
-    return found
+        results[reason_in] = results.get(reason_in, 0) + sum(counts.values())
+    return results

@@ -112,14 +112,14 @@ class RunningModel:
         Raises:
             AtcError: what the engine raises.
         """
-        found: dict[str, ErrorSums] = {}
+        results: dict[str, ErrorSums] = {}
         for sample in samples:
-            feeds = {name: each.read() for name, each in sample.feeds.items()}
+            feeds = {name: feed.read() for name, feed in sample.feeds.items()}
             for name, array in self.outputs(feeds, on).items():
                 wanted = sample.wanted.get(name)
                 if wanted is not None and wanted.dtype.kind == "f":
-                    found.setdefault(name, ErrorSums()).add(array, wanted.read())
-        return found
+                    results.setdefault(name, ErrorSums()).add(array, wanted.read())
+        return results
 
     def close(self) -> None:
         """Release the model."""

@@ -106,7 +106,7 @@ class TrialModel:
 
     def figures(self, on: Collection[str]) -> dict[str, ErrorFigures]:
         """The figures of `errors` on all samples."""
-        return {name: each.figures() for name, each in self.errors(on).items()}
+        return {name: error.figures() for name, error in self.errors(on).items()}
 
     def close(self) -> None:
         """Release the model."""
@@ -114,7 +114,7 @@ class TrialModel:
 
 
 def form_errors(
-    found: Calibrated,
+    calibrated: Calibrated,
     forms: Mapping[str, Sequence[Int8Layer]],
     samples: Iterable[Feeds],
     executor: str,
@@ -124,8 +124,8 @@ def form_errors(
     Raises:
         AtcError: what the executor raises.
     """
-    model = found.qdq_model
-    path = found.folder / "measured.onnx"
+    model = calibrated.qdq_model
+    path = calibrated.folder / "measured.onnx"
     names = write_measured(model, path, forms)
     inputs = [each.name for each in model.file.inputs]
     wanted = [name for sums in names.values() for name in sums.names]

@@ -21,9 +21,9 @@ _LARGEST_PRODUCT = 128 * 128
 def layer_weights(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32]:
     """The weights of a layer."""
     const = graph.consts[layer.weight]
-    found = np.array(const.numpy(), np.float32)
+    result = np.array(const.numpy(), np.float32)
     const.release()
-    return found
+    return result
 
 
 def layer_bias(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32] | None:

@@ -61,12 +61,12 @@ class StreamedModel(ReferenceModel):
 
     def constant(self, name: str) -> NDArray[Any] | None:
         """The constant of an initializer or a Constant node; None for other names."""
-        found = self.file.contents.weights.get(name)
-        return super().constant(name) if found is None else np.asarray(found.numpy())
+        weight = self.file.contents.weights.get(name)
+        return super().constant(name) if weight is None else np.asarray(weight.numpy())
 
     def _weight_bytes(self, name: str) -> int:
-        found = self.file.contents.weights.get(name)
-        return super()._weight_bytes(name) if found is None else constant_bytes(found)
+        weight = self.file.contents.weights.get(name)
+        return super()._weight_bytes(name) if weight is None else constant_bytes(weight)
 
     def _constants_of(self, piece: Piece) -> list[str]:
         read = dict.fromkeys(name for node in piece.nodes for name in read_by(node))
@@ -78,7 +78,7 @@ class StreamedModel(ReferenceModel):
         model.opset_import.extend(self._proto.opset_import)
         graph, place = model.graph, Place(str(self.path))
         graph.name = "piece"
-        graph.node.extend(whole_node(each, self.file.tensors, place) for each in piece.nodes)
+        graph.node.extend(whole_node(node, self.file.tensors, place) for node in piece.nodes)
         for name, array in feeds.items():
             element = helper.np_dtype_to_tensor_dtype(array.dtype)
             graph.input.append(helper.make_tensor_value_info(name, element, array.shape))
@@ -236,7 +236,7 @@ class FinalRegions:
 
     def in_order(self) -> Iterator[FinalRegion]:
         """Yield the regions that a run of the original can show."""
-        return (each for each in self.regions if each is not None)
+        return (region for region in self.regions if region is not None)
 
     def awaited(self) -> Iterator[str]:
         """Yield the values that regions look at, once for each look."""
@@ -264,15 +264,15 @@ class FinalRegions:
 
     def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[WorkNode]:
         """The nodes that make `writes` of what the original shows, producers first."""
-        found: set[WorkNode] = set()
+        results: set[WorkNode] = set()
         waiting = [*writes]
         while waiting:
             node = self._makers.get(waiting.pop())
-            if node is None or node in found:
+            if node is None or node in results:
                 continue
-            found.add(node)
+            results.add(node)
             waiting += [name for name in node.reads if not self._ends_at(name, reads)]
-        return sorted(found, key=self._order.__getitem__)
+        return sorted(results, key=self._order.__getitem__)
 
     def _ends_at(self, name: str, reads: set[str]) -> bool:
         """True for a value that the node reads, or that the original's own run shows."""

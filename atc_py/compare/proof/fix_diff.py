@@ -97,8 +97,8 @@ class _Diff:
                 rules=_rules(several),
                 before=self._source_node(first),
                 after=tuple(map(self._node, new)),
-                producer=self._producer(new, (each.name for each in first.reads)),
-                reader=self._reader(new, (each.name for each in first.outputs if each)),
+                producer=self._producer(new, (read.name for read in first.reads)),
+                reader=self._reader(new, (output.name for output in first.outputs if output)),
             )
 
     def _change(
@@ -164,7 +164,7 @@ class _Diff:
             operator=f"{node.domain}::{node.op_type}" if node.domain else node.op_type,
             name=node.name,
             inputs=tuple(None if each is None else _tensor_value(each) for each in node.inputs),
-            outputs=tuple(_tensor_value(each) for each in node.outputs if each is not None),
+            outputs=tuple(_tensor_value(output) for output in node.outputs if output is not None),
             attributes={name: _data_text(value) for name, value in node.attributes.items()},
         )
 

@@ -81,7 +81,7 @@ def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
             )
         return None
     ports = [Port(each.name, each.required_dtype, each.required_dims) for each in typed]
-    free = [each for each in ports if each.name not in options.rules.bind]
+    free = [port for port in ports if port.name not in options.rules.bind]
     read = read_feeds(_files(options.data, free), free)
     for port in free:
         if port.name in read:
@@ -104,24 +104,24 @@ def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
     Raises:
         AtcError: BAD_RUN_INPUT for a folder without such a file.
     """
-    names = [each.name for each in ports]
+    names = [port.name for port in ports]
     for text in given:
         folder = Path(text)
         if not is_folder(folder):
             yield text
             continue
-        found = [
+        results = [
             f"{name}={folder / f'{name}{form}'}"
             for name in names
             for form in sorted(_FORMS)
             if (folder / f"{name}{form}").is_file()
         ]
-        if not found:
+        if not results:
             raise BAD_RUN_INPUT.error(
                 Text("{folder} has no file that is named after an input", folder=folder),
                 help=Text("name files {names}", names=", ".join(f"{name}.npy" for name in names)),
             )
-        yield from found
+        yield from results
 
 
 def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
@@ -154,7 +154,7 @@ def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
         several.append(each)
         for node in each.step.written:
             by_value.update(dict.fromkeys(node.writes, several))
-    return [tuple(each) for each in sorted(groups, key=lambda each: each[0].node.index)]
+    return [tuple(group) for group in sorted(groups, key=lambda group: group[0].node.index)]
 
 
 _LESS_PROOF = Text("{raise_it}; --seeds 0 fixes it without a proof", raise_it=RAISE_IT)
@@ -303,7 +303,7 @@ class _Writer:
     def write(self, fixed: Fixed, graph: WorkGraph, trial: Path, path: Path) -> _Form:
         """Write a graph and check it; no folded node comes back that the list does not take."""
         operators = {node.op_type for node in fixed.file.nodes}
-        gone = {each for each in operators if self.library.find(each) is None}
+        gone = {operator for operator in operators if self.library.find(operator) is None}
         # The file's producer becomes atc-py, so biases of int8 layers need the mark of their convention.
         marks = {MARK: graph.quant_bias.value} if has_ascend_nodes(graph) else {}
         written = write_onnx(
@@ -316,24 +316,27 @@ class _Writer:
             bound=self.options.rules.bind,
             final=path,
             replaced={
-                each.name for applied in fixed.applied for each in applied.node.outputs if each
+                output.name
+                for applied in fixed.applied
+                for output in applied.node.outputs
+                if output
             },
         )
         return _Form(graph, written, self._check(trial, fixed.file, written))
 
     def _check(self, trial: Path, file: OnnxFile, written: Written) -> ModelCheck:
-        found = read_model(trial, lenient=True)
-        inputs = {each.name for each in found.inputs}
+        model = read_model(trial, lenient=True)
+        inputs = {each.name for each in model.inputs}
         given = self.options.check.input_shapes
         shapes = {name: dims for name, dims in given.items() if name in inputs}
-        check = judged(found, shapes, self.options.check).check
+        check = judged(model, shapes, self.options.check).check
         return placed_in(check, file.path, written.sources)
 
 
 def _proved(proof: FixProof | None) -> _Proved:
     if proof is None:
         return {"seeds": (), "outputs": {}}
-    outputs = {name: difference_of(each) for name, each in proof.outputs.items()}
+    outputs = {name: difference_of(output) for name, output in proof.outputs.items()}
     return {"seeds": proof.seeds, "outputs": outputs}
 
 
@@ -360,7 +363,10 @@ def _prove(
     except AtcError as error:
         helps = {REFERENCE_FAILED: _WITHOUT_PROOF, MEMORY_LIMIT: _LESS_PROOF}
         raise AtcError(
-            *(replace(each, help=helps.get(each.code, each.help)) for each in error.diagnostics)
+            *(
+                replace(diagnostic, help=helps.get(diagnostic.code, diagnostic.help))
+                for diagnostic in error.diagnostics
+            )
         ) from error
 
 
@@ -372,10 +378,10 @@ def _on_target(
         return None
     bound = options.rules.bind
     samples = [
-        ({name: each for name, each in feeds.items() if name not in bound}, results)
+        ({name: feed for name, feed in feeds.items() if name not in bound}, results)
         for feeds, results in proof.samples
     ]
-    size = sum(constant_bytes(each) for each in fixed.graph.consts.values())
+    size = sum(constant_bytes(const) for const in fixed.graph.consts.values())
     return prove_on_target(folder / name, size, options.check, samples, folder)
 
 

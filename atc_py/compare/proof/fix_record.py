@@ -44,18 +44,18 @@ class Assumptions:
         at = applied[0].node.index
         said = [self._said[name] for name in self._by_node.get(at, ())]
         conditions = (each.rule.text.condition for each in applied)
-        return tuple(dict.fromkeys((*said, *(each for each in conditions if each))))
+        return tuple(dict.fromkeys((*said, *(condition for condition in conditions if condition))))
 
     def _follow(self, fixed: Fixed, rules: FixRules) -> Mapping[int, list[str]]:
         """The inputs with values or ranges that reach each node of the file."""
         reached: dict[str, set[str]] = {name: {name} for name in self._said}
-        found: dict[int, dict[str, None]] = defaultdict(dict)
+        results: dict[int, dict[str, None]] = defaultdict(dict)
         if not self._said:
             return {}
         for node in fixed.file.nodes:
             reads = [*node.reads]
             read = {each for name in reads for each in reached.get(name, ())}
-            found[node.index].update(dict.fromkeys(sorted(read)))
+            results[node.index].update(dict.fromkeys(sorted(read)))
             constant = all(name in self._constants for name in reads)
             if constant:
                 self._constants.update(node.writes)
@@ -63,14 +63,14 @@ class Assumptions:
             for name in node.writes if passed else ():
                 if constant or name not in self._floats:
                     reached[name] = passed
-        return {at: list(names) for at, names in found.items()}
+        return {at: list(names) for at, names in results.items()}
 
 
 def _float_values(fixed: Fixed) -> set[str]:
     nodes = [each.node for each in fixed.applied]
     nodes += fixed.model.all_nodes if fixed.model is not None else ()
     tensors = (each for node in nodes for each in (*node.inputs, *node.outputs) if each is not None)
-    return {each.name for each in tensors if each.dtype is not None and each.dtype.is_float}
+    return {tensor.name for tensor in tensors if tensor.dtype is not None and tensor.dtype.is_float}
 
 
 _OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
@@ -135,14 +135,14 @@ def refuse_differences(
     """
     if proof is None:
         return
-    found = [
-        _differs(several, each.wrong, model)
-        for several, each in zip(groups, proof.rewrites, strict=True)
-        if each.wrong is not None
+    results = [
+        _differs(several, rewrite.wrong, model)
+        for several, rewrite in zip(groups, proof.rewrites, strict=True)
+        if rewrite.wrong is not None
     ]
-    if not found and proof.diverging_output:
+    if not results and proof.diverging_output:
         gap = proof.outputs[proof.diverging_output]
-        found = [
+        results = [
             FIX_DIFFERS.diagnostic(
                 Text(
                     "output {name} differs by {error} of its range, although each rewrite "
@@ -155,8 +155,8 @@ def refuse_differences(
                 help="report the model with this message",
             )
         ]
-    if found:
-        raise AtcError(*found)
+    if results:
+        raise AtcError(*results)
 
 
 def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> Diagnostic:
@@ -185,16 +185,16 @@ def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> 
     )
 
 
-def _region_difference(found: RegionProof | None) -> Difference | None:
+def _region_difference(proof: RegionProof | None) -> Difference | None:
     """The figures of one rewrite; None where nothing was compared."""
-    if found is None or not found.is_shown:
+    if proof is None or not proof.is_shown:
         return None
-    return Difference(found.error, found.differing, found.elements)
+    return Difference(proof.error, proof.differing, proof.elements)
 
 
-def _proof_data(found: RegionProof | None, options: FixOptions) -> ProofData:
-    if found is not None:
-        return ProofData(found.runs, found.drawn, Text("") if found.is_shown else found.why)
+def _proof_data(proof: RegionProof | None, options: FixOptions) -> ProofData:
+    if proof is not None:
+        return ProofData(proof.runs, proof.drawn, Text("") if proof.is_shown else proof.why)
     return ProofData(why=_OPEN if options.seeds else _UNWANTED)
 
 
@@ -211,8 +211,8 @@ def _new_nodes(
     several: Iterable[Applied], makers: Mapping[str, NewNodePlace]
 ) -> tuple[NewNodePlace, ...]:
     names = (name for each in several for new in each.made for name in new.outputs)
-    found = {makers[name] for name in names if name in makers}
-    return tuple(sorted(found, key=lambda each: each.position))
+    result = {makers[name] for name in names if name in makers}
+    return tuple(sorted(result, key=lambda each: each.position))
 
 
 def left_findings(
@@ -234,9 +234,9 @@ def left_findings(
 def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:
     """The findings that are left of those that `rules` were to remove."""
     return [
-        each
-        for each in check.findings
-        if each.standing is Standing.ERROR or (rules.for_cann and each.code in _OF_CANN)
+        finding
+        for finding in check.findings
+        if finding.standing is Standing.ERROR or (rules.for_cann and finding.code in _OF_CANN)
     ]
 
 
@@ -260,13 +260,13 @@ def placed_in(check: ModelCheck, path: Path, sources: Sequence[WorkNode]) -> Mod
 
     return replace(
         check,
-        findings=tuple(replace(each, place=placed(each.place)) for each in check.findings),
+        findings=tuple(replace(finding, place=placed(finding.place)) for finding in check.findings),
         faults=tuple(
-            with_changes(each, place=placed(each.place or Place())) for each in check.faults
+            with_changes(fault, place=placed(fault.place or Place())) for fault in check.faults
         ),
     )
 
 
-def difference_of(found: ResultGap) -> Difference:
+def difference_of(gap: ResultGap) -> Difference:
     """The figures of the record."""
-    return Difference(found.error, found.differing, found.elements)
+    return Difference(gap.error, gap.differing, gap.elements)

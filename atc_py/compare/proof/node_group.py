@@ -127,7 +127,7 @@ class NodeGroup:
         }
         opsets = [helper.make_opsetid(domain, at) for domain, at in self.opsets.items()]
         nodes = ExactNodes(name, tuple(self.nodes), self.reads, constants, opsets)
-        fed = {each: feeds[each] for each in self.reads if each in feeds}
+        fed = {read: feeds[read] for read in self.reads if read in feeds}
         return nodes.run(fed, found, alike=alike)
 
     def close(self) -> None:
@@ -136,16 +136,16 @@ class NodeGroup:
 
     def _started(self, engine: str, fed: Mapping[str, NDArray[Any]]) -> ReferenceEngine:
         """The engine with the nodes; one that did not start once is not tried again."""
-        found = self._engines.get(engine)
-        if found is None:
+        result = self._engines.get(engine)
+        if result is None:
             try:
-                found = ENGINES[engine](self._model(fed), self.writes)
+                result = ENGINES[engine](self._model(fed), self.writes)
             except Exception as error:  # noqa: BLE001  (engines raise anything)
-                found = one_line(error)
-            self._engines[engine] = found
-        if isinstance(found, str):
-            raise NotRunError(found)
-        return found
+                result = one_line(error)
+            self._engines[engine] = result
+        if isinstance(result, str):
+            raise NotRunError(result)
+        return result
 
     def _model(self, fed: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
         graph = onnx.GraphProto(name="group", node=self.nodes)
@@ -176,7 +176,7 @@ def group_of(
         writes: the results that are looked at.
         tensors: reads the tensors of the nodes' attributes.
     """
-    protos = [whole_node(each.proto, tensors, each.place) for each in nodes]
+    protos = [whole_node(node.proto, tensors, node.place) for node in nodes]
     for proto in protos:
         proto.name = ""  # New nodes share the name of the node that they replaced.
     return NodeGroup(protos, opsets, constants, tuple(writes))

@@ -169,11 +169,11 @@ def data_sets(
 def _drawn(
     inputs: Sequence[DrawnInput], draw: Draw, seed: int, lowest: bool
 ) -> dict[str, NDArray[Any]]:
-    found = {}
+    results = {}
     for position, each in enumerate(inputs):
         generator = np.random.default_rng([seed, position, 2])
-        found[each.name] = _fitted(each, draw(generator, each), lowest=lowest)
-    return found
+        results[each.name] = _fitted(each, draw(generator, each), lowest=lowest)
+    return results
 
 
 def _fitted(one: DrawnInput, values: NDArray[Any], *, lowest: bool) -> NDArray[Any]:
@@ -266,7 +266,7 @@ _WHOLE = _among(*range(-_TIES, _TIES + 1))
 def _boundaries(large: float) -> Sequence[tuple[str, Draw, Draw, bool]]:
     """Boundary values: in words, how floats and integers are drawn, and whether floats are far from 1."""
     sizes = (0.5, 1.0, 1.5, 2.5, _TINY, large / 100, large)
-    mixed = _among(0.0, *sizes, *(-each for each in sizes))
+    mixed = _among(0.0, *sizes, *(-siz for siz in sizes))
     return (
         ("many equal values", _HALVES, _ends, False),
         ("zeros", _filled(0), _filled(0), False),

@@ -210,12 +210,12 @@ class RegionTest:
         reasons = {}
         for pair in _PAIRS:
             try:
-                wanted, found = self.before.run(feeds, pair[0]), self.after.run(feeds, pair[1])
+                wanted, result = self.before.run(feeds, pair[0]), self.after.run(feeds, pair[1])
             except NotRunError as error:
                 reasons[pair] = error_text(error)
                 continue
             self._engines = pair[0], pair[1]
-            return wanted, found
+            return wanted, result
         raise NotRunError(SEMICOLON.join(dict.fromkeys(reasons.values())))
 
     def _compare(

@@ -74,7 +74,7 @@ def magnitude(values: NDArray[Any]) -> float:
 
 def in_float64(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[np.float64], ...]]:
     """Yield the elements of arrays of one size in float64, so many at a time that they are small."""
-    flat = [each.reshape(-1) for each in arrays]
+    flat = [array.reshape(-1) for array in arrays]
     for start in range(0, flat[0].size, _AT_ONCE):
         yield tuple(each[start : start + _AT_ONCE].astype(np.float64) for each in flat)
 

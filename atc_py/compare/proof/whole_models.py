@@ -67,7 +67,7 @@ class SharedSteps:
             nodes,
             tuple(sorted((values[n], each) for n, each in step.types.items() if n in values)),
             tuple(sorted((values[n], each) for n, each in step.ranges.items() if n in values)),
-            tuple(sorted((values[n], _digest(each)) for n, each in step.consts.items())),
+            tuple(sorted((values[n], _digest(const)) for n, const in step.consts.items())),
             tuple(name for name in step.reads if name in self._visible),
         )
 
@@ -169,26 +169,26 @@ def prove(
     Raises:
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.
     """
-    found = FixProof(
+    result = FixProof(
         tuple(feeds.seeds),
         {name: ResultGap() for name in fixed.outputs},
         [RegionProof() for _ in groups],
     )
-    regions = FinalRegions(original, fixed, groups, found.rewrites, twins)
+    regions = FinalRegions(original, fixed, groups, result.rewrites, twins)
     kept = dict.fromkeys(_not_drawn(original, groups))
     visible: Feeds = {}
     roles = input_roles(original, feeds.ports)
     for seed in feeds.seeds:
-        visible = _run_both(original, fixed, feeds.of(seed, roles), regions, found, kept)
+        visible = _run_both(original, fixed, feeds.of(seed, roles), regions, result, kept)
     steps = SharedSteps(original.file.tensors, feeds.seeds, visible)
-    for group, proof, region in zip(groups, found.rewrites, regions.regions, strict=True):
+    for group, proof, region in zip(groups, result.rewrites, regions.regions, strict=True):
         for step in group:
             proof.add(steps.proof_of(step))
         if region is not None and len(group) > 1:
             region.prove_drawn(feeds.seeds, visible)
-    if not any(each.undefined for each in found.rewrites):
-        found.diverging_output = _diverging_output(original, feeds, found, groups)
-    return found
+    if not any(rewrite.undefined for rewrite in result.rewrites):
+        result.diverging_output = _diverging_output(original, feeds, result, groups)
+    return result
 
 
 def _run_both(
@@ -196,7 +196,7 @@ def _run_both(
     fixed: StreamedModel,
     feeds: Feeds,
     regions: FinalRegions,
-    found: FixProof,
+    proof: FixProof,
     kept: Iterable[str],
 ) -> Feeds:
     """Run both models on one set of data, and the rewrites on the values that the original shows.
@@ -205,20 +205,20 @@ def _run_both(
     """
     first, second = ReferenceRun(original, feeds), ReferenceRun(fixed, feeds)
     awaited = Counter(regions.awaited())
-    awaited.update([*found.outputs, *kept])
+    awaited.update([*proof.outputs, *kept])
     first.expect(awaited)
-    second.expect(dict.fromkeys(found.outputs, 1))
+    second.expect(dict.fromkeys(proof.outputs, 1))
     for region in regions.in_order():
         region.prove_shown(first, original.engines)
     results: Feeds = {}
-    for name, gap in found.outputs.items():
+    for name, gap in proof.outputs.items():
         wanted, value = first.value(name), second.value(name)
         if wanted is not None and value is not None:
             results[name] = wanted
             gap.add(value, wanted)
         first.release(name)
         second.release(name)
-    found.samples.append((feeds, results))
+    proof.samples.append((feeds, results))
     values = {name: first.value(name) for name in kept}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -237,7 +237,7 @@ def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -
 def _diverging_output(
     original: StreamedModel,
     feeds: ModelFeeds,
-    found: FixProof,
+    proof: FixProof,
     groups: Sequence[tuple[Applied, ...]],
 ) -> str:
     """An output that differs by more than the rules allow, and than rounded inputs make."""
@@ -245,7 +245,7 @@ def _diverging_output(
     if not isfinite(limit):
         return ""
     least = max(limit, _coarsest_step(original))
-    for name, gap in found.outputs.items():
+    for name, gap in proof.outputs.items():
         if gap.error > max(limit, _GROSS):
             effect = _effect_of_rounding(original, feeds, name, least)
             if gap.gap > _ROUNDINGS * effect + max(limit, _GROSS) * gap.scale:
@@ -254,11 +254,11 @@ def _diverging_output(
 
 
 def _coarsest_step(original: StreamedModel) -> float:
-    elements = {each.data_type for each in original.constants.values()}
+    elements = {constant.data_type for constant in original.constants.values()}
     for node in original.makers.values():
         elements.update(each.i for each in node.attribute if node.op_type == "Cast")
-    found = map(dtype_of_element, elements)
-    return max((step_of(each.numpy) for each in found if each is not None), default=0.0)
+    result = map(dtype_of_element, elements)
+    return max((step_of(each.numpy) for each in result if each is not None), default=0.0)
 
 
 def _effect_of_rounding(
@@ -291,7 +291,7 @@ def _effect_of_rounding(
 
 def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:
     """Data of the integer inputs with bounds; both bounds are among them."""
-    found: Feeds = {}
+    results: Feeds = {}
     for position, port in enumerate(ports):
         if port.name not in ranges:
             continue
@@ -300,5 +300,5 @@ def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: 
             low, high, closed_shape(port.shape), endpoint=True
         )
         drawn.reshape(-1)[:1], drawn.reshape(-1)[1:2] = high, low
-        found[port.name] = drawn.astype(port.dtype.numpy)
-    return found
+        results[port.name] = drawn.astype(port.dtype.numpy)
+    return results

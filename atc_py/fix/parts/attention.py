@@ -168,12 +168,12 @@ def causal_term(ctx: RuleContext, dims: HeadDims, window: int = -1) -> NDArray[A
 def mask_term(ctx: RuleContext, at: int, dims: HeadDims) -> list[str]:
     """Write the term of a mask and of the order of the keys; return no name without either."""
     filter_value = ctx.number("mask_filter_value", -10000.0)
-    found = []
+    results = []
     if ctx.tensor(at) is not None:
-        found.append(_key_mask_term(ctx, at, dims, filter_value))
+        results.append(_key_mask_term(ctx, at, dims, filter_value))
     if ctx.integer("unidirectional", 0) and dims.queries > 1:
-        found.append(ctx.const(causal_term(ctx, dims), ctx.element, "causal"))
-    return found if len(found) < 2 else [ctx.op("Min", *found)]  # noqa: PLR2004  (both of them)
+        results.append(ctx.const(causal_term(ctx, dims), ctx.element, "causal"))
+    return results if len(results) < 2 else [ctx.op("Min", *results)]  # noqa: PLR2004  (both of them)
 
 
 def _key_mask_term(ctx: RuleContext, at: int, dims: HeadDims, filter_value: float) -> str:

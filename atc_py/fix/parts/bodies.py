@@ -25,15 +25,15 @@ def body_of(ctx: RuleContext, attribute: str, work: WorkNode | None = None) -> G
         attribute: that has the graph.
         work: another node around it that holds the graph.
     """
-    found: dict[str, GraphBody] = {}
+    results: dict[str, GraphBody] = {}
     holder = work or ctx.work
     if holder is not None and ctx.around is not None:
         try:
-            found = graph_bodies(holder, ctx.around.tensors, _whole_numbers(ctx))
+            results = graph_bodies(holder, ctx.around.tensors, _whole_numbers(ctx))
         except (AtcError, ValueError):
             require(condition=False, template="its graphs have plain tensors")
-    require(attribute in found, "the node has {attribute}", attribute=attribute)
-    return found[attribute]
+    require(attribute in results, "the node has {attribute}", attribute=attribute)
+    return results[attribute]
 
 
 def _whole_numbers(ctx: RuleContext) -> dict[str, int]:
@@ -41,10 +41,10 @@ def _whole_numbers(ctx: RuleContext) -> dict[str, int]:
     if ctx.work is None or ctx.around is None:
         return {}
     consts = ctx.around.graph.consts
-    found = {name: consts[name] for name in ctx.work.captured if name in consts}
+    results = {name: consts[name] for name in ctx.work.captured if name in consts}
     return {
         name: int(const.numpy().reshape(-1)[0])
-        for name, const in found.items()
+        for name, const in results.items()
         if const.dtype.numpy == np.int64 and const.shape in {(), (1,)}
     }
 
@@ -94,9 +94,9 @@ def loop_steps(ctx: RuleContext, most: int = MOST_STEPS) -> int:
     trips = most + 1
     if ctx.tensor(0) is not None:
         trips = max(0, min(trips, int(ctx.constant(0).reshape(-1)[0])))
-    found = trace(ctx, trips - 1, going=starts_true(ctx), first=FIRST_STATE)
-    require(found is not None, "constants decide the number of steps")
-    return trips if found is None else min(found.steps, trips)
+    result = trace(ctx, trips - 1, going=starts_true(ctx), first=FIRST_STATE)
+    require(result is not None, "constants decide the number of steps")
+    return trips if result is None else min(result.steps, trips)
 
 
 def check_room(ctx: RuleContext, body: GraphBody, steps: int) -> None:
@@ -107,7 +107,7 @@ def check_room(ctx: RuleContext, body: GraphBody, steps: int) -> None:
 
 def stack(ctx: RuleContext, parts: Sequence[str], axis: int, *, backward: bool = False) -> str:
     """Write values of all steps along a new axis, the last one first if `backward`."""
-    rows = [ctx.unsqueeze(each, [axis]) for each in (reversed(parts) if backward else parts)]
+    rows = [ctx.unsqueeze(part, [axis]) for part in (reversed(parts) if backward else parts)]
     return ctx.concat(rows, axis)
 
 
@@ -118,8 +118,8 @@ _CHANGED = frozenset({"SequenceErase", "SequenceInsert"})
 
 
 def _maker_of(ctx: RuleContext, name: str) -> Maker | None:
-    found = None if ctx.around is None else ctx.around.makers.get(name)
-    return None if found is None or found.node.domain else found
+    maker = None if ctx.around is None else ctx.around.makers.get(name)
+    return None if maker is None or maker.node.domain else maker
 
 
 def elements_of(ctx: RuleContext, name: str) -> list[Element]:
@@ -215,8 +215,8 @@ def _source(ctx: RuleContext, name: str) -> Maker | None:
 
 
 def _name(node: SourceNode, position: int) -> str:
-    found = node.inputs[position] if position < len(node.inputs) else None
-    return "" if found is None else found.name
+    result = node.inputs[position] if position < len(node.inputs) else None
+    return "" if result is None else result.name
 
 
 def _constructed(_ctx: RuleContext, maker: Maker) -> list[Element]:

@@ -108,13 +108,13 @@ def gru_of(
     state = next((a for m in update.terms for a in m if a.kind == names[h]), None)
     if new is None or z is None or state is None or update.constant.any():
         return None
-    found = {frozenset(monomial): factor for monomial, factor in update.terms.items()}
+    results = {frozenset(monomial): factor for monomial, factor in update.terms.items()}
     signs = {
         1.0: {frozenset({new}): 1.0, frozenset({z, new}): -1.0, frozenset({z, state}): 1.0},
         -1.0: {frozenset({state}): 1.0, frozenset({z, state}): -1.0, frozenset({z, new}): 1.0},
     }
     # A gate with its roles exchanged is the Sigmoid of the negative.
-    sign = next((sign for sign, wanted in signs.items() if wanted == found), None)
+    sign = next((sign for sign, wanted in signs.items() if wanted == results), None)
     if sign is None:
         return None
     own = names[h], update.size
@@ -131,7 +131,7 @@ def _new_gate(
 ) -> tuple[_Gate | None, Atom | None, bool]:
     """The gate of the new state of a GRU, its reset gate, and if that comes after the product."""
     vector = atom.of
-    pairs = [each for each in (vector.terms if vector else {}) if len(each) == _PAIR]
+    pairs = [term for term in (vector.terms if vector else {}) if len(term) == _PAIR]
     if vector is None or len(pairs) != 1 or len(vector.terms) > _PAIR:
         return None, None, False
     (pair,) = pairs
@@ -227,8 +227,8 @@ class Recurrence:
     @property
     def updates(self) -> dict[int, Vector]:
         """The states that are read after a step, by position."""
-        found = {at: self.result(at) for at in range(self.count)}
-        return {at: item.vector for at, item in found.items() if item is not None}
+        results = {at: self.result(at) for at in range(self.count)}
+        return {at: item.vector for at, item in results.items() if item is not None}
 
     @property
     def names(self) -> dict[int, str]:
@@ -306,7 +306,7 @@ def _reader(ctx: RuleContext, body: GraphBody, decided: Mapping[str, list[NDArra
             if value is not None:
                 constants.setdefault(name, value)
     for name, values in decided.items():
-        if all(np.array_equal(each, values[0]) for each in values):
+        if all(np.array_equal(value, values[0]) for value in values):
             constants.setdefault(name, values[0])
     graph = None if around is None else around.graph
     return Reader(constants, decided, lambda name: graph.static_shape(name) if graph else None)

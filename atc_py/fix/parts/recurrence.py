@@ -346,8 +346,8 @@ class Reader:
         """Integers that are an input or, in older opsets, an attribute; None if absent."""
         if len(node.inputs) > position and node.inputs[position]:
             return [int(number) for number in self._constants[node.inputs[position]].reshape(-1)]
-        found = node.attributes.get(attribute)
-        return None if found is None else [int(number) for number in found]
+        result = node.attributes.get(attribute)
+        return None if result is None else [int(number) for number in result]
 
     def _gather(self, node: BodyNode) -> Rows:
         name, index = node.inputs
@@ -471,20 +471,20 @@ def _concat(reader: Reader, node: BodyNode) -> list[Rows]:
 def _view(reader: Reader, node: BodyNode) -> list[Rows]:
     x = reader.rows[node.inputs[0]]
     blank = np.broadcast_to(np.int8(0), x.dims)
-    found: tuple[int, ...]
+    result: tuple[int, ...]
     if node.op_type == "Reshape":
         wanted = reader.numbers(node, 1, "shape") or []
         dims = [x.dims[at] if each == 0 else each for at, each in enumerate(wanted)]
-        found = blank.reshape(dims).shape
+        result = blank.reshape(dims).shape
     else:
         axes = reader.numbers(node, 1, "axes")
         if node.op_type == "Unsqueeze":
-            found = np.expand_dims(blank, tuple(axes or ())).shape
+            result = np.expand_dims(blank, tuple(axes or ())).shape
         else:
-            found = np.squeeze(blank, None if axes is None else tuple(axes)).shape
-    if found[-1:] != x.dims[-1:]:
+            result = np.squeeze(blank, None if axes is None else tuple(axes)).shape
+    if result[-1:] != x.dims[-1:]:
         raise _UnreadError
-    return [Rows(x.vector, found)]
+    return [Rows(x.vector, result)]
 
 
 _READ: dict[str, Callable[[Reader, BodyNode], list[Rows]]] = {

@@ -83,7 +83,7 @@ def activations_of(ctx: RuleContext, defaults: Sequence[str]) -> list[Activation
     """
     given = ctx.node.attributes.get("activations") or tuple(defaults)
     names = [str(value).lower() for value in given] if isinstance(given, tuple) else []
-    known = len(names) == len(defaults) and all(each in _DEFAULTS for each in names)
+    known = len(names) == len(defaults) and all(name in _DEFAULTS for name in names)
     require(known, "the activations are ONNX's")
     lists = [list(_floats(ctx, f"activation_{attribute}")) for attribute in ("alpha", "beta")]
     clip = ctx.number("clip", 0.0)
@@ -98,8 +98,8 @@ def _values(name: str, lists: Sequence[list[float]]) -> Iterator[float]:
 
 
 def _floats(ctx: RuleContext, name: str) -> tuple[float, ...]:
-    found = ctx.node.attributes.get(name, ())
-    return tuple(float(number) for number in found) if isinstance(found, tuple) else ()
+    attribute = ctx.node.attributes.get(name, ())
+    return tuple(float(number) for number in attribute) if isinstance(attribute, tuple) else ()
 
 
 # Positions of inputs.

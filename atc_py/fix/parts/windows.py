@@ -182,8 +182,8 @@ class PoolAxis:
     @property
     def inside(self) -> NDArray[np.bool_]:
         """True for the taps that meet X."""
-        found = self.positions
-        return (found >= 0) & (found < self.axis.size)
+        result = self.positions
+        return (result >= 0) & (result < self.axis.size)
 
     @property
     def clamped(self) -> NDArray[np.int64]:
@@ -205,8 +205,8 @@ class PoolAxis:
         """Return how many taps of each window count for its mean."""
         if not pads:
             return np.asarray(self.inside.sum(axis=1))
-        found = self.positions
-        return np.asarray((found < self.axis.size + self.axis.end).sum(axis=1))
+        result = self.positions
+        return np.asarray((result < self.axis.size + self.axis.end).sum(axis=1))
 
 
 def pool_axes(ctx: RuleContext) -> tuple[PoolAxis, ...]:
@@ -221,7 +221,7 @@ def pool_axes(ctx: RuleContext) -> tuple[PoolAxis, ...]:
     plain = mode not in SAME or (set(dilations) == {1} and near)
     require(plain, "windows with SAME pads are not dilated, and no stride is above the window")
     ceil = ctx.flag("ceil_mode", default=False)
-    found = []
+    results = []
     for at, (dim, tap) in enumerate(zip(size, taps, strict=True)):
         pair = (pads[at], pads[rank + at]) if mode == "NOTSET" else (0, 0)
         span = (tap - 1) * dilations[at] + 1
@@ -229,11 +229,11 @@ def pool_axes(ctx: RuleContext) -> tuple[PoolAxis, ...]:
             pair = same_pads(dim, span, strides[at], mode)
         count = window_count(dim, pair, span, strides[at], ceil=ceil and mode not in SAME)
         require(count > 0, "Y has elements")
-        found.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
+        results.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
     # ONNX leaves open what a window without an element of X gives, but where pads count.
     open_ = ctx.node.op_type == "MaxPool" or not ctx.integer("count_include_pad", 0)
-    require(not open_ or all(axis.meets_x for axis in found), _MEETS_X)
-    return tuple(found)
+    require(not open_ or all(axis.meets_x for axis in results), _MEETS_X)
+    return tuple(results)
 
 
 def require_known_windows(ctx: RuleContext) -> None:

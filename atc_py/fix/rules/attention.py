@@ -153,13 +153,13 @@ def _padded(mask: NDArray[Any], keys: int) -> NDArray[Any]:
     return tables.pad(mask, pads, value=False if mask.dtype == np.bool_ else -np.inf)
 
 
-def _products(ctx: RuleContext, found: Attended, allowed: NDArray[Any]) -> str:
+def _products(ctx: RuleContext, attended: Attended, allowed: NDArray[Any]) -> str:
     mode = ctx.integer("qk_matmul_output_mode", 0)
     if mode == _AFTER_BIAS:
         mask = ctx.tensor(_MASK)
         finite = mask is None or (mask.const is None and mask.dtype is not DType.BOOL)
         require(finite and allowed.all(), "no score of output 4 is -inf")
-    return (found.scores, found.capped, found.biased, found.weights)[mode]
+    return (attended.scores, attended.capped, attended.biased, attended.weights)[mode]
 
 
 # Positions of inputs.

@@ -78,8 +78,8 @@ def if_as_where(ctx: RuleContext) -> Sequence[str]:
     then, other = (ctx.inline(body, []) for body in bodies)
     condition = _scalar(ctx)
     return [
-        _choice(ctx, condition, (a, b), found) if is_used and found is not None else ""
-        for a, b, found, is_used in zip(then, other, types[0], used, strict=True)
+        _choice(ctx, condition, (a, b), result) if is_used and result is not None else ""
+        for a, b, result, is_used in zip(then, other, types[0], used, strict=True)
     ]
 
 

@@ -130,9 +130,9 @@ def conv_one_window(ctx: RuleContext) -> Sequence[str]:
     The list `base` takes results of one pixel only where X and W have the same height and width.
     """
     images = images_of(ctx)
-    require(all(each.count == 1 for each in images.axes), "Y is one pixel")
+    require(all(axis.count == 1 for axis in images.axes), "Y is one pixel")
     alike = all(
-        each.size == each.taps and each.dilation == 1 and not each.begin for each in images.axes
+        axis.size == axis.taps and axis.dilation == 1 and not axis.begin for axis in images.axes
     )
     require(not alike, "X and W differ in height or width")
     x, w = ctx.name(0), ctx.name(1)
@@ -175,9 +175,9 @@ def conv_stride_fold(ctx: RuleContext) -> Sequence[str]:
     multiple of s.
     """
     images = images_of(ctx)
-    far = [each.stride > LONGEST_STRIDE for each in images.axes]
+    far = [axis.stride > LONGEST_STRIDE for axis in images.axes]
     require(any(far), "a stride is above 63")
-    require(max(each.count for each in images.axes) > 1, "there are several windows")
+    require(max(axis.count for axis in images.axes) > 1, "there are several windows")
     x, w = ctx.name(0), ctx.name(1)
     axes, steps = list(images.axes), [1, 1]
     for at, axis in enumerate(images.axes):
@@ -278,7 +278,7 @@ def conv_wide_kernel(ctx: RuleContext) -> str:
     Taps that are more than 255 elements apart are pieces of their own.
     """
     images = images_of(ctx)
-    wide = [each.taps > MOST_TAPS or _is_far(each) for each in images.axes]
+    wide = [axis.taps > MOST_TAPS or _is_far(axis) for axis in images.axes]
     require(any(wide), "an axis has too many taps, or taps too far apart")
     at = W if wide[W] else H
     axis = images.axes[at]

@@ -18,9 +18,9 @@ from atc_py.fix.unfit import require, skip_unless
 from atc_py.tensor.dtypes import DType
 
 
-def from_front(ctx: RuleContext, indices: str, size: int, found: Range | None) -> str:
+def from_front(ctx: RuleContext, indices: str, size: int, bounds: Range | None) -> str:
     """Write int32 positions counted from the front: those below 0 get the size added."""
-    if found is not None and found.low >= 0:
+    if bounds is not None and bounds.low >= 0:
         return indices
     zero, length = (
         ctx.const(each, DType.INT32, label) for each, label in ((0, "zero"), (size, "size"))
@@ -65,8 +65,8 @@ def arg_max_unsqueezed(ctx: RuleContext) -> str:
     """
     skip_unless(ctx.flag("keepdims", default=True))
     axis = ctx.axis(0, len(ctx.dims(0)))
-    (found,) = ctx.again(ctx.name(0), keepdims=0)
-    return ctx.unsqueeze(found, [axis])
+    (result,) = ctx.again(ctx.name(0), keepdims=0)
+    return ctx.unsqueeze(result, [axis])
 
 
 @rule(
@@ -352,8 +352,8 @@ def _scatter_rows(ctx: RuleContext, reduction: str) -> str:
         total = ctx.add(total, grown)
     data = ctx.transpose(ctx.reshape(ctx.name(0), [size, width]), [1, 0])
     updates = ctx.transpose(ctx.reshape(ctx.name(2), [count, width]), [1, 0])
-    found = _reduced(ctx, reduction, data, (ctx.reshape(total, [1, count]), updates), 1)
-    return ctx.reshape(ctx.transpose(found, [1, 0]), list(dims))
+    result = _reduced(ctx, reduction, data, (ctx.reshape(total, [1, count]), updates), 1)
+    return ctx.reshape(ctx.transpose(result, [1, 0]), list(dims))
 
 
 _TOO_MANY = "updates times positions are at most 2^24"

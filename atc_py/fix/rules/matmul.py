@@ -112,9 +112,11 @@ def einsum_as_product(ctx: RuleContext) -> str:
                 continue
             require(known == dim, "dims of a letter are equal")
     operands = [_operand(ctx, at, term, sizes) for at, term in enumerate(terms)]
-    x = _summed(ctx, operands[0], {*result, *(each for y in operands[1:] for each in y.letters)})
+    x = _summed(
+        ctx, operands[0], {*result, *(letter for y in operands[1:] for letter in y.letters)}
+    )
     for at, operand in enumerate(operands[1:], 2):
-        later = {*result, *(each for y in operands[at:] for each in y.letters)}
+        later = {*result, *(letter for y in operands[at:] for letter in y.letters)}
         x = _product(ctx, x, _summed(ctx, operand, {*later, *x.letters}), later, sizes)
     return ctx.transpose(x.name, [x.letters.index(letter) for letter in result])
 
@@ -152,7 +154,7 @@ def _summed(ctx: RuleContext, x: _Operand, needed: set[str]) -> _Operand:
     if not gone:
         return x
     name = ctx.reduce("ReduceSum", x.name, gone, keepdims=False)
-    return _Operand(name, "".join(each for each in x.letters if each in needed))
+    return _Operand(name, "".join(letter for letter in x.letters if letter in needed))
 
 
 def _product(
@@ -177,7 +179,7 @@ def _matrices(
 ) -> str:
     order = [each for group in groups for each in group]
     name = ctx.transpose(x.name, [x.letters.index(letter) for letter in order])
-    dims = [sizes[each] for each in groups[0]]
+    dims = [sizes[group] for group in groups[0]]
     dims += [prod(sizes[each] for each in group) for group in groups[1:]]
     return ctx.reshape(name, dims)
 

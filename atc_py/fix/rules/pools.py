@@ -189,11 +189,11 @@ def pool_after_pad(ctx: RuleContext) -> Sequence[str]:
         least = ctx.const(float("-inf"), ctx.element, "least")
         padded = ctx.op("Pad", ctx.name(0), ctx.const(pads, label="pads"), least)
         return ctx.again(padded, **bare)
-    (found,) = ctx.again(ctx.pad(ctx.name(0), pads), **bare)
+    (result,) = ctx.again(ctx.pad(ctx.name(0), pads), **bare)
     share = share_of_counted(axes, pads=ctx.flag("count_include_pad", default=False))
     if (share == 1).all():
-        return [found]
-    return [ctx.op("Mul", found, ctx.const(share, ctx.element, "share"))]
+        return [result]
+    return [ctx.op("Mul", result, ctx.const(share, ctx.element, "share"))]
 
 
 @rule(
@@ -328,16 +328,16 @@ def pool_pads_explicit(ctx: RuleContext) -> Sequence[str]:
     axes = pool_axes(ctx)
     begins = [axis.axis.begin for axis in axes]
     pads: Any = [*begins, *(axis.reach for axis in axes)]
-    (found, *more) = ctx.again(
+    (result, *more) = ctx.again(
         ctx.name(0), count=ctx.output_count, auto_pad=None, ceil_mode=None, pads=pads
     )
     if not ctx.integer("count_include_pad", 0):
-        return [found, *more]
+        return [result, *more]
     share = share_of_counted(axes, pads=True)
     if (share == 1).all():
-        return [found]
+        return [result]
     require(ctx.node.op_type == "AveragePool", "the pool takes means")
-    return [ctx.op("Mul", found, ctx.const(share, ctx.element, "share"))]
+    return [ctx.op("Mul", result, ctx.const(share, ctx.element, "share"))]
 
 
 # Elements of a piece at most.

@@ -133,11 +133,11 @@ def mean_of(ctx: RuleContext, tensor: SourceTensor | None) -> Mean | None:
     if known is None or node.op_type not in {"Div", "Mul"} or not known[1]:
         return None
     inner = ctx.maker(known[0])
-    found = _reduction(ctx, inner) if inner is not None and inner.op_type in _REDUCTIONS else None
-    if found is None:
+    result = _reduction(ctx, inner) if inner is not None and inner.op_type in _REDUCTIONS else None
+    if result is None:
         return None
     factor = known[1] if node.op_type == "Mul" else 1 / known[1]
-    return replace(found, factor=found.factor * factor)
+    return replace(result, factor=result.factor * factor)
 
 
 def _reduction(ctx: RuleContext, node: SourceNode) -> Mean | None:
@@ -151,15 +151,15 @@ def _reduction(ctx: RuleContext, node: SourceNode) -> Mean | None:
         return None
     whole = tuple(sorted({axis % source.rank for axis in axes or range(source.rank)}))
     keepdims = node.attributes.get("keepdims", 1) == 1
-    found = Mean(source, whole, keepdims, 1.0)
-    if not found.count:
+    mean = Mean(source, whole, keepdims, 1.0)
+    if not mean.count:
         return None
     if node.op_type != "ReduceMean":
-        found = replace(found, factor=float(found.count))
+        mean = replace(mean, factor=float(mean.count))
     if node.op_type == "ReduceSumSquare":
-        return replace(found, squared=True)
+        return replace(mean, squared=True)
     square = square_of(ctx, source)
-    return found if square is None else replace(found, source=square, squared=True)
+    return mean if square is None else replace(mean, source=square, squared=True)
 
 
 _CLIPPED: tuple[CaseNode, ...] = (("Clip", ("x0", "x1"), ("a",), {}),)
@@ -295,28 +295,28 @@ def root_of_squares(ctx: RuleContext) -> str:
     root is not.
     """
     require_float32(ctx)
-    found, eps = _squares(ctx)
-    maker = ctx.maker(found.source)
+    result, eps = _squares(ctx)
+    maker = ctx.maker(result.source)
     centered = maker is not None and maker.op_type == "Sub"
     require(
         not centered or eps < LEAST,
         "the elements are no differences, or the constant is below 2 to the power of -24",
     )
-    x, axes = found.source.name, found.axes
-    floor = sqrt(eps / found.factor) if eps else LEAST_NORMAL
+    x, axes = result.source.name, result.axes
+    floor = sqrt(eps / result.factor) if eps else LEAST_NORMAL
     largest = ctx.reduce("ReduceMax", ctx.op("Abs", x), axes)
     scale = ctx.op("Max", largest, ctx.scalar(floor))
     ratio = ctx.op("Div", x, scale)
-    total = ctx.reduce("ReduceMean", ctx.op("Mul", ratio, ratio), axes, keepdims=found.keepdims)
-    if not found.keepdims:
+    total = ctx.reduce("ReduceMean", ctx.op("Mul", ratio, ratio), axes, keepdims=result.keepdims)
+    if not result.keepdims:
         scale = ctx.squeeze(scale, axes)
     if eps:
         part = ctx.op("Div", ctx.scalar(floor), scale)
         total = ctx.op("Add", total, ctx.op("Mul", part, part))
     root = ctx.op("Mul", ctx.op("Sqrt", total), scale)
-    if found.factor == 1:
+    if result.factor == 1:
         return root
-    return ctx.times(root, sqrt(found.factor))
+    return ctx.times(root, sqrt(result.factor))
 
 
 def _squares(ctx: RuleContext) -> tuple[Mean, float]:

@@ -167,9 +167,9 @@ def dynamic_quantize_as_steps(ctx: RuleContext) -> Sequence[str]:
     ONNX's definition of DynamicQuantizeLinear.
     """
     require(ctx.element is DType.FLOAT32, "x is float32")
-    found = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
-    codes, zero = (ctx.cast(value, DType.UINT8) for value in (found.codes, found.zero))
-    return [codes, found.scale, zero]
+    result = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
+    codes, zero = (ctx.cast(value, DType.UINT8) for value in (result.codes, result.zero))
+    return [codes, result.scale, zero]
 
 
 def _case(*, one_step: bool) -> RuleCase:

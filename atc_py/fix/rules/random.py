@@ -24,8 +24,8 @@ def random_as_float32(ctx: RuleContext) -> str:
     engine.
     """
     skip_unless(ctx.integer("dtype", 1) == _FLOAT64)
-    (found,) = ctx.again(dtype=1)
-    return ctx.cast(found, DType.FLOAT64)
+    (result,) = ctx.again(dtype=1)
+    return ctx.cast(result, DType.FLOAT64)
 
 
 @rule(

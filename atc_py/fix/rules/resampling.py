@@ -173,7 +173,7 @@ def deform_conv_as_gather(ctx: RuleContext) -> str:
     ctx.floats(0, "X")
     axes = _axes(ctx, x, w)
     groups, taps = ctx.integer("offset_group", 1), prod(w[2:])
-    counts = [each.count for each in axes]
+    counts = [axis.count for axis in axes]
     lead, places = x[0] * groups, taps * prod(counts)
     offsets = ctx.reshape(ctx.name(_OFFSET), [lead, taps, 2, prod(counts)])
     along: list[Sequence[PixelTap]] = []

@@ -56,7 +56,7 @@ def resized_axes(ctx: RuleContext) -> tuple[ResizedAxis, ...]:
     """Every axis of a Resize or an Upsample."""
     x = ctx.shape(0)
     regions = ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_REGION
-    axes = [each % len(x) for each in ctx.integers("axes") or range(len(x))]
+    axes = [integer % len(x) for integer in ctx.integers("axes") or range(len(x))]
     found: Any
     if regions and _given(ctx, 3):
         counts, scales = _by_sizes(ctx, x, axes)
@@ -120,7 +120,7 @@ def _by_sizes(
 
 def with_outside(ctx: RuleContext, y: str, axes: Sequence[ResizedAxis], mode: str) -> str:
     """Write the stated value where elements of the result are taken from outside of X."""
-    changing = (each for each in axes if not each.is_kept)
+    changing = (axis for axis in axes if not axis.is_kept)
     parts = {each.axis: each.outside(mode) for each in changing}
     parts = {axis: part for axis, part in parts.items() if part.any()}
     if not parts:
@@ -300,9 +300,9 @@ def resize_as_product(ctx: RuleContext) -> str:
     if ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_MODES:
         mode = ctx.text("coordinate_transformation_mode", "half_pixel")
     axes = resized_axes(ctx)
-    largest = max(each.size * each.count for each in axes)
+    largest = max(axis.size * axis.count for axis in axes)
     require(largest <= _MOST, "a matrix has at most 2^24 weights")
-    dims, y = [each.size for each in axes], ctx.name(0)
+    dims, y = [axis.size for axis in axes], ctx.name(0)
     for each in sorted(axes, key=lambda axis: axis.count / axis.size):
         if each.is_kept:
             continue

@@ -54,7 +54,7 @@ def transposed_axes(ctx: RuleContext) -> tuple[TransposedAxis, ...]:
     wanted = ctx.integers("output_shape")[-rank:]
     if mode in SAME and not wanted:
         wanted = tuple(size * step for size, step in zip(sizes, strides, strict=True))
-    found = []
+    results = []
     for at in range(rank):
         begin, end = (pads[at], pads[rank + at]) if mode == "NOTSET" else (0, 0)
         axis = TransposedAxis(
@@ -67,8 +67,8 @@ def transposed_axes(ctx: RuleContext) -> tuple[TransposedAxis, ...]:
             begin, end = (less, rest) if mode == "SAME_UPPER" else (rest, less)
             axis = replace(axis, begin=begin, end=end)
         require(axis.count > 0, "Y has elements")
-        found.append(axis)
-    return tuple(found)
+        results.append(axis)
+    return tuple(results)
 
 
 @rule(

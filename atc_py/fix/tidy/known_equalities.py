@@ -212,8 +212,8 @@ def _moved(node: SourceNode, *, inverse: bool) -> Relation | None:
         return None
     perm = node.attributes.get("perm")
     if node.op_type == "Transpose" and isinstance(perm, tuple):
-        found = Transposed(tuple(int(axis) for axis in perm))
-        return Transposed(found.back) if inverse else found
+        transposed = Transposed(tuple(int(axis) for axis in perm))
+        return Transposed(transposed.back) if inverse else transposed
     if node.op_type == "Reshape" and not source.is_open and not result.is_open:
         if prod(source.shape) != prod(result.shape):
             return None

@@ -101,7 +101,7 @@ class _Tidier:
             relation = enters(node)
             if relation is not None:
                 self._wants[work.inputs[0]][relation] = None
-        asked = dict.fromkeys(each for name in work.writes for each in self._wants.get(name, ()))
+        asked = dict.fromkeys(want for name in work.writes for want in self._wants.get(name, ()))
         for relation in [*asked][:_MOST_WANTS] if node.index not in self._barred else ():
             form = carried(node, relation)
             for position in form.data if form else ():
@@ -113,7 +113,7 @@ class _Tidier:
         """Write one node: left out, on twins, or as it is."""
         if work.inputs and self._is_own(work) and self._is_there(work, node):
             return
-        asked = dict.fromkeys(each for name in work.writes for each in self._wants.get(name, ()))
+        asked = dict.fromkeys(want for name in work.writes for want in self._wants.get(name, ()))
         for relation in [*asked][:_MOST_WANTS] if node.index not in self._barred else ():
             form = carried(node, relation)
             if form is not None and self._carry(work, node, relation, form):

@@ -117,10 +117,10 @@ def _with_axes(node: SourceNode, position: int, moved: Callable[[int], int]) -> 
     axes = node.attributes.get("axes")
     if isinstance(axes, tuple):
         return Carried((0,), {"axes": [moved(int(axis)) for axis in axes]})
-    found = node.inputs[position] if position < len(node.inputs) else None
-    if found is None or found.const is None:
+    result = node.inputs[position] if position < len(node.inputs) else None
+    if result is None or result.const is None:
         return None
-    return Carried((0,), {}, {position: [moved(int(number)) for number in found.const.numpy()]})
+    return Carried((0,), {}, {position: [moved(int(number)) for number in result.const.numpy()]})
 
 
 def _padded(node: SourceNode, rank: int, new: int) -> Carried | None:

@@ -169,7 +169,7 @@ def candidate_ranges(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
     step = max(-(-total // _MOST_STEPS), 1)
     least = -(-counts.size // 4)
     passed = np.concatenate([[0], np.cumsum(counts)])
-    left, right, found = 0, counts.size - 1, []
+    left, right, result = 0, counts.size - 1, []
     while right - left > least:
         after = int(np.searchsorted(passed, passed[left] + step))
         before = int(np.searchsorted(passed, passed[right + 1] - step, "right")) - 2
@@ -177,8 +177,8 @@ def candidate_ranges(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
             left = min(after, right)
         else:
             right = max(before, left)
-        found.append((left, right))
-    return found
+        result.append((left, right))
+    return result
 
 
 def _searched(low: float, high: float, counts: NDArray[np.int64]) -> ValueRange:

@@ -72,12 +72,12 @@ def read_amct_config(text: str, path: str | None = None) -> AmctConfig:
 
 
 def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in results:
             raise ValueError(Text("{name} is there twice", name=repr(name)))
-        found[name] = value
-    return found
+        results[name] = value
+    return results
 
 
 def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
@@ -125,17 +125,19 @@ def _layer(value: Mapping[str, Any], place: Place, *, asymmetric: bool) -> Layer
     for name in _ADA:
         if name in weights:
             require_modeled(name, weights[name], (), place)
-    found = {
+    results = {
         name: data[name] for name in data if name not in {"num_bits", "act_algo", "search_range"}
     }
-    found["calibrator"] = _algorithm(data, place)
+    results["calibrator"] = _algorithm(data, place)
     if "search_range" in data:
-        found["search_range_start"], found["search_range_end"] = _pair(data["search_range"], place)
+        results["search_range_start"], results["search_range_end"] = _pair(
+            data["search_range"], place
+        )
     if "channel_wise" in weights:
-        found["channel_wise"] = weights["channel_wise"]
+        results["channel_wise"] = weights["channel_wise"]
     if "dmq_balancer_param" in layer:
-        found["migration_strength"] = layer["dmq_balancer_param"]
-    chosen = choice(found, place, asymmetric=asymmetric)
+        results["migration_strength"] = layer["dmq_balancer_param"]
+    chosen = choice(results, place, asymmetric=asymmetric)
     return chosen if layer.get("quant_enable", True) else None
 
 

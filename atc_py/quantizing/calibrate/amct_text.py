@@ -86,24 +86,24 @@ class _Reader:
 
     def config(self) -> AmctConfig:
         file, messages = self._file, []
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         for field in file.fields:
             self._refuse_not_modeled(field)
             if field.name in _MODEL:
                 value = self._value(_MODEL, field)
-                found[field.name] = (
-                    [*found.get(field.name, ()), *value] if isinstance(value, list) else value
+                results[field.name] = (
+                    [*results.get(field.name, ()), *value] if isinstance(value, list) else value
                 )
             elif field.name in _OVERRIDES or field.name == "common_config":
                 messages.append(field)
             else:
                 raise file.wrong(field, "is not a field of a configuration")
-        if found.get("batch_num", 1) < 1:
-            field = next(each for each in file.fields if each.name == "batch_num")
+        if results.get("batch_num", 1) < 1:
+            field = next(field for field in file.fields if field.name == "batch_num")
             raise file.wrong(
-                field, Text("must be at least 1, found {model}", model=found["batch_num"])
+                field, Text("must be at least 1, found {model}", model=results["batch_num"])
             )
-        self._asymmetric = found.get("activation_offset", True)
+        self._asymmetric = results.get("activation_offset", True)
         common = choice({}, Place(), asymmetric=self._asymmetric)
         overrides: dict[str, dict[str, LayerChoice]] = {name: {} for name in _OVERRIDES}
         for field in messages:
@@ -113,11 +113,11 @@ class _Reader:
                 key, chosen = self._override(field)
                 overrides[field.name][key] = chosen
         return AmctConfig(
-            batch_num=found.get("batch_num", 1),
-            do_fusion=found.get("do_fusion", True),
-            skip_fusion_layers=tuple(found.get("skip_fusion_layers", ())),
-            skip_layers=tuple(found.get("skip_layers", ())),
-            skip_layer_types=tuple(found.get("skip_layer_types", ())),
+            batch_num=results.get("batch_num", 1),
+            do_fusion=results.get("do_fusion", True),
+            skip_fusion_layers=tuple(results.get("skip_fusion_layers", ())),
+            skip_layers=tuple(results.get("skip_layers", ())),
+            skip_layer_types=tuple(results.get("skip_layer_types", ())),
             common=common,
             by_type=overrides["override_layer_types"],
             by_layer=dict(overrides["override_layer_configs"]),

@@ -66,7 +66,7 @@ class Percentile(CountedCalibrator):
         low = _value_at(pieces, cut / 2)
         high = _value_at(pieces, histogram.count - cut / 2)
         bounds = histogram.low, histogram.high
-        return ValueRange(*(min(max(found, bounds[0]), bounds[1]) for found in (low, high)))
+        return ValueRange(*(min(max(result, bounds[0]), bounds[1]) for result in (low, high)))
 
 
 def _value_at(pieces: Pieces, rank: float) -> float:
@@ -111,12 +111,12 @@ class Entropy(CountedCalibrator):
         start, end = (-largest if low < 0 else 0.0), (largest if high > 0 else 0.0)
         edges = np.linspace(start, end, bins + 1)
         counts = pieces_of(histogram).in_bins(edges)
-        found, least = (0, bins), np.inf
+        result, least = (0, bins), np.inf
         for first, last in reversed(_windows(bins, codes, start, end)):
             error = divergence(counts, first, last, codes)
             if error < least:
-                found, least = (first, last), error
-        return ValueRange(max(float(edges[found[0]]), low), min(float(edges[found[1]]), high))
+                result, least = (first, last), error
+        return ValueRange(max(float(edges[result[0]]), low), min(float(edges[result[1]]), high))
 
 
 def _windows(bins: int, codes: int, start: float, end: float) -> list[tuple[int, int]]:
@@ -195,13 +195,13 @@ class Mse(CountedCalibrator):
         return _Search(histogram, symmetric=settings.symmetric).best()
 
 
-def range_error(pieces: Pieces, found: ValueRange, *, symmetric: bool = False) -> float:
+def range_error(pieces: Pieces, bounds: ValueRange, *, symmetric: bool = False) -> float:
     """The sum of squared errors of values on the codes of a range.
 
     Raises:
         AtcError: SCALE_OUT_OF_RANGE if the range has no scale.
     """
-    return _error(pieces, activation_scale(found, symmetric=symmetric))
+    return _error(pieces, activation_scale(bounds, symmetric=symmetric))
 
 
 class _Search:
@@ -218,14 +218,14 @@ class _Search:
         whole = activation_scale(self._whole, symmetric=self._symmetric)
         if _error(self._pieces, whole) <= self._resolution:
             return self._whole
-        found = _least(self._pieces.joined(_COARSE), self._clipped())
+        result = _least(self._pieces.joined(_COARSE), self._clipped())
         fine = self._pieces.joined(_FINE)
         for offsets, step, reach, count in _GRIDS:
-            around = range(found.offset - offsets, found.offset + offsets + 1, step)
+            around = range(result.offset - offsets, result.offset + offsets + 1, step)
             shares = 1 + np.linspace(-reach, reach, 2 * count + 1)
-            found = _least(fine, [found, *self._near(found, around, shares.tolist())])
-        found = _least(self._pieces, [whole, found, *self._wider()])
-        return self._whole if found == whole else ValueRange(found.low, found.high)
+            result = _least(fine, [result, *self._near(result, around, shares.tolist())])
+        result = _least(self._pieces, [whole, result, *self._wider()])
+        return self._whole if result == whole else ValueRange(result.low, result.high)
 
     def _clipped(self) -> Iterable[ActivationScale]:
         if self._symmetric:
@@ -255,8 +255,8 @@ class _Search:
                 yield self._scale(share, 1.0)
 
     def _scale(self, low: float, high: float) -> ActivationScale:
-        found = ValueRange(self._low * low, self._high * high)
-        return activation_scale(found, symmetric=self._symmetric)
+        result = ValueRange(self._low * low, self._high * high)
+        return activation_scale(result, symmetric=self._symmetric)
 
 
 def _least(pieces: Pieces, tried: Iterable[ActivationScale]) -> ActivationScale:

@@ -148,12 +148,12 @@ class TextFile:
         return self._each(field, values[0], read, kind)
 
     def _each(self, field: TextField, value: TextValue, read: _Read[T], kind: str) -> T:
-        found = read(value)
-        if found is None:
+        result = read(value)
+        if result is None:
             raise self.wrong(
                 field, Text("must be {kinds}, found {actual}", kinds=kind, actual=repr(value.text))
             )
-        return found
+        return result
 
 
 def _as_float(value: TextValue) -> SpelledFloat | None:
@@ -164,8 +164,8 @@ def _as_float(value: TextValue) -> SpelledFloat | None:
 
 
 def _as_decimal(value: TextValue) -> float | None:
-    found = _as_float(value)
-    return found if found is None or not math.isfinite(found) else float(value.text.rstrip("fF"))
+    result = _as_float(value)
+    return result if result is None or not math.isfinite(result) else float(value.text.rstrip("fF"))
 
 
 def _as_whole(value: TextValue) -> int | None:

@@ -164,7 +164,7 @@ class ActivationScale(msgspec.Struct, frozen=True):
 
 
 def activation_scale(
-    found: ValueRange, *, symmetric: bool = False, place: Place | None = None
+    bounds: ValueRange, *, symmetric: bool = False, place: Place | None = None
 ) -> ActivationScale:
     """Scale and offset of a range, into which 0 is taken.
 
@@ -174,7 +174,7 @@ def activation_scale(
     Raises:
         AtcError: SCALE_OUT_OF_RANGE if 1 / scale is below EPSILON.
     """
-    low, high = min(found.low, 0.0), max(found.high, 0.0)
+    low, high = min(bounds.low, 0.0), max(bounds.high, 0.0)
     larger = high / 127 if high >= -low else -low / 128
     exact = larger if symmetric else (high - low) / 255
     scale = float(np.float32(exact)) if exact <= 1 / EPSILON else exact

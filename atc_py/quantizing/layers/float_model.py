@@ -245,12 +245,12 @@ class FloatModel:
             graph = self._with_qdq(chosen)
             nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT)
             failed = {
-                each.index: each
-                for each in nodes
-                if each.index in chosen.indices and each.outcome is Outcome.FLOAT
+                node.index: node
+                for node in nodes
+                if node.index in chosen.indices and node.outcome is Outcome.FLOAT
             }
             if not failed:
-                others = (each for each in nodes if each.index not in refused)
+                others = (node for node in nodes if node.index not in refused)
                 return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
             refused |= failed
 
@@ -275,8 +275,12 @@ class _Rest:
         self.indices: set[int] = set()
         self._numbers, self._refused = numbers, refused
 
-    def __call__(self, found: FoundLayers) -> list[Int8Layer]:
-        left = [each for each in self._numbers(found) if each.layer.node.index not in self._refused]
+    def __call__(self, layers: FoundLayers) -> list[Int8Layer]:
+        left = [
+            number
+            for number in self._numbers(layers)
+            if number.layer.node.index not in self._refused
+        ]
         self.indices = {each.layer.node.index for each in left}
         return left
 
@@ -299,16 +303,16 @@ def original_places(original: FloatModel, folder: Path) -> Iterator[None]:
         yield
     except AtcError as error:
         raise AtcError(
-            *(in_original(each, original, folder) for each in error.diagnostics)
+            *(in_original(diagnostic, original, folder) for diagnostic in error.diagnostics)
         ) from error
 
 
-def in_original(found: Diagnostic, original: FloatModel, folder: Path) -> Diagnostic:
+def in_original(diagnostic: Diagnostic, original: FloatModel, folder: Path) -> Diagnostic:
     """A finding about a file in `folder` as one about the original."""
-    place = found.place
+    place = diagnostic.place
     if place is None or place.file is None or Path(place.file).parent != folder:
-        return found
-    return dataclasses.replace(found, place=_original_place(place, original))
+        return diagnostic
+    return dataclasses.replace(diagnostic, place=_original_place(place, original))
 
 
 def _original_place(place: Place, original: FloatModel) -> Place:

@@ -29,9 +29,9 @@ class LayerConstants:
 
     def read(self, node: WorkNode, position: int) -> NDArray[Any] | None:
         """An operand as an array; None where it is absent or not constant."""
-        found = self._arrays.get((node, position))
-        if found is not None:
-            return found
+        array = self._arrays.get((node, position))
+        if array is not None:
+            return array
         name = node.inputs[position] if position < len(node.inputs) else ""
         const = self._graph.consts.get(name)
         return None if const is None else np.array(const.numpy())
@@ -82,7 +82,7 @@ def fold_norms(graph: WorkGraph, skipped: Collection[str] = ()) -> int:
         skipped: names of convolutions into which none is folded.
     """
     readers = Counter(name for node in graph.nodes for name in node.reads)
-    makers = {each.node.outputs[0]: each for each in find_layers(graph).layers}
+    makers = {layer.node.outputs[0]: layer for layer in find_layers(graph).layers}
     constants, gone = LayerConstants(graph), set()
     for node in graph.nodes:
         if node.domain or node.op_type != "BatchNormalization" or len(node.writes) != 1:
@@ -131,9 +131,9 @@ def _fold(constants: LayerConstants, layer: FloatLayer, node: WorkNode) -> bool:
     """Fold a BatchNormalization into a layer; False where its numbers are computed or not finite."""
     numbers = [constants.read(node, position) for position in range(1, 5)]
     weights, bias = constants.read(layer.node, _WEIGHTS), constants.read(layer.node, _BIAS)
-    if weights is None or any(each is None for each in numbers):
+    if weights is None or any(number is None for number in numbers):
         return False
-    gamma, beta, mean, variance = (np.asarray(each, np.float64) for each in numbers)
+    gamma, beta, mean, variance = (np.asarray(number, np.float64) for number in numbers)
     epsilon = numeric_attributes(node).get("epsilon", _EPSILON)
     if gamma.shape != (layer.channels,) or not isinstance(epsilon, float | int):
         return False

@@ -37,16 +37,16 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
 def additions_after(graph: WorkGraph) -> Mapping[str, Addition]:
     """The additions that alone read a value, by its name."""
     counts: dict[str, int] = {}
-    found: dict[str, Addition] = {}
+    results: dict[str, Addition] = {}
     for node in graph.nodes:
         for name in node.reads:
             counts[name] = counts.get(name, 0) + 1
         position = _constant_at(graph, node)
         if position is not None:
-            found[node.inputs[1 - position]] = Addition(node, position)
+            results[node.inputs[1 - position]] = Addition(node, position)
     return {
         name: each
-        for name, each in found.items()
+        for name, each in results.items()
         if counts[name] == 1 and name not in graph.outputs
     }
 
@@ -135,11 +135,11 @@ def find_layers(graph: WorkGraph) -> FoundLayers:
     for node in graph.nodes:
         if node.domain or node.op_type not in KINDS or node in graph.unsound:
             continue
-        found = _layer(graph, node, names, additions)
-        if isinstance(found, FloatLayer):
-            layers.append(found)
+        layer = _layer(graph, node, names, additions)
+        if isinstance(layer, FloatLayer):
+            layers.append(layer)
         else:
-            left.append((node, found))
+            left.append((node, layer))
     return FoundLayers(tuple(layers), tuple(left))
 
 
@@ -168,15 +168,15 @@ def _layer(
     known = known_type(graph, weight)
     if known is None or known.element != TensorProto.FLOAT:
         return NOT_FLOAT32
-    found = _axis(node, const.shape)
-    if isinstance(found, Text):
-        return found
+    axis = _axis(node, const.shape)
+    if isinstance(axis, Text):
+        return axis
     bias = node.inputs[_BIAS] if len(node.inputs) > _BIAS else ""
     if bias and node.op_type != "Gemm" and bias not in graph.consts:
         return COMPUTED_BIAS
     groups = numeric_attributes(node).get("group", 1)
     addition = additions.get(node.outputs[0]) if node.op_type == "MatMul" else None
-    if addition is not None and graph.consts[addition.constant].shape != const.shape[found:]:
+    if addition is not None and graph.consts[addition.constant].shape != const.shape[axis:]:
         addition = None
     return FloatLayer(
         node=node,
@@ -184,7 +184,7 @@ def _layer(
         data=node.inputs[_DATA],
         weight=weight,
         bias=bias,
-        axis=found,
+        axis=axis,
         groups=groups if isinstance(groups, int) else 1,
         shape=const.shape,
         addition=addition,

@@ -63,10 +63,10 @@ def nodes_on_codes(
     kinds = _ALL_MOVED | _SELECTING | (_POOLS if pools else frozenset())
     left_out: set[WorkNode] = set()
     while True:
-        found, asked = _found(graph, known, kinds, left_out)
-        wasteful = {node for node in found if _is_wasteful(graph, node, found, asked)}
+        result, asked = _found(graph, known, kinds, left_out)
+        wasteful = {node for node in result if _is_wasteful(graph, node, result, asked)}
         if not wasteful:
-            return found
+            return result
         left_out |= wasteful
 
 
@@ -87,7 +87,7 @@ def _found(
         for name in node.reads:
             counts[name] += 1
     asked: dict[str, list[tuple[WorkNode, Scale]]] = defaultdict(list)
-    found: dict[WorkNode, Scale] = {}
+    results: dict[WorkNode, Scale] = {}
     for node in reversed(graph.nodes):
         if node in layers:
             data, scale = layers[node]
@@ -104,10 +104,10 @@ def _found(
         )
         if not whole or len(set(scales)) != 1:
             continue
-        found[node] = scales[0]
+        results[node] = scales[0]
         for name in data_of(node):
             asked[name].append((node, scales[0]))
-    return found, asked
+    return results, asked
 
 
 def _is_wasteful(
@@ -200,13 +200,13 @@ class _QdqWriter:
     def __init__(self, graph: WorkGraph, layers: Sequence[Int8Layer], *, pools: bool) -> None:
         self._graph = graph
         self._writer = Writer(graph)
-        self._layers = {each.layer.node: each for each in layers}
+        self._layers = {layer.layer.node: layer for layer in layers}
         self._raised = {
-            each.layer.addition.node: each
-            for each in layers
-            if each.layer.addition is not None and each.bias is not None
+            layer.layer.addition.node: layer
+            for layer in layers
+            if layer.layer.addition is not None and layer.bias is not None
         }
-        asked = [(each.layer.node, each.layer.data, each.data) for each in layers]
+        asked = [(layer.layer.node, layer.layer.data, layer.data) for layer in layers]
         self._moved = nodes_on_codes(graph, asked, pools=pools)
         self._pairs: dict[tuple[str, TensorScale], str] = {}
 
@@ -223,23 +223,23 @@ class _QdqWriter:
                 self._writer.keep(node)
         self._writer.finish()
 
-    def _write_layer(self, found: Int8Layer) -> None:
-        node, writer = found.layer.node, self._writer
-        weights = self._weights(found)
-        inputs = [self._pair(node, found.layer.data, found.data), weights, *node.inputs[2:]]
-        if found.bias is not None and found.layer.kind != "MatMul":
-            name = writer.const(f"{node.outputs[0]}/bias", found.bias)
+    def _write_layer(self, layer: Int8Layer) -> None:
+        node, writer = layer.layer.node, self._writer
+        weights = self._weights(layer)
+        inputs = [self._pair(node, layer.layer.data, layer.data), weights, *node.inputs[2:]]
+        if layer.bias is not None and layer.layer.kind != "MatMul":
+            name = writer.const(f"{node.outputs[0]}/bias", layer.bias)
             inputs = [*inputs[:2], name]
         writer.again(node, node.op_type, inputs, node.outputs, with_own=True)
 
-    def _write_addition(self, node: WorkNode, found: Int8Layer) -> None:
+    def _write_addition(self, node: WorkNode, layer: Int8Layer) -> None:
         """Write the Add after a product whose error it makes up for."""
-        addition = found.layer.addition
-        if addition is None or found.bias is None:
+        addition = layer.layer.addition
+        if addition is None or layer.bias is None:
             raise TypeError("it is an addition with a correction")
         inputs = list(node.inputs)
         const = self._graph.consts[addition.constant]
-        raised = (np.array(const.numpy(), np.float64) + found.bias).astype(np.float32)
+        raised = (np.array(const.numpy(), np.float64) + layer.bias).astype(np.float32)
         const.release()
         inputs[addition.position] = self._writer.const(f"{addition.constant}/corrected", raised)
         self._writer.again(node, "Add", inputs, node.outputs, with_own=True)
@@ -264,15 +264,15 @@ class _QdqWriter:
             )
         return self._pairs[key]
 
-    def _weights(self, found: Int8Layer) -> str:
-        writer, node, name = self._writer, found.layer.node, found.layer.weight
-        scale = np.asarray(found.scale, np.float32)
+    def _weights(self, layer: Int8Layer) -> str:
+        writer, node, name = self._writer, layer.layer.node, layer.layer.weight
+        scale = np.asarray(layer.scale, np.float32)
         zeros = np.zeros(scale.shape, np.int8)
         inputs = [
-            writer.const(f"{name}/codes", found.codes),
+            writer.const(f"{name}/codes", layer.codes),
             writer.const(f"{name}/scale", scale),
             writer.const(f"{name}/zero_point", zeros),
         ]
-        attributes: dict[str, Any] = {"axis": found.layer.axis} if scale.ndim else {}
+        attributes: dict[str, Any] = {"axis": layer.layer.axis} if scale.ndim else {}
         output = writer.fresh(f"{name}/dequantized")
         return writer.op(node, "DequantizeLinear", inputs, output, **attributes)

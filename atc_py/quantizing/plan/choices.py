@@ -102,9 +102,13 @@ class Choices:
     def _fresh(self, model: OmModel) -> list[str]:
         """Lines of nodes that were fused with others until those were kept; take them."""
         known = {*self.candidates, *(line for line, _ in self.excluded)}
-        found = {line: each for line, each in find_candidates(model).items() if line not in known}
-        self.candidates |= found
-        return [*found]
+        results = {
+            line: candidate
+            for line, candidate in find_candidates(model).items()
+            if line not in known
+        }
+        self.candidates |= results
+        return [*results]
 
     def _without_refused(self, lines: list[str], dtype: str, at: Collection[int]) -> list[str]:
         """The lines whose nodes have a kernel; none where the refusal names no node."""

@@ -74,7 +74,7 @@ class ErrorModel:
             name: at for at, piece in enumerate(self._exact.pieces) for name in piece.writes
         }
         self._rounded: dict[DType, ReferenceModel] = {}
-        self._runs = [self._exact_run(each) for each in feeds]
+        self._runs = [self._exact_run(feed) for feed in feeds]
 
     @property
     def tells_nodes_apart(self) -> bool:
@@ -136,7 +136,7 @@ class ErrorModel:
 
 def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[str]]:
     """For each line the values that its nodes of the file make."""
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     for node in model.nodes:
         line = line_of(node)
         if line is None:
@@ -146,8 +146,8 @@ def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[s
                 continue
             source = reference.nodes[origin.index]
             if source.name == origin.name or not source.name:
-                found.setdefault(line, []).extend(name for name in source.output if name)
-    return found
+                results.setdefault(line, []).extend(name for name in source.output if name)
+    return results
 
 
 def _rounded(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
@@ -155,5 +155,5 @@ def _rounded(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
     if array.dtype.kind != "f":
         return array
     with np.errstate(all="ignore"):
-        found: NDArray[Any] = array.astype(dtype.numpy).astype(array.dtype)
-    return found
+        result: NDArray[Any] = array.astype(dtype.numpy).astype(array.dtype)
+    return result

@@ -22,17 +22,17 @@ def cheapest_labels(
         pairs: by pair of nodes, the price of different labels.
         labels: all labels.
     """
-    found = {node: next(iter(own)) for node, own in prices.items()}
-    best = price_of(found, prices, pairs)
+    results = {node: next(iter(own)) for node, own in prices.items()}
+    best = price_of(results, prices, pairs)
     gained = True
     while gained:
         gained = False
         for label in labels:
-            trial = _expanded(found, label, prices, pairs)
+            trial = _expanded(results, label, prices, pairs)
             price = price_of(trial, prices, pairs)
             if price < best - _TINY * abs(best):
-                found, best, gained = trial, price, True
-    return found
+                results, best, gained = trial, price, True
+    return results
 
 
 def price_of(

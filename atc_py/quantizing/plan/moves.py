@@ -68,7 +68,7 @@ def _groups(
     near: Mapping[str, Mapping[str, float]],
 ) -> list[dict[str, str]]:
     """Moves of connected lines of one wide dtype to each dtype that all of them can have."""
-    found = []
+    results = []
     seen: set[str] = set()
     for line in labels:
         dtype = start.dtype(line)
@@ -83,8 +83,8 @@ def _groups(
         seen |= group
         common = set.intersection(*({*labels[each]} for each in group)) - {dtype}
         if len(group) > 1:
-            found += [dict.fromkeys(sorted(group), label) for label in sorted(common)]
-    return found
+            results += [dict.fromkeys(sorted(group), label) for label in sorted(common)]
+    return results
 
 
 def _seconds_added(
@@ -107,12 +107,12 @@ def _seconds_added(
 
 def _neighbors(times: TimeModel) -> dict[str, dict[str, float]]:
     """For each line the lines beside it, with the seconds of casts between them."""
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for (a, b), price in times.casts.items():
         for one, other in ((a, b), (b, a)):
-            row = found.setdefault(one, {})
+            row = results.setdefault(one, {})
             row[other] = row.get(other, 0.0) + price
-    return found
+    return results
 
 
 def _moved(start: Assignment, move: Mapping[str, str]) -> Assignment:

@@ -102,26 +102,26 @@ def plan_record(
 
 def _curve(tried: Iterable[TriedAssignment]) -> tuple[PlanPoint, ...]:
     """The points that no other one beats in both time and error, the quickest first."""
-    found: list[TriedAssignment] = []
+    results: list[TriedAssignment] = []
     for each in sorted(tried, key=lambda each: (each.seconds, each.share, rank(each))):
-        if not found or each.share < found[-1].share:
-            found.append(each)
-    return tuple(each.point() for each in found)
+        if not results or each.share < results[-1].share:
+            results.append(each)
+    return tuple(each.point() for each in results)
 
 
 def _nodes(
     chosen: TriedAssignment, choices: Choices, searching: PlanSearch
 ) -> tuple[PlannedNode, ...]:
     """The lines with their dtypes, in order of execution, those of float16 last."""
-    found = []
-    for line, each in choices.candidates.items():
+    results = []
+    for line, candidate in choices.candidates.items():
         times, share = searching.times, searching.shares.get(line, {}).get(NARROW)
         saved = None
         if times is not None and BROAD in times.seconds:
             saved = times.saved(line, NARROW, BROAD)
         dtype = chosen.assignment.dtype(line)
-        found.append(PlannedNode(line, each.op, each.nodes, dtype, share, saved))
-    return tuple(sorted(found, key=lambda each: each.dtype == NARROW))
+        results.append(PlannedNode(line, candidate.op, candidate.nodes, dtype, share, saved))
+    return tuple(sorted(results, key=lambda each: each.dtype == NARROW))
 
 
 _ALL = 1

@@ -54,9 +54,9 @@ class KeptTrials:
             tried = self._runs.run(Assignment(broad=lines))
             if tried is not None:
                 return Trial(lines, tried.model, tried.done, tried.done)
-        found = self._layers.run(lines, outputs_only=outputs_only)
-        self._runs.take(Assignment(broad=lines), found)
-        return found
+        result = self._layers.run(lines, outputs_only=outputs_only)
+        self._runs.take(Assignment(broad=lines), result)
+        return result
 
     def make_ahead(self, sets: Iterable[Collection[str]]) -> None:
         """Make the first of some trials at the same time, for `run`, if there are processes for it."""
@@ -202,13 +202,13 @@ class PlanSearch:
             whole * _SPAN[0] * (_SPAN[1] / _SPAN[0]) ** (step / (_PRICES - 1))
             for step in range(_PRICES)
         )
-        found = {self._cheapest(price, frozenset()) for price in prices}
+        result = {self._cheapest(price, frozenset()) for price in prices}
         order = sorted(self.shares, key=lambda line: -self.shares[line][NARROW])
         count = 1
         while count < len(order):
-            found.add(self._cheapest(0.0, frozenset(order[:count])))
+            result.add(self._cheapest(0.0, frozenset(order[:count])))
             count += max(count // 2, 1)
-        return self._unbeaten(found)
+        return self._unbeaten(result)
 
     def _cheapest(self, price: float, forced: Collection[str]) -> Assignment:
         """The cheapest assignment at a price of error, with `forced` lines not in float16."""
@@ -244,13 +244,13 @@ class PlanSearch:
     def _expected(self, assignment: Assignment) -> tuple[float, float]:
         assert self.times is not None  # noqa: S101  (made before)
         times, lines = self.times, self._choices.labels
-        seconds = sum(times.seconds[assignment.dtype(each)].get(each, 0.0) for each in lines)
+        seconds = sum(times.seconds[assignment.dtype(line)].get(line, 0.0) for line in lines)
         apart = (
             cost
             for (a, b), cost in times.casts.items()
             if assignment.dtype(a) != assignment.dtype(b)
         )
-        share = sum(self.shares[each][assignment.dtype(each)] for each in lines)
+        share = sum(self.shares[line][assignment.dtype(line)] for line in lines)
         return seconds + sum(apart), share
 
     def _suggest(self) -> None:
@@ -307,7 +307,7 @@ class PlanSearch:
 
 
 def _assigned(labels: Mapping[str, str]) -> Assignment:
-    found = ALL_NARROW
+    result = ALL_NARROW
     for dtype in {*labels.values()} - {NARROW}:
-        found = found.with_dtype((line for line in labels if labels[line] == dtype), dtype)
-    return found
+        result = result.with_dtype((line for line in labels if labels[line] == dtype), dtype)
+    return result

@@ -44,7 +44,7 @@ class Int8Models:
 
     def __init__(self, found: Calibrated, model: Path, folder: Path) -> None:
         self._found, self._model, self._folder = found, model, folder
-        self.layers = tuple(each.name for each in found.layers)
+        self.layers = tuple(layer.name for layer in found.layers)
         self._written: tuple[frozenset[str], Path] | None = None
         self._reference: ReferenceModel | None = None
 
@@ -259,7 +259,11 @@ class TrialRuns:
         if self.ahead is None:
             return
         known = self.found.keys() | self._refused.keys()
-        fresh = (each for each in assignments if each not in known and not each.int8)
+        fresh = (
+            assignment
+            for assignment in assignments
+            if assignment not in known and not assignment.int8
+        )
         some = islice(fresh, self.ahead.jobs)
         self.ahead.make([self._lines(each) for each in some], faster_than)
 
@@ -289,17 +293,17 @@ class TrialRuns:
         Raises:
             AtcError: `error`, where it has other reasons.
         """
-        if not {each.code for each in error.diagnostics} <= _REFUSALS:
+        if not {diagnostic.code for diagnostic in error.diagnostics} <= _REFUSALS:
             raise error
-        places = (each.place for each in error.diagnostics)
-        nodes = (each.node for each in places if each is not None)
+        places = (diagnostic.place for diagnostic in error.diagnostics)
+        nodes = (place.node for place in places if place is not None)
         at = frozenset(node for node in nodes if node is not None)
         self._refused[assignment] = Refused(at)
 
     def refused_nodes(self, assignment: Assignment) -> frozenset[int]:
         """The positions of nodes without a kernel for an assignment that did not compile."""
-        found = self._refused.get(assignment)
-        return frozenset() if found is None else found.nodes
+        result = self._refused.get(assignment)
+        return frozenset() if result is None else result.nodes
 
     def option_lines(self, assignment: Assignment) -> tuple[list[str], list[str]]:
         """The lines of a --keep-dtype and of a --customize-dtypes file."""
