@@ -78,7 +78,7 @@ def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
         )
     settings = _normalization(config, rules, AippSettings(input_format=row.name))
     settings = completed_colors(config, settings)
-    settings = _sized(config, network, rules, settings)
+    settings = _with_sizes(config, network, rules, settings)
     _check_picture(config, rules, row, settings)
     _check_output(config, network, settings)
     return settings
@@ -147,7 +147,7 @@ def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings)
     )
 
 
-def _sized(
+def _with_sizes(
     config: AippConfig, network: NetworkInput, rules: AippRules, settings: AippSettings
 ) -> AippSettings:
     crop, padding = config.switch("crop"), config.switch("padding")
@@ -168,7 +168,7 @@ def _sized(
             )
         sizes[name] = given or own
         if crop:
-            sizes |= _cropped(config, side, own, sizes[name])
+            sizes |= _crop_side(config, side, own, sizes[name])
     settings = replace(settings, crop=crop, **sizes)
     if not padding:
         return settings
@@ -183,7 +183,7 @@ def _sized(
     )
 
 
-def _cropped(config: AippConfig, side: str, own: int, source: int) -> dict[str, int]:
+def _crop_side(config: AippConfig, side: str, own: int, source: int) -> dict[str, int]:
     """Start and size of a crop along one side, "w" or "h"."""
     start, size = f"load_start_pos_{side}", f"crop_size_{side}"
     first, count = config.integer(start), config.integer(size)

@@ -24,7 +24,7 @@ def exact_features(settings: AippSettings, data: Array, *, as_bytes: bool) -> Ar
         data: its bytes, uint8 of one axis.
         as_bytes: whether the network takes bytes; they are not normalized.
     """
-    channels = _converted(settings, _channels(settings, data), whole=as_bytes)
+    channels = _convert_colors(settings, _channels(settings, data), whole=as_bytes)
     if not as_bytes:
         count = len(channels)
         mean, low, factor = (
@@ -66,7 +66,7 @@ def _channels(settings: AippSettings, data: Array) -> Array:
     return np.stack([data[place] for place in places]).astype(np.float64)
 
 
-def _converted(settings: AippSettings, channels: Array, *, whole: bool) -> Array:
+def _convert_colors(settings: AippSettings, channels: Array, *, whole: bool) -> Array:
     """Samples in other colors, within those of a byte."""
     if not settings.csc_switch:
         return channels

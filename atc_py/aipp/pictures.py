@@ -283,12 +283,12 @@ def _luma_and_chroma(
         yuv = yuv_of_rgb(rgb[top : top + _BAND], standard)
         height, width = yuv.shape[:2]
         pairs = yuv[..., 1:].reshape(height // down, down, width // across, across, 2)
-        lumas.append(_rounded(yuv[..., 0]))
-        chromas.append(_rounded(pairs.mean(axis=(1, 3))))
+        lumas.append(_round(yuv[..., 0]))
+        chromas.append(_round(pairs.mean(axis=(1, 3))))
     return np.concatenate(lumas), np.concatenate(chromas)
 
 
-def _rounded(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+def _round(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Values as bytes, halves up."""
     return np.clip(np.floor(values + 0.5), 0, _OPAQUE).astype(np.uint8)
 

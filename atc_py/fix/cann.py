@@ -1,10 +1,8 @@
-"""For each deviation of CANN, nodes of ONNX that compute what CANN computes.
+"""For each deviation of CANN, nodes of ONNX that compute what CANN computes."""
 
-Over 400 lines because the forms of all operators are one table.
-"""
-
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -45,6 +43,46 @@ def cann_form(operator: str, *deviations: str) -> Callable[[Form], Form]:
     return register
 
 
+_CHANGED: Mapping[tuple[str, str], dict[str, Any]] = {
+    ("AveragePool", "large-window-counts-padding"): {"count_include_pad": 1, "ceil_mode": None},
+    ("BatchMultiClassNMS", "coordinate-frame-ignored"): {"change_coordinate_frame": None},
+    ("EyeLike", "float32-without-dtype"): {"dtype": 1},
+    ("GRU", "activations-ignored"): {
+        "activations": None,
+        "activation_alpha": None,
+        "activation_beta": None,
+    },
+    ("LSTM", "activations-ignored"): {
+        "activations": None,
+        "activation_alpha": None,
+        "activation_beta": None,
+    },
+    ("GRU", "clip-ignored"): {"clip": None},
+    ("LSTM", "clip-ignored"): {"clip": None},
+    ("GRU", "reset-after-product"): {"linear_before_reset": 1},
+    ("GatherND", "batch-dims-ignored"): {"batch_dims": None},
+    ("Gemm", "alpha-ignored"): {"alpha": None},
+    ("Gemm", "alpha-ignored-without-c"): {"alpha": None},
+    ("Gemm", "beta-ignored"): {"beta": None},
+    ("LSTM", "input-forget-ignored"): {"input_forget": None},
+    ("MaxPool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},
+    ("AveragePool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},
+    ("LpPool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},
+    ("Mod", "sign-of-dividend"): {"fmod": 1},
+    ("Multinomial", "one-sample"): {"sample_size": 1},
+    ("ReduceSumSquare", "keepdims-always"): {"keepdims": 1},
+    ("RoiAlign", "mode-is-avg"): {"mode": None},
+}
+"""Attributes with which the operator itself computes what CANN does, by operator and deviation."""
+
+
+def _with_attributes(ctx: RuleContext, changed: Mapping[str, Any]) -> Sequence[str]:
+    return ctx.again(count=ctx.output_count, **changed)
+
+
+FORMS.update({key: partial(_with_attributes, changed=changed) for key, changed in _CHANGED.items()})
+
+
 @cann_form("ArgMax", "kept-axis-at-1")
 @cann_form("ArgMin", "kept-axis-at-1")
 def kept_at_1(ctx: RuleContext) -> Sequence[str]:
@@ -81,40 +119,6 @@ def clip_in_float32(ctx: RuleContext) -> Sequence[str]:
 def plain_product(ctx: RuleContext) -> Sequence[str]:
     """Write the product of the inputs as they are."""
     return [ctx.op("MatMul", *ctx.names)]
-
-
-@cann_form("BatchMultiClassNMS", "coordinate-frame-ignored")
-def in_image_coordinates(ctx: RuleContext) -> Sequence[str]:
-    """Write the operator without a change of coordinates."""
-    return ctx.again(count=ctx.output_count, change_coordinate_frame=None)
-
-
-@cann_form("Multinomial", "one-sample")
-def one_sample(ctx: RuleContext) -> Sequence[str]:
-    """Write one draw from each row."""
-    return ctx.again(sample_size=1)
-
-
-# ONNX's number of the dtype.
-_FLOAT32 = 1
-
-
-@cann_form("EyeLike", "float32-without-dtype")
-def eye_in_float32(ctx: RuleContext) -> Sequence[str]:
-    """Write the matrix in float32."""
-    return ctx.again(dtype=_FLOAT32)
-
-
-@cann_form("Gemm", "alpha-ignored", "alpha-ignored-without-c")
-def without_alpha(ctx: RuleContext) -> Sequence[str]:
-    """Write the product without its factor."""
-    return ctx.again(alpha=None)
-
-
-@cann_form("Gemm", "beta-ignored")
-def without_beta(ctx: RuleContext) -> Sequence[str]:
-    """Write the sum without the factor of C."""
-    return ctx.again(beta=None)
 
 
 @cann_form("GridSample", "ties-go-far")
@@ -167,28 +171,16 @@ def wrapped(ctx: RuleContext) -> Sequence[str]:
     places = ctx.unsqueeze(ctx.op("Sub", shifted, whole), [axis])
     along = tables.arange(depth).reshape([-1] + [1] * (rank - axis))
     marked = ctx.op("Equal", places, ctx.const(along, DType.INT32, "places"))
-    return [_chosen(ctx, marked)]
+    return [_choose_values(ctx, marked)]
 
 
-def _chosen(ctx: RuleContext, marked: str) -> str:
+def _choose_values(ctx: RuleContext, marked: str) -> str:
     kind = ctx.input(2).dtype
     narrow = kind is DType.INT64
     values = ctx.cast(ctx.name(2), DType.INT32) if narrow else ctx.name(2)
     off, on = ctx.slice(values, 0, 0, 1), ctx.slice(values, 0, 1, 2)
     y = ctx.op("Where", marked, on, off)
     return ctx.cast(y, DType.INT64) if narrow else y
-
-
-@cann_form("GatherND", "batch-dims-ignored")
-def without_batches(ctx: RuleContext) -> Sequence[str]:
-    """Write the picks from the whole data."""
-    return ctx.again(batch_dims=None)
-
-
-@cann_form("Mod", "sign-of-dividend")
-def truncated(ctx: RuleContext) -> Sequence[str]:
-    """Write the remainder with the sign of the dividend."""
-    return ctx.again(fmod=1)
 
 
 @cann_form("Mod", "dividend-in-float32", "divisor-in-float32")
@@ -218,20 +210,6 @@ _LEAST = -65504.0
 
 # Axes before those that a window moves along: batch and channels.
 _OUTER = 2
-
-
-@cann_form("MaxPool", "same-lower-as-upper")
-@cann_form("AveragePool", "same-lower-as-upper")
-@cann_form("LpPool", "same-lower-as-upper")
-def same_upper(ctx: RuleContext) -> Sequence[str]:
-    """Write the pool with the odd one of each padding at the end."""
-    return ctx.again(auto_pad="SAME_UPPER")
-
-
-@cann_form("AveragePool", "large-window-counts-padding")
-def with_padding_counted(ctx: RuleContext) -> Sequence[str]:
-    """Write the means of windows on the padded tensor."""
-    return ctx.again(count_include_pad=1, ceil_mode=None)
 
 
 @cann_form("MaxPool", "large-window-pads-65504")
@@ -265,52 +243,16 @@ def norm_of_signed_powers(ctx: RuleContext) -> Sequence[str]:
 _PEEPHOLES = 7
 
 
-@cann_form("GRU", "reset-after-product")
-def reset_after_product(ctx: RuleContext) -> Sequence[str]:
-    """Write the layer whose reset gate multiplies the product of the hidden state."""
-    return _with(ctx, linear_before_reset=1)
-
-
-@cann_form("GRU", "activations-ignored")
-@cann_form("LSTM", "activations-ignored")
-def default_activations(ctx: RuleContext) -> Sequence[str]:
-    """Write the layer with ONNX's default activations."""
-    return _with(ctx, activations=None, activation_alpha=None, activation_beta=None)
-
-
-@cann_form("GRU", "clip-ignored")
-@cann_form("LSTM", "clip-ignored")
-def without_clip(ctx: RuleContext) -> Sequence[str]:
-    """Write the layer without a threshold."""
-    return _with(ctx, clip=None)
-
-
-@cann_form("LSTM", "input-forget-ignored")
-def separate_gates(ctx: RuleContext) -> Sequence[str]:
-    """Write the layer with input and forget gates of their own."""
-    return _with(ctx, input_forget=None)
-
-
 @cann_form("LSTM", "peepholes-ignored")
 def without_peepholes(ctx: RuleContext) -> Sequence[str]:
     """Write the layer whose gates do not see the cell state."""
     return ctx.again(*ctx.names[:_PEEPHOLES], count=ctx.output_count)
 
 
-def _with(ctx: RuleContext, **changed: object) -> Sequence[str]:
-    return ctx.again(count=ctx.output_count, **changed)
-
-
 @cann_form("ReduceSumSquare", "axes-input-not-wired")
 def over_all_axes(ctx: RuleContext) -> Sequence[str]:
     """Write the sum over all axes."""
     return ctx.again(*ctx.names[:1])
-
-
-@cann_form("ReduceSumSquare", "keepdims-always")
-def axes_kept(ctx: RuleContext) -> Sequence[str]:
-    """Write the sum that keeps its axes."""
-    return ctx.again(keepdims=1)
 
 
 _AXES = (2, 3)
@@ -384,12 +326,6 @@ def _axes(
             require_places([y[axis]])
             corners = mode == "align_corners"
             yield axis, KernelAxis(x[axis], y[axis], mode in halves, corners, upper)
-
-
-@cann_form("RoiAlign", "mode-is-avg")
-def mean(ctx: RuleContext) -> Sequence[str]:
-    """Write the mean of the samples of each bin."""
-    return ctx.again(mode=None)
 
 
 # Opset as of which the parser has no norms; their sums are written instead.

@@ -94,9 +94,9 @@ class Fixer:
         self._levels = max((levels_of(node.proto) for node in file.nodes), default=0)
         self._lineage = Lineage()
         self._made_bytes = 0
-        self._chosen: dict[int, _Choice] = {}
+        self._choices: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
-        self._met: Mapping[SourceNode, frozenset[str]] = {}
+        self._deviations: Mapping[SourceNode, frozenset[str]] = {}
 
     def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """The model in its new form.
@@ -122,8 +122,8 @@ class Fixer:
                 return result
             choices += 1
             for index in refused:
-                if index in self._chosen and choices <= _MOST_CHOICES:
-                    self._barred.add(self._chosen[index])
+                if index in self._choices and choices <= _MOST_CHOICES:
+                    self._barred.add(self._choices[index])
                 else:
                     self._hopeless[index] = [
                         misfit for misfit in result.unfit if misfit.node.index == index
@@ -138,7 +138,7 @@ class Fixer:
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
-        self._lineage, self._chosen, self._made_bytes = Lineage(self._levels), {}, 0
+        self._lineage, self._choices, self._made_bytes = Lineage(self._levels), {}, 0
         file = self._file
         start = self._start
         if start is None:
@@ -162,8 +162,10 @@ class Fixer:
             refused = set(self._refused(model.source, after))
             changed, unfit = self._round(graph, model.source, refused)
             if not changed and self._rules.for_cann:
-                self._met = deviating_nodes(model.source, after, self._library, self._conditions)
-                changed, misfits = self._round(graph, model.source, self._met, Purpose.CANN)
+                self._deviations = deviating_nodes(
+                    model.source, after, self._library, self._conditions
+                )
+                changed, misfits = self._round(graph, model.source, self._deviations, Purpose.CANN)
                 unfit += misfits
             if not changed and precise:
                 precise, listed = False, set(model.source.nodes) - refused
@@ -314,7 +316,7 @@ class Fixer:
         done = before if purpose is Purpose.CANN else ()
         rules = [
             rule
-            for rule in rules_of_operator(label, purpose, self._met.get(node, ()))
+            for rule in rules_of_operator(label, purpose, self._deviations.get(node, ()))
             if self._allows(rule)
             and rule.name not in done
             and (node.index, (*before, rule.name)) not in self._barred
@@ -339,7 +341,7 @@ class Fixer:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
         if len(forms) > 1 or purpose is not Purpose.LISTS:
-            self._chosen[node.index] = (node.index, (*before, form.rule.name))
+            self._choices[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.ctx.absorbed
         if absorbed:
             self._readers.taken.update(reader.node for reader in absorbed)

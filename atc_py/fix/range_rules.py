@@ -7,7 +7,7 @@ Over 400 lines because each operator has a function of its own, and one table li
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
@@ -52,7 +52,7 @@ _LONGEST = 2**31 - 1
 _LARGEST = 2**80
 
 
-def _all(node: SourceNode, known: Known) -> list[Range]:
+def _known_ranges(node: SourceNode, known: Known) -> list[Range]:
     """The ranges of the inputs that there are; empty if one is not known."""
     there = [row for row, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
     results = [each for each in there if each is not None]
@@ -84,7 +84,7 @@ def _of(*positions: int, zero: bool = False) -> Rule:
 
 def _corners(function: Callable[[int, int], int]) -> Rule:
     def rule(node: SourceNode, known: Known) -> Range | None:
-        found = _all(node, known)
+        found = _known_ranges(node, known)
         if len(found) != 2:  # noqa: PLR2004  (two operands)
             return None
         if max(each.magnitude for each in found) > _LARGEST:
@@ -95,11 +95,16 @@ def _corners(function: Callable[[int, int], int]) -> Rule:
     return rule
 
 
-def _total(node: SourceNode, known: Known) -> Range | None:
-    result = _all(node, known)
-    if not result:
-        return None
-    return Range(sum(each.low for each in result), sum(each.high for each in result))
+def _of_ends(function: Callable[[Iterator[int]], int]) -> Rule:
+    """The rule of results whose bounds are a function of the lower and of the upper bounds."""
+
+    def rule(node: SourceNode, known: Known) -> Range | None:
+        ranges = _known_ranges(node, known)
+        if not ranges:
+            return None
+        return Range(function(row.low for row in ranges), function(row.high for row in ranges))
+
+    return rule
 
 
 def _quotient(_node: SourceNode, known: Known) -> Range | None:
@@ -156,7 +161,7 @@ def _count(data: SourceTensor | None, axes: object = None) -> int | None:
     return None if None in dims else math.prod(dim or 0 for dim in dims)
 
 
-def _reduced(element: Callable[[Range], Range] = lambda result: result) -> Rule:
+def _reduction(element: Callable[[Range], Range] = lambda result: result) -> Rule:
     def rule(node: SourceNode, known: Known) -> Range | None:
         count = _count(node.inputs[0], axes_of(node))
         result = known[0]
@@ -263,16 +268,6 @@ def _clip(node: SourceNode, known: Known) -> Range | None:
     return Range(low, high)
 
 
-def _least(node: SourceNode, known: Known) -> Range | None:
-    result = _all(node, known)
-    return Range(min(r.low for r in result), min(r.high for r in result)) if result else None
-
-
-def _most(node: SourceNode, known: Known) -> Range | None:
-    result = _all(node, known)
-    return Range(max(r.low for r in result), max(r.high for r in result)) if result else None
-
-
 def _sign(_node: SourceNode, known: Known) -> Range | None:
     result = known[0]
     if result is None:
@@ -281,7 +276,7 @@ def _sign(_node: SourceNode, known: Known) -> Range | None:
 
 
 def _steps(node: SourceNode, known: Known) -> Range | None:
-    result = _all(node, known)
+    result = _known_ranges(node, known)
     return result[0].joined(result[1]) if len(result) == 3 else None  # noqa: PLR2004  (its inputs)
 
 
@@ -301,7 +296,7 @@ def _scattered(node: SourceNode, known: Known) -> Range | None:
 
 
 def _power(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
+    found = _known_ranges(node, known)
     if len(found) != 2 or found[1].low < 0:  # noqa: PLR2004  (base and exponent)
         return None
     base, exponent = found
@@ -320,7 +315,7 @@ _WIDEST_SHIFT = 64
 
 
 def _shift(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
+    found = _known_ranges(node, known)
     if len(found) != 2 or found[0].low < 0 or not found[1].within(Range(0, _WIDEST_SHIFT)):  # noqa: PLR2004
         return None
     if node.attributes.get("direction") == "LEFT":
@@ -330,7 +325,7 @@ def _shift(node: SourceNode, known: Known) -> Range | None:
 
 def _bits(node: SourceNode, known: Known) -> Range | None:
     """The range of a bitwise combination of numbers from 0 on."""
-    result = _all(node, known)
+    result = _known_ranges(node, known)
     if not result or min(each.low for each in result) < 0:
         return None
     if node.op_type == "BitwiseAnd":
@@ -366,14 +361,14 @@ RULES: Mapping[str, Rule] = {
     "BitwiseXor": _bits,
     "CenterCropPad": _of(0, zero=True),
     "Clip": _clip,
-    "Concat": lambda node, known: _join(_all(node, known)),
+    "Concat": lambda node, known: _join(_known_ranges(node, known)),
     "CumSum": _sums,
     "Div": _quotient,
     "EyeLike": lambda _node, _known: Range(0, 1),
     "Gemm": _general,
     "MatMul": _matrix,
-    "Max": _most,
-    "Min": _least,
+    "Max": _of_ends(max),
+    "Min": _of_ends(min),
     "Mod": _remainder,
     "Mul": _corners(lambda a, b: a * b),
     "Neg": lambda _node, known: known[0] and Range(-known[0].high, -known[0].low),
@@ -385,10 +380,10 @@ RULES: Mapping[str, Rule] = {
     "Pow": _power,
     "Range": _steps,
     "Relu": lambda _node, known: known[0] and Range(max(known[0].low, 0), max(known[0].high, 0)),
-    "ReduceL1": _reduced(_absolute),
+    "ReduceL1": _reduction(_absolute),
     "ReduceProd": _products,
-    "ReduceSum": _reduced(),
-    "ReduceSumSquare": _reduced(_square),
+    "ReduceSum": _reduction(),
+    "ReduceSumSquare": _reduction(_square),
     "Scatter": _scattered,
     "ScatterElements": _scattered,
     "ScatterND": _scattered,
@@ -396,7 +391,7 @@ RULES: Mapping[str, Rule] = {
     "Sign": _sign,
     "Size": _size,
     "Sub": _corners(lambda a, b: a - b),
-    "Sum": _total,
+    "Sum": _of_ends(sum),
     "Trilu": _of(0, zero=True),
     "Where": _of(1, 2),
 }  # fmt: skip

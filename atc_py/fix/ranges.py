@@ -46,7 +46,7 @@ def range_of_floats(data: NDArray[Any]) -> Range | None:
     return Range(math.floor(low), math.ceil(high))
 
 
-def _rounded(rule: Rule) -> Rule:
+def _round_outward(rule: Rule) -> Rule:
     """A rule whose result is rounded to a float."""
 
     def outward(node: SourceNode, known: Known) -> Range | None:
@@ -79,8 +79,8 @@ def _between(low: int, high: int) -> Rule:
 FLOAT_RULES: Mapping[str, Rule] = {
     **{name: RULES[name] for name in _SAME if name in RULES},
     **dict.fromkeys(("Ceil", "Floor", "Round"), RULES["Identity"]),
-    **{name: _rounded(RULES[name]) for name in ("Add", "Cast", "Mul", "Sub")},
-    "Div": _rounded(_ratio),
+    **{name: _round_outward(RULES[name]) for name in ("Add", "Cast", "Mul", "Sub")},
+    "Div": _round_outward(_ratio),
     "Cos": _between(-1, 1),
     "Erf": _between(-1, 1),
     "Sigmoid": _between(0, 1),
@@ -134,9 +134,9 @@ class Ranges:
 
     def of(self, tensor: SourceTensor) -> Range | None:
         """The range of a tensor of integers; None for other dtypes."""
-        return self._worked_out(tensor) if tensor.dtype in _LIMITS else None
+        return self._work_out(tensor) if tensor.dtype in _LIMITS else None
 
-    def _worked_out(self, tensor: SourceTensor) -> Range | None:
+    def _work_out(self, tensor: SourceTensor) -> Range | None:
         """The range of a tensor; None for floats without one, and dtypes that have no numbers."""
         waiting = [tensor]
         open_: set[str] = set()

@@ -73,11 +73,11 @@ def new_form(ctx: RuleContext) -> Sequence[str]:
     if node.op_type == "PRelu":
         inputs[1] = _slope(ctx)
     elif node.op_type != "Gemm" and ctx.integer("broadcast", 0):
-        inputs[1] = _aligned(ctx)
+        inputs[1] = _align_operand(ctx)
     return ctx.again(*inputs, count=len(node.outputs), **_DROPPED)
 
 
-def _aligned(ctx: RuleContext) -> str:
+def _align_operand(ctx: RuleContext) -> str:
     """The second operand with axes of 1 after its own, up to the last axis of the first."""
     rank, own = len(ctx.dims(0)), len(ctx.dims(1))
     axis = ctx.integer("axis", rank - own)

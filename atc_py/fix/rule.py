@@ -151,10 +151,10 @@ _RULES: dict[str, FixRule] = {}
 
 
 def rule(  # noqa: PLR0913  (a rule is its parts)
-    operators: str | Iterable[str],
     exactness: Exactness,
     example: RuleCase,
     *,
+    operators: str | Iterable[str] = "",
     miss: RuleCase | None = None,
     boundary: RuleCase | Sequence[RuleCase] = (),
     last: bool = False,
@@ -166,15 +166,16 @@ def rule(  # noqa: PLR0913  (a rule is its parts)
 ) -> Callable[[Apply], Apply]:
     """Register a function as a rule: its name with dashes is the rule's, its docstring are the words.
 
-    Operators and deviations have blanks between them; `miss` is the near miss. The rule replaces
-    refused nodes where `lists` says so, or where it has no other purpose. For the rest see `FixRule`.
+    Operators, by default that of the example, and deviations have blanks between them; `miss` is the
+    near miss. The rule replaces refused nodes where `lists` says so, or where it has no other purpose.
+    For the rest see `FixRule`.
 
     Raises:
         ValueError: another rule has the name.
     """
     names, removed = (
         frozenset(words.split() if isinstance(words, str) else words)
-        for words in (operators, deviations)
+        for words in (operators or example.label, deviations)
     )
     others = {Purpose.PRECISION: precision, Purpose.CANN: bool(removed)}
     purposes = {purpose for purpose, wanted in others.items() if wanted}

@@ -203,14 +203,14 @@ def balance_of_strength(
         return None
     # Factors are centered below: what is left of the magnitudes is how channels compare.
     factors = smoothing_factors(peaks / peaks.max(), taps / taps.max(), strength)
-    factors = np.clip(_centered(factors), 1 / _MOST, _MOST).astype(np.float32)
+    factors = np.clip(_center(factors), 1 / _MOST, _MOST).astype(np.float32)
     before = _noise(site, weights, statistics, np.ones(peaks.size))
     after = _noise(site, weights, statistics, factors.astype(np.float64))
     gain = 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
     return Balance(site, factors, gain, strength)
 
 
-def _centered(factors: NDArray[np.float32]) -> NDArray[np.float64]:
+def _center(factors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Factors whose geometric mean is 1, so that the tensor keeps its order of magnitude."""
     exact = factors.astype(np.float64)
     return np.asarray(exact / np.exp(np.log(exact).mean()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -202,21 +203,9 @@ class Calibrated:
 
     def with_layers(self, layers: Sequence[CalibratedLayer]) -> Calibrated:
         """The same with other numbers; it is open as long as this one is."""
-        made = Calibrated(
-            original=self.original,
-            prepared=self.prepared,
-            layers=tuple(layers),
-            left=self.left,
-            warnings=self.warnings,
-            observed=self.observed,
-            settings=self.settings,
-            seconds=self.seconds,
-            folder=self.folder,
-            resources=ExitStack(),
-        )
-        made._qdq_model = self._qdq_model
-        made.steps, made.trials = self.steps, self.trials
-        return made
+        made = copy(self)
+        made.layers = tuple(layers)
+        return made.owning(ExitStack(), self.seconds)
 
     def having(self, *steps: StepGain, trials: Sequence[RangeTrial] = ()) -> Calibrated:
         """Add what steps gained, and ranges that were tried; return this."""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from atc_py.quantizing.layers.float_model import FloatModel, in_original, origin
 from atc_py.quantizing.layers.measured import FormBeside, SwitchedForm
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
 from atc_py.quantizing.numbers import AUTO, AUTO_SAMPLES, LayerNumbers, with_best_ranges
-from atc_py.quantizing.observe import ChosenSamples, Observed, first_feeds, observe
+from atc_py.quantizing.observe import ChosenSamples, Observed, first_feeds, no_progress, observe
 from atc_py.quantizing.prepare import FirstSamples, prepare
 from atc_py.quantizing.selection import skipped_layers
 from atc_py.results.step_gain import StepGain
@@ -77,11 +77,11 @@ def with_corrected_biases(
         switched.append(SwitchedForm(at, off=own[name], addend=addend))
     path = model.file.path.with_name("judged_biases.onnx")
     executor = calibrated.settings.executor
-    with StepJudge(model, path, switched, len(order), seen, executor) as judge:
+    with closing(StepJudge(model, path, switched, len(order), seen, executor)) as judge:
         verdict = judge.verdict(range(len(order)))
     kept = {order[at] for at in verdict.kept}
     layers = [
-        _corrected(calibrated, layer, errors[layer.name]) if layer.name in kept else layer
+        _correct_layer(calibrated, layer, errors[layer.name]) if layer.name in kept else layer
         for layer in calibrated.layers
     ]
     return calibrated.with_layers(layers).having(_step(verdict, order, kept))
@@ -99,7 +99,7 @@ def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.
     return addend.reshape(-1, *[1] * trailing)
 
 
-def _corrected(
+def _correct_layer(
     calibrated: Calibrated, layer: CalibratedLayer, errors: ChannelErrors
 ) -> CalibratedLayer:
     bias = corrected_bias(calibrated.model.graph, layer.layer, errors)
@@ -132,7 +132,7 @@ def calibrate(
         stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
         prepared = prepare(original, folder, samples, settings, skipped, on_stage)
-        seen = _observed(prepared.model, skipped, samples, settings, on_stage)
+        seen = _observe_data(prepared.model, skipped, samples, settings, on_stage)
         numbers = LayerNumbers(prepared.model, settings, seen.histograms)
         layers = [layer for layer in prepared.model.found.layers if layer.name not in skipped]
         found = tuple(filter(None, map(numbers.of_layer, layers)))
@@ -150,18 +150,14 @@ def calibrate(
         )
         if settings.calibrator == AUTO and settings.config is None:
             feeds = [*ChosenSamples(prepared.model, samples, AUTO_SAMPLES)]
-            made = with_best_ranges(made, numbers, feeds, on_stage or _no_progress)
+            made = with_best_ranges(made, numbers, feeds, on_stage or no_progress)
         if settings.correct_bias:
             made = with_corrected_biases(made, samples, on_stage)
         return made.owning(stack.pop_all(), time.monotonic() - began)
 
 
 def _refuse_calibrator(settings: QuantizeSettings) -> None:
-    """Refuse a calibrator that is none.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """Refuse a calibrator that is none."""
     if settings.calibrator not in {*CALIBRATORS, AUTO}:
         raise BAD_OPTION.error(
             Text("no calibrator is called {calibrator}", calibrator=repr(settings.calibrator)),
@@ -169,18 +165,14 @@ def _refuse_calibrator(settings: QuantizeSettings) -> None:
         )
 
 
-def _observed(
+def _observe_data(
     model: FloatModel,
     skipped: Collection[str],
     samples: Samples,
     settings: QuantizeSettings,
     on_stage: Callable[[str], None] | None,
 ) -> Observed:
-    """The values of the layers' data in all samples.
-
-    Raises:
-        AtcError: what `observe` raises; BAD_HISTOGRAM for a file to resume that does not fit.
-    """
+    """The values of the layers' data in all samples."""
     names = [
         *dict.fromkeys(layer.data for layer in model.found.layers if layer.name not in skipped)
     ]
@@ -189,7 +181,3 @@ def _observed(
         checkpoint = Checkpoint(settings.resume, digest_of(model.file.path, names))
     executor = settings.executor
     return observe(model, names, samples, executor, checkpoint=checkpoint, on_stage=on_stage)
-
-
-def _no_progress(_stage: str) -> None:
-    """Ignore all progress."""

@@ -179,11 +179,7 @@ class _Simulated:
         return self._models[key]
 
     def _convert(self, path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Compile the model in float32, or in float16 where the operator list has no float32.
-
-        Raises:
-            AtcError: what compiling raises in float16.
-        """
+        """Compile the model in float32, or in float16 where the operator list has no float32."""
         from atc_py.pipeline.convert import convert
 
         with suppress(AtcError):

@@ -1,7 +1,7 @@
 """Balanced channels judged by the model's outputs, with ranges of the samples that chose them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def judged_balances(
         forms = _with_biases(model, base, forms, samples, settings.executor)
     path = base.file.path.with_name("judged_balances.onnx")
     verdicts = {}
-    with StepJudge(base, path, forms, len(judged), samples, settings.executor) as judge:
+    with closing(StepJudge(base, path, forms, len(judged), samples, settings.executor)) as judge:
         for name in (EQUALIZE, SMOOTH):
             parts = [at for at, each in enumerate(judged) if _step_of(each) == name]
             if parts:
@@ -96,7 +96,7 @@ def _comparable(
     for candidate in candidates:
         with suppress(AtcError):
             forms += [
-                _switched(
+                _switched_form(
                     model,
                     layer,
                     len(judged),
@@ -120,15 +120,7 @@ def _with_biases(
 ) -> list[SwitchedForm]:
     """Forms with corrected biases, as the model will have them: they lose less in the mean.
 
-    Args:
-        model: the float model.
-        base: the same, of an opset with QuantizeLinear.
-        forms: the forms.
-        samples: those on which the errors are measured.
-        executor: the engine.
-
-    Raises:
-        AtcError: what the executor raises.
+    `base` is the model at an opset with QuantizeLinear.
     """
     able = [form for form in forms if takes_bias(model.graph, form.off.layer)]
     beside = []
@@ -174,7 +166,7 @@ def _step_of(balance: Balance) -> str:
     return SMOOTH if balance.site.maker is None else EQUALIZE
 
 
-def _switched(
+def _switched_form(
     model: FloatModel,
     layer: FloatLayer,
     at: int,

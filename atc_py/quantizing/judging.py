@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -180,7 +179,7 @@ def judged_outputs(model: FloatModel) -> list[str]:
 
 
 class StepJudge:
-    """A model in which parts of steps are switched on and off; use it in a `with` block."""
+    """A model in which parts of steps are switched on and off, until it is closed."""
 
     def __init__(
         self,
@@ -221,17 +220,6 @@ class StepJudge:
     def close(self) -> None:
         """Release the model."""
         self._executor.close()
-
-    def __enter__(self) -> StepJudge:  # noqa: PYI034  (Self is not in Python 3.10)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _noise(self, on: Sequence[int]) -> float:
         """Noise to signal at the outputs with the parts `on`, summed up over outputs."""

@@ -67,7 +67,7 @@ def with_best_ranges(
     settings = calibrated.settings.ranges
     histograms = {layer.tensor: layer.histogram for layer in calibrated.layers}
     proposed = {
-        tensor: _proposed(histogram, settings)
+        tensor: _propose_ranges(histogram, settings)
         for tensor, histogram in histograms.items()
         if histogram is not None
     }
@@ -131,7 +131,7 @@ class _Proposed(NamedTuple):
     places: dict[str, int]
 
 
-def _proposed(histogram: Histogram, settings: RangeSettings) -> _Proposed:
+def _propose_ranges(histogram: Histogram, settings: RangeSettings) -> _Proposed:
     results: dict[tuple[float, int], ValueRange] = {}
     places: dict[str, int] = {}
     for name in _AMONG:
@@ -255,11 +255,7 @@ class LayerNumbers:
 
 
 def _refuse_odd(layer: FloatLayer, histogram: Histogram) -> None:
-    """Refuse data from which no range can be chosen.
-
-    Raises:
-        AtcError: NO_VALUES or CONSTANT_TENSOR.
-    """
+    """Refuse data from which no range can be chosen."""
     if not histogram.count:
         raise NO_VALUES.error(
             Text(

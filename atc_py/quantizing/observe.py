@@ -203,6 +203,10 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
     return executor.name
 
 
+def no_progress(_stage: str) -> None:
+    """Take no notice of progress."""
+
+
 def _progress(stage: str, position: int, count: int, done: int, seconds: float) -> str:
     share = Text(
         "{stage}: sample {position} of {count}, {position_2} %",

@@ -135,7 +135,7 @@ def _with_balances(
         known = by_tensor.get(site.tensor)
         return None if known is None else replace(known, site=site)
 
-    return _balanced(model, folder, folded, chosen)
+    return _balance_sites(model, folder, folded, chosen)
 
 
 def _candidates(
@@ -181,11 +181,7 @@ def _strengths(
 def _refuse_strengths(
     model: FloatModel, asked: Mapping[str, float], sites: Sequence[BalanceSite]
 ) -> None:
-    """Refuse a migration strength of a layer of its own whose data cannot be scaled.
-
-    Raises:
-        AtcError: QUANT_FIELD_NOT_MODELED.
-    """
+    """Refuse a migration strength of a layer of its own whose data cannot be scaled."""
     done = {layer.name for site in sites for layer in site.readers}
     missing = [layer for layer in model.found.layers if layer.name in asked.keys() - done]
     if missing:
@@ -220,7 +216,7 @@ def prepare_with_factors(
         asked = factors.get(site.readers[0].name)
         return None if asked is None else Balance(site, asked, 0.0, 0.0)
 
-    return _balanced(model, folder, folded, choose) if factors else Prepared(model, folded, ())
+    return _balance_sites(model, folder, folded, choose) if factors else Prepared(model, folded, ())
 
 
 def _with_folded_norms(
@@ -239,7 +235,7 @@ def _with_folded_norms(
     return FloatModel(path, original), folded
 
 
-def _balanced(
+def _balance_sites(
     model: FloatModel,
     folder: Path,
     folded: int,

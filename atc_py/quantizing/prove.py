@@ -25,7 +25,7 @@ from atc_py.quantizing.calibrate.value_range import (
 )
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
-from atc_py.quantizing.observe import ChosenSamples
+from atc_py.quantizing.observe import ChosenSamples, no_progress
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures, ErrorSums
 from atc_py.results.quantization_proof import (
@@ -58,7 +58,7 @@ def estimated_speed(calibrated: Calibrated, shapes: Shapes, soc: str) -> Speed:
         AtcError: what compiling raises.
     """
     float16 = _microseconds(calibrated.original.file.path, shapes, soc)
-    return Speed(soc, float16, _of_layers(calibrated, None, shapes, soc))
+    return Speed(soc, float16, _time_of_layers(calibrated, None, shapes, soc))
 
 
 def with_times(calibrated: Calibrated, searched: FallBack, shapes: Shapes, soc: str) -> FallBack:
@@ -76,11 +76,11 @@ def with_times(calibrated: Calibrated, searched: FallBack, shapes: Shapes, soc: 
             timed.append(point)
             continue
         layers = [name for name in names if name not in point.floats]
-        timed.append(replace(point, microseconds=_of_layers(calibrated, layers, shapes, soc)))
+        timed.append(replace(point, microseconds=_time_of_layers(calibrated, layers, shapes, soc)))
     return replace(searched, points=tuple(timed))
 
 
-def _of_layers(
+def _time_of_layers(
     calibrated: Calibrated, layers: Collection[str] | None, shapes: Shapes, soc: str
 ) -> float:
     path = calibrated.folder / "timed.onnx"
@@ -89,11 +89,7 @@ def _of_layers(
 
 
 def _microseconds(model: Path, shapes: Shapes, soc: str) -> float:
-    """The expected time of a model, compiled in float16.
-
-    Raises:
-        AtcError: what compiling raises.
-    """
+    """The expected time of a model, compiled in float16."""
     with work_folder() as folder:
         om = folder / "timed.om"
         convert(model, om, soc=soc, input_shape=shapes)
@@ -143,7 +139,7 @@ def proved(
     Raises:
         AtcError: what samples and the executor raise.
     """
-    tell = on_stage or _no_progress
+    tell = on_stage or no_progress
     feeds = ChosenSamples(calibrated.model, samples, settings.samples)
     executor = calibrated.settings.executor
     tell("measure layers")
@@ -240,7 +236,3 @@ def _shares(histogram: Histogram) -> ValueShares:
     sums, _ = np.histogram(centers.clip(low, high), _BINS, (low, high), weights=counts)
     total = max(int(counts.sum()), 1)
     return ValueShares(low, high, tuple(float(each) / total for each in sums))
-
-
-def _no_progress(_stage: str) -> None:
-    """Ignore all progress."""

@@ -30,7 +30,7 @@ from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibrated import Calibrated, balanced_tensors, layer_facts, node_outcomes
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.layers.float_model import FloatModel, original_places
-from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.observe import no_progress, ports_of_model
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import ProofSettings, proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
@@ -144,12 +144,12 @@ def quantize_float(
     Raises:
         AtcError: with every finding; previous files at the outputs are then unchanged.
     """
-    tell = on_stage or _no_progress
+    tell = on_stage or no_progress
     paths = _outputs(model, output, request.form)
     specifications(None, request.operator_list)
     sink = Sink()
     tell("read")
-    with _calibrated(model, request, sink, tell) as (result, count, proof):
+    with _open_calibrated(model, request, sink, tell) as (result, count, proof):
         read = request.record is not None and not count
         return FloatQuantization(
             model=model,
@@ -175,15 +175,10 @@ def quantize_float(
 
 
 @contextmanager
-def _calibrated(
+def _open_calibrated(
     model: Path, request: FloatRequest, sink: Sink, tell: Callable[[str], None]
 ) -> Iterator[tuple[Calibrated, int, QuantizationProof | None]]:
-    """Give the calibrated model, the number of samples, 0 where a record was read, and the proof.
-
-    Raises:
-        AtcError: BELOW_TARGET where the outputs reach the target with no layer on int8 alone; what
-            calibrating or reading the record raises.
-    """
+    """Give the calibrated model, the number of samples, 0 where a record was read, and the proof."""
     wanted = request.proof
     if request.record is not None and not request.data and not request.random:
         if wanted.target:
@@ -237,9 +232,6 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
     """The path of each form that is to be written.
 
     Of both forms, the name that the user gives is that of the deploy form.
-
-    Raises:
-        AtcError: BAD_OPTION or CANNOT_WRITE.
     """
     if form not in {*FORMS, BOTH}:
         raise BAD_OPTION.error(
@@ -256,11 +248,7 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
 
 
 def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
-    """The samples.
-
-    Raises:
-        AtcError: BAD_OPTION where there are none, or two kinds; what `open_samples` raises.
-    """
+    """The samples."""
     ports = ports_of_model(model, request.input_shapes)
     if bool(request.data) == bool(request.random):
         raise BAD_OPTION.error(
@@ -278,7 +266,7 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
                 help="give real samples with --data before the result is used",
             )
         )
-        return RandomSamples(_closed(ports), request.random, request.seed)
+        return RandomSamples(_close_batches(ports), request.random, request.seed)
     given = list(request.data)
     if request.aipp is not None:
         if len(given) != 1 or not isinstance(given[0], str | os.PathLike):
@@ -290,12 +278,8 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
     return ArraySamples([each for each in given if not isinstance(each, str)])  # type: ignore[misc]
 
 
-def _closed(ports: Sequence[Port]) -> list[Port]:
-    """Inputs for random samples; batches that the model leaves open are of 1.
-
-    Raises:
-        AtcError: BAD_SAMPLE for another dim that is open.
-    """
+def _close_batches(ports: Sequence[Port]) -> list[Port]:
+    """Inputs for random samples; batches that the model leaves open are of 1."""
     results = []
     for port in ports:
         shape = (1, *port.shape[1:]) if port.shape[:1] == (None,) else port.shape
@@ -320,11 +304,7 @@ def _write(
     tell: Callable[[str], None],
     record: Path | None,
 ) -> tuple[Quantization, ...]:
-    """Write each form, and the record if there is a path for it; files get their names when all are there.
-
-    Raises:
-        AtcError: CANNOT_WRITE; NO_QDQ_FORM.
-    """
+    """Write each form, and the record if there is a path for it; files get their names when all are there."""
     records: list[Quantization] = []
     moves: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
@@ -367,7 +347,3 @@ def _record(
         listed=list_verdict(trial, specs, request.operator_list, strict=request.strict_list),
         written_as=written.written_as,
     )
-
-
-def _no_progress(_stage: str) -> None:
-    """Ignore all progress."""

@@ -104,7 +104,7 @@ def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) 
             if own is None:
                 left[layer.name] = NOT_RECORDED
             else:
-                layers.append(_calibrated(prepared.model, layer, own, settings))
+                layers.append(_calibrate_layer(prepared.model, layer, own, settings))
         return Calibrated(
             original=original,
             prepared=prepared,
@@ -119,7 +119,7 @@ def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) 
         )
 
 
-def _calibrated(
+def _calibrate_layer(
     model: FloatModel, layer: FloatLayer, record: LayerRecord, settings: QuantizeSettings
 ) -> CalibratedLayer:
     activation = ActivationScale(float(np.float32(record.scale_d)), int(record.offset_d or 0))
@@ -135,11 +135,7 @@ def _calibrated(
 
 
 def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:
-    """Refuse what a record asks for and this form does not have.
-
-    Raises:
-        AtcError: QUANT_FIELD_NOT_MODELED.
-    """
+    """Refuse what a record asks for and this form does not have."""
     for name, record in records.items():
         if any(record.shift_bit):
             raise QUANT_FIELD_NOT_MODELED.error(
@@ -154,11 +150,7 @@ def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:
 
 
 def _refuse_factors(factors: Mapping[str, NDArray[np.float32]], done: set[str], path: Path) -> None:
-    """Refuse factors of data whose maker cannot be divided by them.
-
-    Raises:
-        AtcError: BAD_QUANT_RECORD.
-    """
+    """Refuse factors of data whose maker cannot be divided by them."""
     for name in factors.keys() - done:
         raise BAD_QUANT_RECORD.error(
             Text(

@@ -36,10 +36,10 @@ def stored_sample(feeds: Feeds, wanted: Feeds, start: Path) -> TrialSample:
         AtcError: CANNOT_WRITE.
     """
     kept = {name: array for name, array in wanted.items() if array.dtype.kind not in "OSU"}
-    return TrialSample(_stored(feeds, start, "feed"), _stored(kept, start, "output"))
+    return TrialSample(_store(feeds, start, "feed"), _store(kept, start, "output"))
 
 
-def _stored(arrays: Feeds, start: Path, kind: str) -> dict[str, StoredArray]:
+def _store(arrays: Feeds, start: Path, kind: str) -> dict[str, StoredArray]:
     return {
         name: stored_array(array, start.with_name(f"{start.name}-{kind}{at}.bin"))
         for at, (name, array) in enumerate(arrays.items())

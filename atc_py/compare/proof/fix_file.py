@@ -99,11 +99,7 @@ def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
 
 
 def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
-    """Yield `name=file` texts; a folder stands for its files, each called like an input.
-
-    Raises:
-        AtcError: BAD_RUN_INPUT for a folder without such a file.
-    """
+    """Yield `name=file` texts; a folder stands for its files, each called like an input."""
     names = [port.name for port in ports]
     for text in given:
         folder = Path(text)

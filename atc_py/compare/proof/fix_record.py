@@ -115,7 +115,7 @@ def rewrites_of(
                 (each.rule.exactness for each in several), key=list(Exactness).index
             ).value,
             after=tuple(each.operator for each in new),
-            difference=_region_difference(found),
+            difference=difference_of(found) if found is not None and found.is_shown else None,
             limit=limit if isfinite(limit) else None,
             shown=_proof_data(found, options),
             assumptions=assumptions.of(several),
@@ -183,13 +183,6 @@ def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> 
             rules=" --skip ".join(wrong.rules),
         ),
     )
-
-
-def _region_difference(proof: RegionProof | None) -> Difference | None:
-    """The figures of one rewrite; None where nothing was compared."""
-    if proof is None or not proof.is_shown:
-        return None
-    return Difference(proof.error, proof.differing, proof.elements)
 
 
 def _proof_data(proof: RegionProof | None, options: FixOptions) -> ProofData:
@@ -267,6 +260,6 @@ def placed_in(check: ModelCheck, path: Path, sources: Sequence[WorkNode]) -> Mod
     )
 
 
-def difference_of(gap: ResultGap) -> Difference:
+def difference_of(gap: ResultGap | RegionProof) -> Difference:
     """The figures of the record."""
     return Difference(gap.error, gap.differing, gap.elements)

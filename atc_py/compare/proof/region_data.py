@@ -147,7 +147,8 @@ def data_sets(
     lowest, made = kinds.lowest, 0
     for seed in seeds:
         yield DataSet(
-            Text("random data of seed {seed}", seed=seed), _drawn(inputs, _random, seed, lowest)
+            Text("random data of seed {seed}", seed=seed),
+            _draw_feeds(inputs, _random, seed, lowest),
         )
         made += 1
         if elements > _FEW:
@@ -156,27 +157,27 @@ def data_sets(
     for label, floating, whole, is_far in _boundaries(kinds.large):
         if (elements > _FEW and made >= _LEAST) or not inputs:
             return
-        draw = _of_kind(floating, whole)
+        draw = _draw_by_kind(floating, whole)
         yield DataSet(
-            label, _drawn(inputs, draw, made, lowest), own_scale=is_far and not kinds.bounded
+            label, _draw_feeds(inputs, draw, made, lowest), own_scale=is_far and not kinds.bounded
         )
         made += 1
     for label, odd in kinds.odd.items() if floats and elements <= _FEW else ():
-        feeds = _drawn(inputs, _of_kind(_with_odd(odd), _random), made, lowest)
+        feeds = _draw_feeds(inputs, _draw_by_kind(_with_odd(odd), _random), made, lowest)
         yield DataSet(label, feeds)
 
 
-def _drawn(
+def _draw_feeds(
     inputs: Sequence[DrawnInput], draw: Draw, seed: int, lowest: bool
 ) -> dict[str, NDArray[Any]]:
     results = {}
     for position, each in enumerate(inputs):
         generator = np.random.default_rng([seed, position, 2])
-        results[each.name] = _fitted(each, draw(generator, each), lowest=lowest)
+        results[each.name] = _fit_values(each, draw(generator, each), lowest=lowest)
     return results
 
 
-def _fitted(one: DrawnInput, values: NDArray[Any], *, lowest: bool) -> NDArray[Any]:
+def _fit_values(one: DrawnInput, values: NDArray[Any], *, lowest: bool) -> NDArray[Any]:
     """`values` in the dtype and the domain of an input."""
     if one.dtype.is_float:
         data = values if one.negative else np.abs(values)
@@ -214,15 +215,15 @@ def _random(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
     return generator.integers(low, high, one.shape, dtype=np.int64, endpoint=True)
 
 
-def _of_kind(floating: Draw, whole: Draw) -> Draw:
+def _draw_by_kind(floating: Draw, whole: Draw) -> Draw:
     return lambda generator, one: (floating if one.dtype.is_float else whole)(generator, one)
 
 
-def _filled(value: float) -> Draw:
+def _fill(value: float) -> Draw:
     return lambda _generator, one: np.full(one.shape, value, np.float64)
 
 
-def _scaled(factor: float) -> Draw:
+def _scale(factor: float) -> Draw:
 
     def draw(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
         values = np.asarray(generator.standard_normal(one.shape))
@@ -269,10 +270,10 @@ def _boundaries(large: float) -> Sequence[tuple[str, Draw, Draw, bool]]:
     mixed = _among(0.0, *sizes, *(-siz for siz in sizes))
     return (
         ("many equal values", _HALVES, _ends, False),
-        ("zeros", _filled(0), _filled(0), False),
-        ("ones", _filled(1), _filled(1), False),
-        ("negative ones", _filled(-1), _filled(-1), False),
+        ("zeros", _fill(0), _fill(0), False),
+        ("ones", _fill(1), _fill(1), False),
+        ("negative ones", _fill(-1), _fill(-1), False),
         ("values of all magnitudes", mixed, _WHOLE, True),
-        ("large values", _scaled(large), _end(high=True), True),
-        ("tiny values", _scaled(_TINY), _end(high=False), False),
+        ("large values", _scale(large), _end(high=True), True),
+        ("tiny values", _scale(_TINY), _end(high=False), False),
     )

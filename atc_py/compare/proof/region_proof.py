@@ -160,7 +160,7 @@ class RegionTest:
         for name, value in wanted.items():
             if name not in found:
                 continue
-            kept = _within(value, ranges.get(name))
+            kept = _elements_within(value, ranges.get(name))
             self._compare(name, found[name], value, kept, data)
         return bool(wanted)
 
@@ -382,7 +382,9 @@ def _not_drawn(name: str) -> Text:
     )
 
 
-def _within(value: NDArray[Any], bounds: tuple[int, int] | None) -> NDArray[np.bool_] | None:
+def _elements_within(
+    value: NDArray[Any], bounds: tuple[int, int] | None
+) -> NDArray[np.bool_] | None:
     """The elements within the bounds that hold in the model; None for all."""
     if bounds is None or value.dtype.kind not in "iu":
         return None

@@ -127,7 +127,7 @@ class ModelFeeds:
     def of(self, seed: int, roles: Mapping[str, Role]) -> Feeds:
         """The data of one run, in which inputs have the given roles."""
         drawn = fitting_feeds(self.ports, roles, seed)
-        return {**drawn, **_within(self.ports, self.ranges, seed), **self.given}
+        return {**drawn, **_draw_bounded(self.ports, self.ranges, seed), **self.given}
 
 
 @dataclass(slots=True)
@@ -266,12 +266,8 @@ def _effect_of_rounding(
 ) -> float:
     """The largest change of an output of the original when inputs move by one step.
 
-    Args:
-        original: the model.
-        feeds: the data.
-        name: the output.
-        least: the part of each value that it moves by at least: what rounding inside of the model
-            and the classes of the rules allow.
+    `least` is the part of each value that it moves by at least: what rounding inside of the model and
+    the classes of the rules allow.
     """
     largest = 0.0
     roles = input_roles(original, feeds.ports)
@@ -289,7 +285,7 @@ def _effect_of_rounding(
     return largest
 
 
-def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:
+def _draw_bounded(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:
     """Data of the integer inputs with bounds; both bounds are among them."""
     results: Feeds = {}
     for position, port in enumerate(ports):

@@ -111,7 +111,7 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     scores = ctx.op("MatMul", left, ctx.transpose(k, [0, 1, 3, 2]))
     if shared:
         scores = ctx.reshape(scores, [dims.batch, dims.heads, dims.queries, dims.keys])
-    biased = capped = _capped(ctx, scores, softcap)
+    biased = capped = _cap_scores(ctx, scores, softcap)
     for bias in biases:
         biased = ctx.op("Add", biased, bias)
     weights = _softmax(ctx, biased, dims.keys, sink, wide=wide)
@@ -124,7 +124,7 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     return Attended(y, scores, capped, biased, weights)
 
 
-def _capped(ctx: RuleContext, scores: str, softcap: float) -> str:
+def _cap_scores(ctx: RuleContext, scores: str, softcap: float) -> str:
     """Write c * tanh(scores / c); c = 0 leaves the scores."""
     if not softcap:
         return scores
@@ -177,13 +177,9 @@ def mask_term(ctx: RuleContext, at: int, dims: HeadDims) -> list[str]:
 
 
 def _key_mask_term(ctx: RuleContext, at: int, dims: HeadDims, filter_value: float) -> str:
-    """Write the term of a mask, which broadcasts to `[batch, heads, queries, keys]`.
+    """Write the term of a mask: `filter_value` for keys that take no part.
 
-    Args:
-        ctx: of the node.
-        at: position of the mask among the inputs.
-        dims: dims of the attention.
-        filter_value: the term of keys that take no part.
+    It broadcasts to `[batch, heads, queries, keys]`.
     """
     shape, mask = ctx.shape(at), ctx.input(at)
     rank, steps = len(shape), tables.arange(dims.keys)
@@ -203,12 +199,12 @@ def _key_mask_term(ctx: RuleContext, at: int, dims: HeadDims, filter_value: floa
             kept = value > 0
         term = np.where(kept, 0, filter_value)
         # Axes of 1 for the heads and, without them, the queries.
-        dims = (term.shape[0], *[1] * (4 - term.ndim), *term.shape[1:])
-        return ctx.const(term.reshape(dims), ctx.element, "mask")
+        broadcast = (term.shape[0], *[1] * (4 - term.ndim), *term.shape[1:])
+        return ctx.const(term.reshape(broadcast), ctx.element, "mask")
     # Comparisons of float32 are on every list; lengths and marks are exact in it.
     given = ctx.cast(mask.name, DType.FLOAT32)
     if rank == _LENGTHS:
-        kept_name = _within(ctx, given, dims, pairs=pairs)
+        kept_name = _mark_keys(ctx, given, dims, pairs=pairs)
     else:
         zero = ctx.const(0, DType.FLOAT32, "zero")
         kept_name = ctx.op("Greater", ctx.unsqueeze(given, [1, 2][: 4 - rank]), zero)
@@ -216,7 +212,7 @@ def _key_mask_term(ctx: RuleContext, at: int, dims: HeadDims, filter_value: floa
     return ctx.op("Where", kept_name, *values)
 
 
-def _within(ctx: RuleContext, bounds: str, dims: HeadDims, *, pairs: bool) -> str:
+def _mark_keys(ctx: RuleContext, bounds: str, dims: HeadDims, *, pairs: bool) -> str:
     """Write the keys between starts and ends, `[batch, 1, 1, keys]`."""
     batch = dims.batch
     steps = ctx.const(tables.arange(dims.keys), DType.FLOAT32, "steps")

@@ -81,15 +81,15 @@ def lstm_of(
     cell, out = _products(updates[c]), _products(updates[h])
     if cell is None or out is None or (len(cell), len(out)) != (_PAIR, 1):
         return None
-    kept = next((term for term in cell if _of_kind(term, names[c])), None)
+    kept = next((term for term in cell if _find_atom(term, names[c])), None)
     added = next((term for term in cell if term is not kept), None)
     if kept is None or added is None:
         return None
-    forget, gate = _of_kind(kept, "Sigmoid"), _of_kind(added, "Sigmoid")
+    forget, gate = _find_atom(kept, "Sigmoid"), _find_atom(added, "Sigmoid")
     new, shown, tanh = (
-        _of_kind(added, "Tanh"),
-        _of_kind(out[0], "Sigmoid"),
-        _of_kind(out[0], "Tanh"),
+        _find_atom(added, "Tanh"),
+        _find_atom(out[0], "Sigmoid"),
+        _find_atom(out[0], "Tanh"),
     )
     if tanh is None or tanh.of is None or tanh.of.key != updates[c].key:
         return None
@@ -135,7 +135,7 @@ def _new_gate(
     if vector is None or len(pairs) != 1 or len(vector.terms) > _PAIR:
         return None, None, False
     (pair,) = pairs
-    reset = _of_kind(pair, "Sigmoid")
+    reset = _find_atom(pair, "Sigmoid")
     rest = next((part for part in pair if part is not reset), None)
     w = tables.zeros((x[1], vector.size))
     for monomial, factor in vector.terms.items():
@@ -162,7 +162,7 @@ def _products(vector: Vector) -> list[tuple[Atom, ...]] | None:
     return list(vector.terms) if plain and not vector.constant.any() else None
 
 
-def _of_kind(monomial: Sequence[Atom], kind: str) -> Atom | None:
+def _find_atom(monomial: Sequence[Atom], kind: str) -> Atom | None:
     return next((atom for atom in monomial if atom.kind == kind), None)
 
 

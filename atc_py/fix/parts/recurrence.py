@@ -391,11 +391,7 @@ def _sum_of(one: Rows, other: Rows, sign: float = 1.0) -> Rows:
 
 
 def _common(one: Rows, other: Rows) -> Shape:
-    """The dims of an elementwise result.
-
-    Raises:
-        ValueError: rows that are not constant are repeated.
-    """
+    """The dims of an elementwise result."""
     dims = tuple(int(shape) for shape in np.broadcast_shapes(one.dims, other.dims))
     rows = int(np.prod(dims[:-1], dtype=np.int64))
     for each in (one, other):

@@ -136,14 +136,14 @@ def unrolled(ctx: RuleContext, layer: UnrolledLayer) -> list[str]:
     count = ctx.shape(1)[0]
     done = [_run(ctx, layer, at, orders[at ^ backward], there) for at in range(count)]
     rows = [
-        ctx.unsqueeze(_joined(ctx, [found[step] for step in range(steps)], 0), [1])
+        ctx.unsqueeze(ctx.concat([found[step] for step in range(steps)], 0), [1])
         for found, _ in done
     ]
     last = [
-        _joined(ctx, [ctx.unsqueeze(states[at], [0]) for _, states in done], 0)
+        ctx.concat([ctx.unsqueeze(states[at], [0]) for _, states in done], 0)
         for at in range(len(layer.states))
     ]
-    return [_joined(ctx, rows, 1), *last]
+    return [ctx.concat(rows, 1), *last]
 
 
 def require_finite_weights(ctx: RuleContext) -> None:
@@ -171,10 +171,6 @@ def part_of(ctx: RuleContext, position: int, way: int) -> str:
     if ctx.shape(position)[0] == 1:
         return ctx.squeeze(ctx.name(position), [0])
     return ctx.squeeze(ctx.slice(ctx.name(position), 0, way, way + 1), [0])
-
-
-def _joined(ctx: RuleContext, parts: Sequence[str], axis: int) -> str:
-    return ctx.concat(parts, axis)
 
 
 def _there(ctx: RuleContext, steps: int) -> list[str]:

@@ -34,7 +34,6 @@ _FLOAT = 1
 
 
 @rule(
-    "Attention",
     REORDERED,
     case("Attention", [1, 4, 3, 8], [1, 2, 5, 8], [1, 2, 5, 8], Fed((3, 5), DType.BOOL), opset=23),
     miss=case(
@@ -100,7 +99,7 @@ def _mask(ctx: RuleContext, dims: HeadDims, past: int) -> tuple[NDArray[Any], li
     chosen = ""
     mask = ctx.tensor(_MASK)
     if mask is not None and mask.const is not None:
-        given = _padded(ctx.constant(_MASK), dims.keys)
+        given = _pad_mask(ctx.constant(_MASK), dims.keys)
         allowed = allowed & (given if given.dtype == np.bool_ else given > -np.inf)
         if given.dtype != np.bool_ and np.any(given):
             terms.append(ctx.const(np.where(given > -np.inf, given, 0), ctx.element, "mask"))
@@ -144,7 +143,7 @@ def _window(ctx: RuleContext, dims: HeadDims, past: int) -> NDArray[Any]:
     return allowed & (-ahead <= left) if left >= 0 else allowed
 
 
-def _padded(mask: NDArray[Any], keys: int) -> NDArray[Any]:
+def _pad_mask(mask: NDArray[Any], keys: int) -> NDArray[Any]:
     """A mask with all keys; those that it does not have take no part."""
     missing = keys - mask.shape[-1]
     if missing <= 0:
@@ -167,7 +166,6 @@ _FUSED_BIAS, _FUSED_KEY_MASK, _FUSED_PAST, _FUSED_SCORE_BIAS = 2, 3, 4, 5
 
 
 @rule(
-    "com.microsoft::Attention",
     REORDERED,
     contrib_case(
         "Attention",
@@ -235,7 +233,6 @@ _MULTI_BIAS, _MULTI_KEY_MASK, _MULTI_SCORE_BIAS, _MULTI_PAST, _SHARED = 3, 4, 5,
 
 
 @rule(
-    "com.microsoft::MultiHeadAttention",
     REORDERED,
     contrib_case(
         "MultiHeadAttention",
@@ -264,7 +261,7 @@ def multi_head_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     require(len(q) == _SEQUENCES, "the query is not packed")
     apart = len(k) == _HEADS_APART
     require(apart or len(k) == _SEQUENCES, "key and value are not packed")
-    query, key, value = _projected(ctx, heads, apart=apart)
+    query, key, value = _project_heads(ctx, heads, apart=apart)
     past = 0 if ctx.tensor(_MULTI_PAST) is None else ctx.shape(_MULTI_PAST)[2]
     if past:
         key, value = (
@@ -282,7 +279,7 @@ def multi_head_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     return [merged(ctx, attended.y), key, value]
 
 
-def _projected(ctx: RuleContext, heads: int, *, apart: bool) -> list[str]:
+def _project_heads(ctx: RuleContext, heads: int, *, apart: bool) -> list[str]:
     widths = [ctx.shape(0)[-1], ctx.shape(0)[-1], 0 if apart else ctx.shape(2)[-1]]
     names = []
     begin = 0
@@ -317,7 +314,6 @@ def _case(**attributes: int) -> RuleCase:
 
 
 @rule(
-    "com.microsoft::QAttention",
     REORDERED,
     _case(num_heads=2, unidirectional=1),
     miss=_case(num_heads=2, do_rotary=1),

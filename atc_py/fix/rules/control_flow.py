@@ -36,7 +36,6 @@ _ROW = CaseGraph({}, ("s",), (("Unsqueeze", ("x0",), ("s",), {"axes": [0]}),))
 
 
 @rule(
-    "If",
     EQUAL,
     case("If", Fed((), DType.BOOL), then_branch=_XOR, else_branch=_NOT, opset=11),
     miss=case("If", Fed((), DType.BOOL), then_branch=_XOR, else_branch=_ROW, opset=11),
@@ -126,7 +125,6 @@ _BODY = CaseGraph(
 
 
 @rule(
-    "Loop",
     EQUAL,
     case("Loop", np.array(3), np.ones((), np.bool_), [2], body=_BODY, outputs=2),
     miss=case(
@@ -180,7 +178,6 @@ _SCAN_BODY = CaseGraph(
 
 
 @rule(
-    "Scan",
     EQUAL,
     case("Scan", [2], [3, 2], body=_SCAN_BODY, num_scan_inputs=1, outputs=2),
     miss=case("Scan", [2], [600, 2], body=_SCAN_BODY, num_scan_inputs=1, outputs=2),
@@ -251,7 +248,6 @@ def _run(
 
 
 @rule(
-    "Scan",
     EQUAL,
     case("Scan", None, [2, 2], [2, 3, 2], body=_SCAN_BODY, num_scan_inputs=1, opset=8, outputs=2),
     miss=case(
@@ -284,15 +280,7 @@ def scan_of_batch_unroll(ctx: RuleContext) -> Sequence[str]:
 
 
 def _entry(ctx: RuleContext, body: GraphBody, entry: int, first: int, total: int) -> list[str]:
-    """The results of one entry of the batch.
-
-    Args:
-        ctx: the Scan.
-        body: its body.
-        entry: the place in the batch.
-        first: position of the first sequence among the inputs.
-        total: number of steps.
-    """
+    """The results of one entry of the batch; the first sequence is the input at `first`."""
     own = ctx.const(entry, label="entry")
     names = ctx.names[1:]
     values = [ctx.op("Gather", name, own, axis=0) for name in names]
@@ -333,9 +321,9 @@ def _gru_step(function: str) -> CaseGraph:
 
 
 @rule(
-    "Loop Scan",
     REORDERED,
     case("Scan", [2, 2], [4, 2, 3], body=_gru_step("Sigmoid"), num_scan_inputs=1, outputs=2),
+    operators="Loop Scan",
     miss=case(
         "Scan", [2, 2], [4, 2, 3], body=_gru_step("HardSigmoid"), num_scan_inputs=1, outputs=2
     ),
@@ -386,11 +374,11 @@ def _lstm_step(function: str) -> CaseGraph:
 
 
 @rule(
-    "Loop Scan",
     REORDERED,
     case(
         "Scan", [2, 2], [2, 2], [4, 2, 3], body=_lstm_step("Sigmoid"), num_scan_inputs=1, outputs=3
     ),
+    operators="Loop Scan",
     miss=case(
         "Scan",
         [2, 2],

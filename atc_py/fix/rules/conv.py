@@ -28,7 +28,6 @@ from atc_py.fix.unfit import require
 
 
 @rule(
-    "Conv",
     REORDERED,
     case("Conv", [1, 2, 5, 6], data(3, 2, 3, 2), group=1),
     miss=case("Conv", [1, 2, 5, 6], data(3, 2, 3, 2), strides=[1, 1]),
@@ -42,7 +41,6 @@ def conv_attributes(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    "Conv",
     REORDERED,
     case("Conv", [1, 2, 4, 40], data(3, 2, 2, 30), pads=[1, 300, 0, 2]),
     miss=case("Conv", [1, 3, 16], data(4, 3, 3)),
@@ -68,7 +66,6 @@ def conv_far_pads(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    "Conv",
     REORDERED,
     case("Conv", [1, 2, 1, 9000], data(3, 2, 1, 5), data(3), strides=[1, 2], pads=[0, 2, 0, 2]),
     miss=case("Conv", [1, 2, 5000, 5000], data(3, 2, 3, 3)),
@@ -108,7 +105,6 @@ def conv_long_row(ctx: RuleContext) -> str:
 
 
 @rule(
-    "Conv",
     REORDERED,
     case(
         "Conv",
@@ -159,7 +155,6 @@ def _taps_inside(axis: ImageAxis) -> tuple[int, int]:
 
 
 @rule(
-    "Conv",
     REORDERED,
     case("Conv", [1, 2, 1, 400], data(3, 2, 1, 100), data(3), strides=[1, 80], pads=[0, 10, 0, 30]),
     miss=case("Conv", [1, 2, 200, 200], data(3, 2, 5, 5), strides=[70, 70], dilations=[1, 2]),
@@ -184,26 +179,26 @@ def conv_stride_fold(ctx: RuleContext) -> Sequence[str]:
         if not far[at]:
             continue
         if axis.count == 1:
-            x = _fitted(ctx, x, at, axis, axis.span)
+            x = _fit_length(ctx, x, at, axis, axis.span)
             axes[at] = ImageAxis(axis.span, axis.taps, 1, axis.dilation, 0, 0)
             continue
         require(axis.dilation == 1 or axis.taps == 1, "no dilation")
         steps[at] = axis.stride
         taps = -(-axis.taps // axis.stride)
         length = axis.count - 1 + taps
-        x = _fitted(ctx, x, at, axis, length * axis.stride)
+        x = _fit_length(ctx, x, at, axis, length * axis.stride)
         w = ctx.pad(w, [0] * (6 + at) + [taps * axis.stride - axis.taps] + [0] * (1 - at))
         axes[at] = ImageAxis(length, taps, 1, 1, 0, 0)
     height, width = axes
-    x = _folded(ctx, x, [images.batch, images.channels], [height.size, width.size], steps)
+    x = _fold_strides(ctx, x, [images.batch, images.channels], [height.size, width.size], steps)
     each = images.channels // images.group
-    w = _folded(ctx, w, [images.filters, each], [height.taps, width.taps], steps)
+    w = _fold_strides(ctx, w, [images.filters, each], [height.taps, width.taps], steps)
     folded = replace(images, axes=(height, width))
     rest = ctx.names[2:]
     return ctx.again(x, w, *rest, **folded.attributes)
 
 
-def _fitted(ctx: RuleContext, x: str, at: int, axis: ImageAxis, length: int) -> str:
+def _fit_length(ctx: RuleContext, x: str, at: int, axis: ImageAxis, length: int) -> str:
     """Images with their zeros before an axis, of exactly `length` elements along it."""
     there = axis.begin + axis.size
     if there > length:
@@ -213,7 +208,7 @@ def _fitted(ctx: RuleContext, x: str, at: int, axis: ImageAxis, length: int) -> 
     return ctx.pad(x, pads)
 
 
-def _folded(
+def _fold_strides(
     ctx: RuleContext, x: str, lead: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
 ) -> str:
     """Images whose pixels have the channels of `steps` rows and columns."""
@@ -225,7 +220,6 @@ def _folded(
 
 
 @rule(
-    "Conv",
     REORDERED,
     case("Conv", [1, 3, 9, 4], data(5, 3, 3, 4), data(5), strides=[2, 1]),
     miss=case("Conv", [1, 3, 4, 9], data(5, 3, 4, 3), strides=[1, 2]),
@@ -260,7 +254,6 @@ _MOST_PIECES = 255
 
 
 @rule(
-    "Conv",
     REORDERED,
     case("Conv", [1, 2, 1, 400], data(3, 2, 1, 300), data(3), pads=[0, 3, 0, 4]),
     miss=case("Conv", [1, 2, 400, 20], data(3, 2, 300, 3), strides=[64, 1], dilations=[1, 2]),
@@ -310,7 +303,6 @@ def _is_far(axis: ImageAxis) -> bool:
 
 
 @rule(
-    "Conv",
     REORDERED,
     case(
         "Conv",
@@ -360,9 +352,9 @@ _WITH_FILTERS = frozenset({"Conv", "ConvTranspose"})
 
 
 @rule(
-    "AveragePool Conv ConvTranspose LpPool MaxPool",
     REORDERED,
     case("Conv", [1, 3, 16], data(4, 3, 3), data(4), pads=[1, 0], strides=[2], dilations=[2]),
+    operators="AveragePool Conv ConvTranspose LpPool MaxPool",
     miss=case("Conv", [1, 2, 4, 4, 4], data(3, 2, 2, 2, 2)),
 )
 def window_1d(ctx: RuleContext) -> str:
@@ -402,7 +394,6 @@ _OTHER_LAYOUTS = ("state_window", "state_length", "input_channels", "state_updat
 
 
 @rule(
-    "CausalConvWithState com.microsoft::CausalConvWithState",
     REORDERED,
     contrib_case(
         "CausalConvWithState",
@@ -413,6 +404,7 @@ _OTHER_LAYOUTS = ("state_window", "state_length", "input_channels", "state_updat
         activation="silu",
         outputs=2,
     ),
+    operators="CausalConvWithState com.microsoft::CausalConvWithState",
     miss=contrib_case(
         "CausalConvWithState",
         [1, 3, 8],

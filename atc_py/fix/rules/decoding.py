@@ -77,7 +77,6 @@ def _grouped(length: int) -> RuleCase:
 
 
 @rule(
-    "com.microsoft::GroupQueryAttention",
     REORDERED,
     _grouped(2),
     miss=_grouped(1),
@@ -101,10 +100,12 @@ def group_query_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     q, k, v = _heads(ctx, heads, groups, packed=packed)
     past = total - queries
     if ctx.integer("do_rotary", 0):
-        q = _rotated(ctx, q, (batch, heads, queries, size), past)
-        k = _rotated(ctx, k, (batch, groups, queries, size), past)
+        q = _rotate(ctx, q, (batch, heads, queries, size), past)
+        k = _rotate(ctx, k, (batch, groups, queries, size), past)
     if past:
-        k, v = (_joined(ctx, _GROUPED_PAST + at, new, past) for at, new in enumerate((k, v)))
+        k, v = (
+            _append_to_past(ctx, _GROUPED_PAST + at, new, past) for at, new in enumerate((k, v))
+        )
     dims = HeadDims(batch, heads, groups, queries, total, size, size)
     attended = attend(
         ctx, q, k, v, dims,
@@ -135,7 +136,7 @@ def _heads(ctx: RuleContext, heads: int, groups: int, *, packed: bool) -> list[s
     ]
 
 
-def _rotated(ctx: RuleContext, x: str, dims: tuple[int, ...], past: int) -> str:
+def _rotate(ctx: RuleContext, x: str, dims: tuple[int, ...], past: int) -> str:
     positions = dims[2]
     cos, sin = (ctx.slice(ctx.name(_COS + at), 0, past, past + positions) for at in range(2))
     width = 2 * ctx.shape(_COS)[1]
@@ -143,7 +144,7 @@ def _rotated(ctx: RuleContext, x: str, dims: tuple[int, ...], past: int) -> str:
     return rotated(ctx, x, dims, cos, sin, width, interleaved=interleaved)
 
 
-def _joined(ctx: RuleContext, at: int, new: str, past: int) -> str:
+def _append_to_past(ctx: RuleContext, at: int, new: str, past: int) -> str:
     require(ctx.input(at).dtype is ctx.element, "the cache is not quantized")
     used = any(ctx.output(number) is not None for number in (1, 2))
     length = ctx.shape(at)[2]
@@ -179,9 +180,9 @@ _ANGLES = ([1, 2, 3, 8], np.array([[0, 1, 2]]), data(5, 4), data(5, 4, seed=1))
 
 
 @rule(
-    "RotaryEmbedding com.microsoft::RotaryEmbedding",
     REORDERED,
     contrib_case("RotaryEmbedding", *_ANGLES),
+    operators="RotaryEmbedding com.microsoft::RotaryEmbedding",
     miss=contrib_case("RotaryEmbedding", *_ANGLES, scale=0.5),
 )
 def rotary_as_products(ctx: RuleContext) -> str:
@@ -266,9 +267,9 @@ def _linear(steps: int, *past: Sequence[int], **attributes: Any) -> RuleCase:
 
 
 @rule(
-    "LinearAttention com.microsoft::LinearAttention",
     REORDERED,
     _linear(2),
+    operators="LinearAttention com.microsoft::LinearAttention",
     miss=_linear(2, [2, 1, 2, 4, 4], state_window=2),
     boundary=_linear(1),
     float16="the state is rounded at each step",
@@ -295,7 +296,7 @@ def linear_attention_unroll(ctx: RuleContext) -> Sequence[str]:
     results = []
     for step in range(steps):
         state = _next(ctx, parts, state, step)
-        y = ctx.op("MatMul", _at(ctx, parts.q, step), state)
+        y = ctx.op("MatMul", _step_of(ctx, parts.q, step), state)
         results.append(ctx.reshape(y, [batch, 1, heads * value_size]))
     y = results[0] if steps == 1 else ctx.op("Concat", *results, axis=1)
     return [y, state]
@@ -323,16 +324,16 @@ def _parts(ctx: RuleContext, batch: int, steps: int, heads: int, groups: int) ->
     )
 
 
-def _at(ctx: RuleContext, x: str, step: int) -> str:
+def _step_of(ctx: RuleContext, x: str, step: int) -> str:
     return ctx.squeeze(ctx.slice(x, 1, step, step + 1), [1])
 
 
 def _next(ctx: RuleContext, parts: _Parts, state: str, step: int) -> str:
-    key, value = _at(ctx, parts.k, step), _at(ctx, parts.v, step)
+    key, value = _step_of(ctx, parts.k, step), _step_of(ctx, parts.v, step)
     if parts.decay:
-        state = ctx.op("Mul", state, _at(ctx, parts.decay, step))
+        state = ctx.op("Mul", state, _step_of(ctx, parts.decay, step))
     if parts.rate:
         held = ctx.op("MatMul", key, state)
-        value = ctx.op("Mul", ctx.op("Sub", value, held), _at(ctx, parts.rate, step))
+        value = ctx.op("Mul", ctx.op("Sub", value, held), _step_of(ctx, parts.rate, step))
     update = ctx.op("Mul", ctx.transpose(key, [0, 1, 3, 2]), value)
     return ctx.op("Add", state, update)

@@ -22,7 +22,6 @@ _BYTES = {2: (DType.UINT8, 0.0, 255.0), 3: (DType.INT8, -128.0, 127.0)}
 
 
 @rule(
-    "Cast",
     EQUAL,
     case("Cast", Fed((3, 4), DType.FLOAT16), to=3, cann=5),
     miss=case("Cast", Fed((3, 4), DType.FLOAT16), to=6, cann=5),
@@ -50,7 +49,6 @@ _INT8 = 3
 
 
 @rule(
-    "Cast",
     EQUAL,
     case("Cast", Fed((3, 4), DType.INT32), to=_INT8, operator_list="cann-9.0"),
     miss=case("Cast", [3, 4], to=_INT8, operator_list="cann-9.0"),
@@ -88,9 +86,9 @@ _NAMES = """
 
 
 @rule(
-    _NAMES.split(),
     APPROXIMATE,
     case("Sub", Fed((2, 3), DType.FLOAT64), Fed((3,), DType.FLOAT64)),
+    operators=_NAMES.split(),
     miss=case("Sub", Fed((2, 3), DType.UINT64), Fed((3,), DType.UINT64)),
     last=True,
 )
@@ -149,14 +147,14 @@ _MOVES = frozenset({
 
 
 @rule(
-    """
+    EQUAL,
+    case("Less", Fed((2, 3), DType.INT64, (0, 9)), np.arange(3, dtype=np.int64)),
+    operators="""
     Abs Add ArgMax ArgMin Clip Concat CumSum Div Equal Expand Gather GatherElements GatherND
     Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Neg NonZero OneHot Pad Pow
     ReduceMax ReduceMin ReduceProd Relu ScatterElements Sign Slice Split Squeeze Sub Tile
     Transpose Trilu Unsqueeze Where
     """,
-    EQUAL,
-    case("Less", Fed((2, 3), DType.INT64, (0, 9)), np.arange(3, dtype=np.int64)),
     miss=case("Sub", Fed((2, 3), DType.INT64), Fed((2, 3), DType.INT64)),
     boundary=case(
         "Less", Fed((2, 3), DType.INT64, (-(2**31), 2**31 - 1)), np.array([2**31 - 1, 0, -(2**31)])
@@ -212,9 +210,9 @@ _POSITIONS = {"ArgMax": (0,), "ArgMin": (0,)}
 
 
 @rule(
-    tuple(_OPERANDS),
     EQUAL,
     case("ReduceSum", Fed((3, 5), DType.INT64, (0, 1000)), axes=[1], opset=12),
+    operators=tuple(_OPERANDS),
     miss=case("ReduceSum", Fed((3, 5), DType.INT64), axes=[1], opset=12),
     boundary=case("ReduceSum", Fed((2, 4), DType.INT64, (-(2**22), 2**22)), np.array([1])),
     float16="float16 holds integers to 2048 exactly",
@@ -258,7 +256,6 @@ def _require_whole_numbers(ctx: RuleContext) -> None:
 
 
 @rule(
-    "Mod",
     EQUAL,
     case("Mod", Fed((3, 4), DType.INT32), np.array([7, 2**25 + 1, 3, 9], np.int32), fmod=1, cann=5),
     miss=case("Mod", Fed((3, 4), DType.INT64), np.array([7, 2, 3, 9]), fmod=1, cann=5),
@@ -283,7 +280,6 @@ def _shift(high: int, by: CaseInput, direction: str) -> RuleCase:
 
 
 @rule(
-    "BitShift",
     EQUAL,
     case("BitShift", Fed((2, 3), DType.UINT8), np.array(2, np.uint8), direction="LEFT", opset=11),
     miss=case(
@@ -325,9 +321,9 @@ _FITS = Range(-(2**29), 2**29 - 1)
 
 
 @rule(
-    "BitwiseAnd BitwiseOr BitwiseXor",
     EQUAL,
     case("BitwiseXor", Fed((2, 3), DType.INT8), np.array([5, -3, 77], np.int8), opset=18),
+    operators="BitwiseAnd BitwiseOr BitwiseXor",
     miss=case("BitwiseAnd", Fed((2, 3), DType.INT64), Fed((3,), DType.INT64), opset=18),
     boundary=case(
         "BitwiseOr",
@@ -395,7 +391,6 @@ _NARROW = {DType.INT8: -1, DType.INT16: -1, DType.INT32: -1, DType.UINT8: 255, D
 
 
 @rule(
-    "BitwiseNot",
     EQUAL,
     case("BitwiseNot", Fed((2, 3), DType.UINT8), opset=18),
     miss=case("BitwiseNot", Fed((2, 3), DType.UINT64), opset=18),
@@ -422,7 +417,6 @@ def bitwise_not_as_arithmetic(ctx: RuleContext) -> str:
 
 
 @rule(
-    "TopK",
     EQUAL,
     case("TopK", Fed((3, 5), DType.INT64, (0, 1000)), np.array([2]), axis=1, opset=11, outputs=2),
     miss=case("TopK", Fed((3, 5), DType.INT64), np.array([2]), axis=1, opset=11, outputs=2),
@@ -442,7 +436,6 @@ def top_k_of_integers(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    "ReverseSequence",
     EQUAL,
     case("ReverseSequence", Fed((4, 3), DType.BOOL), np.array([2, 4, 1]), opset=10),
     miss=case("ReverseSequence", Fed((4, 3), DType.INT64), np.array([2, 4, 1]), opset=10),

@@ -15,7 +15,6 @@ from atc_py.tensor.dtypes import DType
 
 
 @rule(
-    "Tan",
     REORDERED,
     case("Tan", [2, 3]),
     miss=case("Tan", Fed((2, 3), DType.FLOAT64)),
@@ -31,7 +30,7 @@ def tan_as_quotient(ctx: RuleContext) -> str:
     return ctx.op("Div", sine, cosine)
 
 
-@rule("Xor", EQUAL, case("Xor", Fed((2, 3), DType.BOOL), Fed((3,), DType.BOOL)))
+@rule(EQUAL, case("Xor", Fed((2, 3), DType.BOOL), Fed((3,), DType.BOOL)))
 def xor_as_equal(ctx: RuleContext) -> str:
     """Xor -> Equal, Not."""
     skip_unless(ctx.element is DType.BOOL)
@@ -42,9 +41,9 @@ _OPPOSITE = {"GreaterOrEqual": "Less", "LessOrEqual": "Greater"}
 
 
 @rule(
-    "GreaterOrEqual LessOrEqual",
     EQUAL,
     case("LessOrEqual", Fed((2, 3), DType.INT32), Fed((3,), DType.INT32), opset=12),
+    operators="GreaterOrEqual LessOrEqual",
     miss=case("LessOrEqual", Fed((2, 3), DType.FLOAT64), Fed((3,), DType.FLOAT64), opset=12),
 )
 def order_as_not(ctx: RuleContext) -> str:
@@ -59,7 +58,7 @@ def order_as_not(ctx: RuleContext) -> str:
     return ctx.op("Not", opposite)
 
 
-@rule("IsNaN", EQUAL, case("IsNaN", [2, 3]), miss=case("IsNaN", Fed((2, 3), DType.INT32), opset=13))
+@rule(EQUAL, case("IsNaN", [2, 3]), miss=case("IsNaN", Fed((2, 3), DType.INT32), opset=13))
 def is_nan_as_equal(ctx: RuleContext) -> str:
     """IsNaN -> Equal of x and x, Not, if x is a listed float.
 
@@ -71,7 +70,6 @@ def is_nan_as_equal(ctx: RuleContext) -> str:
 
 
 @rule(
-    "IsInf",
     EQUAL,
     case("IsInf", [2, 3], detect_negative=0, opset=10),
     miss=case("IsInf", [2, 3], detect_negative=0, detect_positive=0, opset=10),
@@ -95,7 +93,6 @@ _ALPHA, _GAMMA = 1.6732632423543772, 1.0507009873554805
 
 
 @rule(
-    "Selu",
     REORDERED,
     case("Selu", [2, 3], alpha=1.5),
     miss=case("Selu", [2, 3]),
@@ -109,9 +106,9 @@ def selu_as_elu(ctx: RuleContext) -> str:
 
 
 @rule(
-    "com.microsoft::Gelu com.microsoft::BiasGelu",
     REORDERED,
     contrib_case("BiasGelu", [2, 8], data(8)),
+    operators="com.microsoft::Gelu com.microsoft::BiasGelu",
     float16="fused to Gelu by the compiler",
 )
 def gelu_as_erf(ctx: RuleContext) -> str:
@@ -128,7 +125,6 @@ def gelu_as_erf(ctx: RuleContext) -> str:
 
 
 @rule(
-    "com.microsoft::FastGelu",
     REORDERED,
     contrib_case("FastGelu", [2, 8], data(8)),
     float16="the cube of x overflows above 40; large magnitudes saturate before",
@@ -149,7 +145,6 @@ def fast_gelu_as_tanh(ctx: RuleContext) -> str:
 
 
 @rule(
-    "com.microsoft::QuickGelu",
     REORDERED,
     contrib_case("QuickGelu", [2, 8], alpha=1.5),
 )
@@ -163,7 +158,6 @@ def quick_gelu_as_sigmoid(ctx: RuleContext) -> str:
 
 
 @rule(
-    "PRelu",
     EQUAL,
     case("PRelu", [2, 3, 4], data(3, 4)),
     miss=case("PRelu", Fed((2, 3, 4), DType.FLOAT64), Fed((4,), DType.FLOAT64)),
@@ -185,7 +179,6 @@ def p_relu_as_relus(ctx: RuleContext) -> str:
 
 
 @rule(
-    "ThresholdedRelu",
     EQUAL,
     case("ThresholdedRelu", [2, 3], alpha=0.5),
     miss=case("ThresholdedRelu", Fed((2, 3), DType.FLOAT64), alpha=0.5),
@@ -203,7 +196,6 @@ _CLIP_AS_INPUT = 11
 
 
 @rule(
-    "Clip",
     EQUAL,
     case("Clip", [2, 3]),
     miss=case("Clip", [2, 3], np.array(1, np.float32)),
@@ -228,11 +220,11 @@ _INTEGERS = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.
 
 
 @rule(
-    "Max Min",
     EQUAL,
     case(
         "Min", Fed((2, 3), DType.INT32), Fed((3,), DType.INT32), Fed((2, 1), DType.INT32), opset=12
     ),
+    operators="Max Min",
     miss=case("Min", Fed((2, 3), DType.FLOAT64), Fed((3,), DType.FLOAT64), opset=12),
 )
 def min_as_where(ctx: RuleContext) -> str:
@@ -249,7 +241,6 @@ def min_as_where(ctx: RuleContext) -> str:
 
 
 @rule(
-    "Pow",
     REORDERED,
     case("Pow", [2, 3], np.array([2, 3, 1])),
     miss=case("Pow", Fed((2, 3), DType.INT32), [3]),
@@ -279,7 +270,6 @@ _HALF = {DType.INT32: 2**30, DType.INT64: 2**62}
 
 
 @rule(
-    "Mod",
     EQUAL,
     case("Mod", Fed((3, 4), DType.INT32), Fed((4,), DType.INT32, (1, 9))),
     miss=case("Mod", Fed((3, 4), DType.INT32), Fed((4,), DType.INT32, (1, 9)), fmod=1),
@@ -328,7 +318,6 @@ _MOST_ELEMENTS = 2**24
 
 
 @rule(
-    "Where",
     EQUAL,
     case("Where", Fed((2, 3), DType.BOOL), Fed((3,), DType.INT64), Fed((2, 1), DType.INT64)),
     miss=case(
@@ -364,7 +353,9 @@ def where_as_gather(ctx: RuleContext) -> str:
 
 
 @rule(
-    """
+    REORDERED,
+    case("Mish", [2, 3, 4], opset=18),
+    operators="""
     AffineGrid BlackmanWindow CastLike Celu CenterCropPad Clip Elu Gelu GreaterOrEqual
     GroupNormalization HammingWindow HannWindow HardSigmoid HardSwish LayerNormalization
     LeakyRelu LessOrEqual LogSoftmax MeanVarianceNormalization Mish NegativeLogLikelihoodLoss
@@ -372,8 +363,6 @@ def where_as_gather(ctx: RuleContext) -> str:
     ReduceSumSquare Relu Selu Shrink Softmax SoftmaxCrossEntropyLoss Softplus Softsign SwiGLU
     Swish ThresholdedRelu
     """,
-    REORDERED,
-    case("Mish", [2, 3, 4], opset=18),
     miss=case("Mish", Fed((2, 3, 4), DType.FLOAT64), opset=18),
     last=True,
 )

@@ -56,11 +56,10 @@ _OWN = frozenset({"activation", "activation_params"})
 _ADDED = 3
 
 _IMAGE = ([1, 3, 6, 6], data(4, 3, 3, 3), data(4))
-_LEAKY = {"activation": "LeakyRelu"}
+_LEAKY: dict[str, Any] = {"activation": "LeakyRelu"}
 
 
 @rule(
-    "com.microsoft::FusedConv",
     REORDERED,
     contrib_case("FusedConv", *_IMAGE, **_LEAKY, activation_params=[0.2], pads=[1, 1, 1, 1]),
     miss=contrib_case("FusedConv", *_IMAGE, **_LEAKY),
@@ -94,7 +93,6 @@ _OPERANDS = (Fed((3, 4)), data(4, 5), data(5, seed=1))
 
 
 @rule(
-    "com.microsoft::FusedGemm",
     REORDERED,
     contrib_case("FusedGemm", *_OPERANDS, activation="Relu"),
     miss=contrib_case("FusedGemm", *_OPERANDS, activation="Clip"),
@@ -117,9 +115,9 @@ def fused_gemm_as_steps(ctx: RuleContext) -> str:
 
 
 @rule(
-    "com.microsoft::FusedMatMul com.microsoft::TransposeMatMul",
     REORDERED,
     contrib_case("FusedMatMul", [2, 5, 3], [2, 5, 4], transA=1, alpha=0.5),
+    operators="com.microsoft::FusedMatMul com.microsoft::TransposeMatMul",
     miss=contrib_case(
         "FusedMatMul",
         Fed((5, 3), DType.FLOAT64),
@@ -184,7 +182,6 @@ _FORMS: dict[str, Callable[[RuleContext], str]] = {
 
 
 @rule(
-    [f"com.microsoft::{name}" for name in _FORMS],
     REORDERED,
     contrib_case(
         "ConvTransposeWithDynamicPads",
@@ -193,6 +190,7 @@ _FORMS: dict[str, Callable[[RuleContext], str]] = {
         np.array([1, 1, 1, 1]),
         strides=[2, 2],
     ),
+    operators=[f"com.microsoft::{name}" for name in _FORMS],
     boundary=(
         contrib_case(
             "Pad",

@@ -1,7 +1,4 @@
-"""Rules of operators that pick or scatter elements by position.
-
-Over 400 lines because a page holds its whole family.
-"""
+"""Rules of operators that pick or scatter elements by position."""
 
 from collections.abc import Sequence
 from math import prod
@@ -30,9 +27,9 @@ def from_front(ctx: RuleContext, indices: str, size: int, bounds: Range | None) 
 
 
 @rule(
-    "ArgMax ArgMin",
     EQUAL,
     case("ArgMax", [3, 4], axis=1, select_last_index=1),
+    operators="ArgMax ArgMin",
     miss=case("ArgMax", Fed((3, 4), DType.INT32), axis=1),
 )
 def arg_max_of_reversed(ctx: RuleContext) -> str:
@@ -53,9 +50,9 @@ def arg_max_of_reversed(ctx: RuleContext) -> str:
 
 
 @rule(
-    "ArgMax ArgMin",
     EQUAL,
     case("ArgMax", [2, 3, 4], axis=2, cann=5),
+    operators="ArgMax ArgMin",
     miss=case("ArgMax", [2, 3, 4], axis=1, cann=5),
     deviations="ArgMax/kept-axis-at-1 ArgMin/kept-axis-at-1",
 )
@@ -70,7 +67,6 @@ def arg_max_unsqueezed(ctx: RuleContext) -> str:
 
 
 @rule(
-    "Compress",
     EQUAL,
     case("Compress", [3, 4], np.array([True, False, True]), axis=1, opset=11),
     miss=case("Compress", [3, 4], Fed((3,), DType.BOOL), axis=1, opset=11),
@@ -96,9 +92,9 @@ def compress_as_gather(ctx: RuleContext) -> str:
 
 
 @rule(
-    "Gather GatherND",
     EQUAL,
     case("GatherND", [3, 4], np.array([[-1, 0], [1, -2]])),
+    operators="Gather GatherND",
     miss=case("GatherND", [3, 4], np.array([[1, 0]])),
     deviations="Gather/negative-indices GatherND/negative-indices",
 )
@@ -119,7 +115,6 @@ def gather_from_start(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    "GatherND",
     EQUAL,
     case("GatherND", [2, 3, 4], np.array([[[1]], [[0]]]), batch_dims=1, operator_list="cann-9.0"),
     miss=case("GatherND", [2, 3, 4], np.array([[1]]), operator_list="cann-9.0"),
@@ -150,7 +145,6 @@ _EQUAL = frozenset({DType.INT32, DType.INT64, DType.FLOAT32})
 
 
 @rule(
-    "OneHot",
     EQUAL,
     case("OneHot", Fed((3,), DType.INT64, (-9, 9)), np.array(4), np.array([0.5, 2], np.float32)),
     miss=case("OneHot", np.array([0, -1]), np.array(4), [2]),
@@ -180,9 +174,9 @@ _EXACT_FLOAT = 2**24
 
 
 @rule(
-    "Scatter ScatterElements",
     EQUAL,
     case("ScatterElements", [3, 4], np.array([[1, 0, 2, 3]]), [1, 4], axis=1),
+    operators="Scatter ScatterElements",
     miss=case(
         "ScatterElements",
         [3, 4],
@@ -240,11 +234,11 @@ _REDUCTIONS = {
 
 
 @rule(
-    "ScatterElements ScatterND",
     REORDERED,
     case(
         "ScatterElements", [3, 4], np.array([[1, 1, 3]]), [1, 3], axis=1, reduction="add", opset=16
     ),
+    operators="ScatterElements ScatterND",
     miss=case(
         "ScatterElements",
         Fed((3, 4), DType.FLOAT64),
@@ -293,7 +287,7 @@ def _scatter_along(ctx: RuleContext, reduction: str) -> str:
             part = ctx.slice(part, place, 0, shape[other])
     indices = from_front(ctx, ctx.cast(ctx.name(1), DType.INT32), size, ctx.range(1))
     indices, updates = (ctx.transpose(name, order) for name in (indices, ctx.name(2)))
-    part = _reduced(ctx, reduction, part, (indices, updates), rank - 1)
+    part = _reduce_updates(ctx, reduction, part, (indices, updates), rank - 1)
     for place in range(rank - 2, -1, -1):
         each = others[place]
         if shape[each] == dims[each]:
@@ -307,7 +301,7 @@ def _scatter_along(ctx: RuleContext, reduction: str) -> str:
     return ctx.transpose_back(part, order)
 
 
-def _reduced(
+def _reduce_updates(
     ctx: RuleContext, reduction: str, data: str, given: tuple[str, str], outer: int
 ) -> str:
     """Write the reduction of rows: data [..., n], indices and updates [..., m]."""
@@ -352,7 +346,7 @@ def _scatter_rows(ctx: RuleContext, reduction: str) -> str:
         total = ctx.add(total, grown)
     data = ctx.transpose(ctx.reshape(ctx.name(0), [size, width]), [1, 0])
     updates = ctx.transpose(ctx.reshape(ctx.name(2), [count, width]), [1, 0])
-    result = _reduced(ctx, reduction, data, (ctx.reshape(total, [1, count]), updates), 1)
+    result = _reduce_updates(ctx, reduction, data, (ctx.reshape(total, [1, count]), updates), 1)
     return ctx.reshape(ctx.transpose(result, [1, 0]), list(dims))
 
 
@@ -360,7 +354,6 @@ _TOO_MANY = "updates times positions are at most 2^24"
 
 
 @rule(
-    "TensorScatter",
     EQUAL,
     case("TensorScatter", [2, 3, 5, 4], [2, 3, 2, 4], Fed((2,), DType.INT64, (0, 3)), opset=24),
     miss=case(

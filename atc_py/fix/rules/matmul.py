@@ -15,7 +15,6 @@ from atc_py.fix.unfit import require
 
 
 @rule(
-    "Gemm",
     REORDERED,
     case("Gemm", [2, 3], data(3, 4), [4], alpha=0.5, beta=2.0, cann=5),
     miss=case("Gemm", [2, 3], data(3, 4), [4], alpha=0.5),
@@ -29,14 +28,14 @@ def gemm_factors(ctx: RuleContext) -> Sequence[str]:
     left, right = ctx.name(0), ctx.name(1)
     alpha = ctx.number("alpha", 1.0)
     if ctx.input(1).const is None and ctx.input(0).const is not None:
-        left = _scaled(ctx, 0, alpha)
+        left = _scale(ctx, 0, alpha)
     else:
-        right = _scaled(ctx, 1, alpha)
-    added = [] if ctx.tensor(2) is None else [_scaled(ctx, 2, ctx.number("beta", 1.0))]
+        right = _scale(ctx, 1, alpha)
+    added = [] if ctx.tensor(2) is None else [_scale(ctx, 2, ctx.number("beta", 1.0))]
     return ctx.again(left, right, *added, alpha=None, beta=None)
 
 
-def _scaled(ctx: RuleContext, position: int, factor: float) -> str:
+def _scale(ctx: RuleContext, position: int, factor: float) -> str:
     if factor == 1.0:
         return ctx.name(position)
     if ctx.input(position).const is None:
@@ -92,7 +91,6 @@ class _Operand:
 
 
 @rule(
-    "Einsum",
     REORDERED,
     case("Einsum", [2, 3, 4], [2, 4, 5], equation="bij,bjk->bki", opset=12),
     miss=case("Einsum", [3, 1], [3, 4], equation="ij,ij->i", opset=12),
@@ -112,12 +110,12 @@ def einsum_as_product(ctx: RuleContext) -> str:
                 continue
             require(known == dim, "dims of a letter are equal")
     operands = [_operand(ctx, at, term, sizes) for at, term in enumerate(terms)]
-    x = _summed(
+    x = _sum_out(
         ctx, operands[0], {*result, *(letter for y in operands[1:] for letter in y.letters)}
     )
     for at, operand in enumerate(operands[1:], 2):
         later = {*result, *(letter for y in operands[at:] for letter in y.letters)}
-        x = _product(ctx, x, _summed(ctx, operand, {*later, *x.letters}), later, sizes)
+        x = _product(ctx, x, _sum_out(ctx, operand, {*later, *x.letters}), later, sizes)
     return ctx.transpose(x.name, [x.letters.index(letter) for letter in result])
 
 
@@ -148,7 +146,7 @@ def _diagonal(
     return x, "".join(letters[at] for at in others) + letter
 
 
-def _summed(ctx: RuleContext, x: _Operand, needed: set[str]) -> _Operand:
+def _sum_out(ctx: RuleContext, x: _Operand, needed: set[str]) -> _Operand:
     """An operand without the letters that nothing else has."""
     gone = [at for at, letter in enumerate(x.letters) if letter not in needed]
     if not gone:
@@ -189,7 +187,6 @@ _LONGEST = 4096
 
 
 @rule(
-    "DFT",
     BOUNDED,
     case("DFT", [2, 10, 3, 1], None, axis=1, onesided=1, opset=17),
     miss=case("DFT", [1, 5000, 1], None, axis=1, opset=17),
@@ -254,7 +251,6 @@ _REAL = (2, 3)
 
 
 @rule(
-    "STFT",
     BOUNDED,
     case("STFT", [2, 60, 1], np.array(8), data(16), np.array(16), opset=17),
     miss=case("STFT", [2, 60, 2], np.array(8), data(16), onesided=0, opset=17),

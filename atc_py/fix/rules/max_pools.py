@@ -20,7 +20,6 @@ _MOST_TAPS = 512
 
 
 @rule(
-    "MaxPool",
     EQUAL,
     case(
         "MaxPool",
@@ -61,7 +60,6 @@ _MOST = 2**24
 
 
 @rule(
-    "MaxPool",
     BOUNDED,
     case(
         "MaxPool",
@@ -126,7 +124,6 @@ def _table(ctx: RuleContext, axes: Sequence[PoolAxis]) -> NDArray[np.int64]:
 
 
 @rule(
-    "MaxPool",
     EQUAL,
     case("MaxPool", Fed((1, 2, 6, 7), DType.UINT8, (0, 255)), kernel_shape=[2, 3], opset=12),
     miss=case("MaxPool", [1, 2, 9, 8], kernel_shape=[3, 2], dilations=[2, 3], opset=12),
@@ -150,7 +147,6 @@ _MOST_ELEMENTS = 2**26
 
 
 @rule(
-    "MaxUnpool",
     EQUAL,
     case(
         "MaxUnpool",
@@ -187,7 +183,6 @@ def max_unpool_as_scatter(ctx: RuleContext) -> str:
 
 
 @rule(
-    "MaxPool",
     EQUAL,
     case(
         "MaxPool",

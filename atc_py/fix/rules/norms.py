@@ -65,7 +65,6 @@ _MODE_STATED = 7
 
 
 @rule(
-    "BatchNormalization",
     REORDERED,
     case(
         "BatchNormalization",
@@ -110,7 +109,6 @@ _INPUTS = (
 
 
 @rule(
-    "com.microsoft::EmbedLayerNormalization",
     REORDERED,
     contrib_case("EmbedLayerNormalization", *_INPUTS, outputs=2),
 )
@@ -148,7 +146,6 @@ def _word_count(ctx: RuleContext, batch: int) -> str:
 
 
 @rule(
-    "GroupNormalization",
     REORDERED,
     case("GroupNormalization", [2, 4, 3, 3], data(4), data(4, seed=1), num_groups=2, opset=21),
     miss=case(
@@ -187,7 +184,6 @@ def group_norm_as_steps(ctx: RuleContext) -> str:
 
 
 @rule(
-    "InstanceNormalization",
     REORDERED,
     case("InstanceNormalization", [2, 3, 4, 4], data(3), data(3, seed=1)),
     miss=case("InstanceNormalization", Fed((2, 3, 4), DType.FLOAT64), np.ones(3), np.ones(3)),
@@ -209,7 +205,6 @@ def instance_norm_as_steps(ctx: RuleContext) -> str:
 
 
 @rule(
-    "LayerNormalization",
     REORDERED,
     case("LayerNormalization", [2, 3, 8], data(8), data(8, seed=1), opset=17),
     miss=case("LayerNormalization", Fed((2, 3, 8), DType.FLOAT64), np.ones(8), opset=17),
@@ -233,10 +228,6 @@ def layer_norm_as_steps(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    """
-    RMSNormalization SimplifiedLayerNormalization com.microsoft::SimplifiedLayerNormalization
-    com.microsoft::SkipSimplifiedLayerNormalization
-    """,
     REORDERED,
     contrib_case(
         "SkipSimplifiedLayerNormalization",
@@ -245,6 +236,10 @@ def layer_norm_as_steps(ctx: RuleContext) -> Sequence[str]:
         data(8),
         epsilon=1e-5,
     ),
+    operators="""
+    RMSNormalization SimplifiedLayerNormalization com.microsoft::SimplifiedLayerNormalization
+    com.microsoft::SkipSimplifiedLayerNormalization
+    """,
     miss=case("RMSNormalization", Fed((2, 3, 8), DType.FLOAT64), np.ones(8), opset=23),
     float16="squares above 256 overflow; fused to RmsNorm by the compiler where a SoC has it",
 )
@@ -278,7 +273,6 @@ def simple_norm_as_steps(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    "com.microsoft::SkipLayerNormalization",
     REORDERED,
     contrib_case(
         "SkipLayerNormalization",
@@ -309,7 +303,6 @@ _NORMS = {1: "ReduceL1", 2: "ReduceL2"}
 
 
 @rule(
-    "LpNormalization",
     REORDERED,
     case("LpNormalization", [2, 3], axis=1),
     miss=case("LpNormalization", Fed((2, 3), DType.FLOAT64), axis=1),
@@ -333,9 +326,9 @@ _ALONG_ONE_AXIS = 13
 
 
 @rule(
-    "Hardmax LogSoftmax Softmax",
     REORDERED,
     case("LogSoftmax", [2, 3, 4], axis=1, opset=11),
+    operators="Hardmax LogSoftmax Softmax",
     miss=case("LogSoftmax", [2, 3, 4], axis=2, opset=11),
     boundary=case("LogSoftmax", [2, 3, 4], axis=0, opset=12),
     deviations="Hardmax/one-axis LogSoftmax/one-axis",
@@ -354,7 +347,6 @@ def softmax_as_matrix(ctx: RuleContext) -> str:
 
 
 @rule(
-    "Hardmax",
     EQUAL,
     case("Hardmax", [2, 3, 4], axis=1, opset=11),
     miss=case("Hardmax", Fed((2, 3, 4), DType.FLOAT64), axis=1, opset=11),
@@ -389,9 +381,9 @@ def _stated_axes(ctx: RuleContext) -> tuple[int, ...]:
 
 
 @rule(
-    "ReduceLogSum ReduceLogSumExp",
     REORDERED,
     case("ReduceLogSumExp", [3, 4], axes=[1], keepdims=0),
+    operators="ReduceLogSum ReduceLogSumExp",
     miss=case("ReduceLogSumExp", [3, 4], noop_with_empty_axes=1, opset=18),
     float16="no exponential is above 1",
 )
@@ -416,7 +408,6 @@ def log_of_sum_as_steps(ctx: RuleContext) -> str:
 
 
 @rule(
-    "ReduceSumSquare",
     REORDERED,
     case("ReduceSumSquare", [2, 3, 4], axes=[1], keepdims=0, cann=5),
     miss=case("ReduceSumSquare", [2, 3, 4], axes=[1], keepdims=0),
@@ -438,9 +429,9 @@ def sum_of_squares(ctx: RuleContext) -> str:
 
 
 @rule(
-    "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum",
     EQUAL,
     case("ReduceMean", [2, 3], noop_with_empty_axes=1, opset=18),
+    operators="ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum",
     miss=case("ReduceMean", [2, 3], noop_with_empty_axes=0, opset=18),
 )
 def reduction_of_nothing(ctx: RuleContext) -> str:

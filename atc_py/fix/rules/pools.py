@@ -22,7 +22,6 @@ from atc_py.fix.unfit import require, skip_unless
 
 
 @rule(
-    "AveragePool",
     REORDERED,
     case("AveragePool", [1, 2, 2, 5000], kernel_shape=[2, 5000], opset=11),
     miss=case("AveragePool", [1, 2, 3, 5000], kernel_shape=[2, 299], opset=11),
@@ -52,7 +51,6 @@ def average_as_global(ctx: RuleContext) -> str:
 
 
 @rule(
-    "AveragePool",
     REORDERED,
     case(
         "AveragePool",
@@ -90,7 +88,6 @@ _NORMS = {1: "ReduceL1", 2: "ReduceL2"}
 
 
 @rule(
-    "GlobalLpPool",
     REORDERED,
     case("GlobalLpPool", [2, 3, 4, 5], p=2),
     miss=case("LpPool", [2, 3, 4, 5], kernel_shape=[2, 2], opset=11),
@@ -112,7 +109,6 @@ def global_lp_pool_as_norm(ctx: RuleContext) -> str:
 
 
 @rule(
-    "LpPool",
     REORDERED,
     case("LpPool", [2, 3, 4, 5], kernel_shape=[2, 2], p=3, pads=[0, 1, 0, 1], opset=11),
     miss=case("LpPool", [2, 3, 7, 5, 4, 4], kernel_shape=[2, 2, 2, 2], opset=18),
@@ -146,9 +142,9 @@ _PADS_AS_INPUT = 11
 
 
 @rule(
-    "AveragePool MaxPool",
     REORDERED,
     case("AveragePool", [1, 2, 20, 21], kernel_shape=[16, 17], pads=[1, 2, 3, 0], opset=11, cann=5),
+    operators="AveragePool MaxPool",
     miss=case(
         "AveragePool",
         [1, 2, 20, 21],
@@ -197,7 +193,6 @@ def pool_after_pad(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    "AveragePool MaxPool",
     REORDERED,
     case(
         "MaxPool",
@@ -208,6 +203,7 @@ def pool_after_pad(ctx: RuleContext) -> Sequence[str]:
         ceil_mode=1,
         opset=12,
     ),
+    operators="AveragePool MaxPool",
     miss=case("MaxPool", [1, 2, 3, 400], kernel_shape=[2, 5], dilations=[1, 2], opset=12),
     boundary=(
         case(
@@ -255,7 +251,6 @@ _OF_AXES = ("dilations", "kernel_shape", "strides")
 
 
 @rule(
-    "AveragePool LpPool MaxPool",
     REORDERED,
     case(
         "AveragePool",
@@ -265,6 +260,7 @@ _OF_AXES = ("dilations", "kernel_shape", "strides")
         pads=[1, 1, 0, 0, 1, 2],
         opset=11,
     ),
+    operators="AveragePool LpPool MaxPool",
     miss=case("MaxPool", [1, 2, 6, 7, 8, 9], kernel_shape=[2, 2, 2, 2]),
     float16="the result of the slices is rounded once more",
 )
@@ -300,9 +296,9 @@ def _of_axes(ctx: RuleContext, axes: Sequence[int]) -> dict[str, Any]:
 
 
 @rule(
-    "AveragePool LpPool MaxPool",
     REORDERED,
     case("AveragePool", [1, 2, 6, 7], kernel_shape=[2, 3], auto_pad="SAME_LOWER", opset=11),
+    operators="AveragePool LpPool MaxPool",
     miss=case("MaxPool", [1, 2, 6, 7], kernel_shape=[3, 3], auto_pad="SAME_LOWER", opset=12),
     deviations=(
         "AveragePool/any-window-in-padding-kept",
@@ -345,9 +341,9 @@ _PIECE = 2048
 
 
 @rule(
-    "AveragePool MaxPool",
     BOUNDED,
     case("AveragePool", [1, 2, 2, 5003], kernel_shape=[2, 5000], opset=11),
+    operators="AveragePool MaxPool",
     miss=case("AveragePool", [1, 1, 1, 5003], kernel_shape=[1, 5000], pads=[0, 1, 0, 1], opset=11),
     boundary=case("MaxPool", [1, 1, 1, 4098], kernel_shape=[1, 4097], opset=12),
     bound=1e-4,

@@ -166,7 +166,6 @@ _CLIPPED: tuple[CaseNode, ...] = (("Clip", ("x0", "x1"), ("a",), {}),)
 
 
 @rule(
-    "Log",
     REORDERED,
     _case(_CLIPPED, "Log", "a", x1=1e-10),
     miss=_case(_CLIPPED, "Log", "a", x1=1e-3),
@@ -216,7 +215,6 @@ _WHERE = 9
 
 
 @rule(
-    "Log",
     REORDERED,
     _case(_SHIFTED, "Log", "sum", x1=1e-8),
     miss=_case(_SHIFTED, "Log", "sum", x1=1e-3),
@@ -277,7 +275,6 @@ _DEVIATIONS: tuple[CaseNode, ...] = (
 
 
 @rule(
-    "Sqrt",
     REORDERED,
     _case((*_SQUARES, ("Add", ("mean", "x1"), ("sum",), {})), "Sqrt", "sum", x1=1e-8),
     miss=_case(_DEVIATIONS, "Sqrt", "sum", x1=1e-6),
@@ -338,7 +335,6 @@ _STEPS: tuple[CaseNode, ...] = (
 
 
 @rule(
-    "Div",
     REORDERED,
     _case(_STEPS, "Div", "e", "sum", x1=np.array([1])),
     miss=_case(_STEPS, "Div", "x0", "sum", x1=np.array([1])),
@@ -384,9 +380,9 @@ _SUM: tuple[CaseNode, ...] = (("ReduceSum", ("x0", "x1"), ("sum",), {"keepdims":
 
 
 @rule(
-    "Div Mul",
     REORDERED,
     _case(_SUM, "Mul", "sum", "part", x0=Fed((3, 512)), x1=np.array([1]), part=1 / 512),
+    operators="Div Mul",
     miss=_case(_SUM, "Mul", "sum", "part", x0=Fed((3, 512)), x1=np.array([1]), part=Fed((3, 1))),
     boundary=_case(_SUM, "Mul", "sum", "part", x0=Fed((3, 512)), x1=np.array([1]), part=0.5),
     precision=True,
@@ -424,7 +420,6 @@ _MOMENTS: tuple[CaseNode, ...] = (
 
 
 @rule(
-    "Sub",
     BOUNDED,
     _case(_MOMENTS, "Sub", "squares", "of_mean"),
     miss=_case(_MOMENTS, "Sub", "squares", "x1", x1=Fed((3, 1))),

@@ -74,9 +74,9 @@ _EXACT = 2**24
 
 
 @rule(
-    "DequantizeLinear com.microsoft::DequantizeLinear",
     EQUAL,
     case("DequantizeLinear", Fed((3, 4), DType.UINT8), [], np.array(3, np.uint8)),
+    operators="DequantizeLinear com.microsoft::DequantizeLinear",
     miss=case("DequantizeLinear", Fed((3, 4), DType.INT32), []),
     boundary=(
         case("DequantizeLinear", Fed((3, 4), DType.INT32, (-(2**24), 2**24)), []),
@@ -112,9 +112,9 @@ _FLOAT16 = 65504.0
 
 
 @rule(
-    "QuantizeLinear com.microsoft::QuantizeLinear",
     REORDERED,
     case("QuantizeLinear", [3, 4], [], np.array(3, np.uint8)),
+    operators="QuantizeLinear com.microsoft::QuantizeLinear",
     miss=case("QuantizeLinear", Fed((3, 4), DType.FLOAT16), Fed((), DType.FLOAT16), opset=19),
     boundary=(
         case("QuantizeLinear", [8, 16], [], np.array(30000, np.uint16), opset=21),
@@ -153,7 +153,6 @@ def quantize_as_steps(ctx: RuleContext) -> str:
 
 
 @rule(
-    "DynamicQuantizeLinear",
     REORDERED,
     case("DynamicQuantizeLinear", [2, 3, 4], opset=11, outputs=3),
     miss=case("DynamicQuantizeLinear", Fed((2, 3), DType.FLOAT16), opset=11, outputs=3),
@@ -183,7 +182,6 @@ def _case(*, one_step: bool) -> RuleCase:
 
 
 @rule(
-    "com.microsoft::QLinearWhere",
     REORDERED,
     _case(one_step=True),
     miss=_case(one_step=False),
@@ -218,9 +216,9 @@ _CODES_OF_BOTH = (Fed((3, 4), DType.UINT8), np.arange(-4, 4, dtype=np.int8).resh
 
 
 @rule(
-    "ConvInteger MatMulInteger",
     REORDERED,
     case("MatMulInteger", *_CODES_OF_BOTH, Fed((), DType.UINT8, (0, 255)), opset=10),
+    operators="ConvInteger MatMulInteger",
     miss=case("MatMulInteger", *_CODES_OF_BOTH, opset=10),
     float16="codes are exact; without a Mul by scales, sums over 65504 overflow",
 )
@@ -245,7 +243,7 @@ def integer_sum_as_product(ctx: RuleContext) -> str:
     ctx.absorbed = chain
     cast, scale = chain
     (factor,) = [name for name in scale.work.inputs if name not in cast.work.outputs]
-    return ctx.op("Mul", y, _grown(ctx, factor))
+    return ctx.op("Mul", y, _scale_up(ctx, factor))
 
 
 def _scaling(ctx: RuleContext) -> tuple[ValueReader, ValueReader] | None:
@@ -264,7 +262,7 @@ def _scaling(ctx: RuleContext) -> tuple[ValueReader, ValueReader] | None:
     return cast, scale
 
 
-def _grown(ctx: RuleContext, scale: str) -> str:
+def _scale_up(ctx: RuleContext, scale: str) -> str:
     """Write a scale times 2^15; the two factors of a product get their shares before it is formed."""
     maker = None if ctx.around is None else ctx.around.makers.get(scale)
     if maker is None or maker.node.op_type != "Mul":
@@ -281,7 +279,6 @@ _WEIGHTS = ConstInput(np.arange(-6, 6, dtype=np.int8).reshape(4, 3))
 
 
 @rule(
-    "com.microsoft::DynamicQuantizeMatMul com.microsoft::MatMulIntegerToFloat",
     REORDERED,
     contrib_case(
         "DynamicQuantizeMatMul",
@@ -291,6 +288,7 @@ _WEIGHTS = ConstInput(np.arange(-6, 6, dtype=np.int8).reshape(4, 3))
         np.array([1, 0, 2], np.int8),
         data(3, seed=1),
     ),
+    operators="com.microsoft::DynamicQuantizeMatMul com.microsoft::MatMulIntegerToFloat",
     miss=contrib_case(
         "DynamicQuantizeMatMul",
         Fed((2, 4), DType.FLOAT16),
@@ -338,7 +336,6 @@ _DATA = (
 
 
 @rule(
-    "com.microsoft::GatherBlockQuantized",
     REORDERED,
     contrib_case("GatherBlockQuantized", *_DATA, block_size=16),
     miss=contrib_case(
@@ -393,7 +390,6 @@ _SIZES = {"K": 32, "N": 3, "bits": 4, "block_size": 16}
 
 
 @rule(
-    "com.microsoft::MatMulNBits",
     REORDERED,
     contrib_case("MatMulNBits", *_INPUTS, **_SIZES),
     miss=contrib_case("MatMulNBits", *_INPUTS, **_SIZES, accuracy_level=4),
@@ -411,7 +407,6 @@ def mat_mul_n_bits_as_product(ctx: RuleContext) -> str:
 
 
 @rule(
-    "com.microsoft::MatMulNBits",
     BOUNDED,
     contrib_case("MatMulNBits", *_INPUTS, **_SIZES, accuracy_level=4),
     miss=contrib_case("MatMulNBits", *_INPUTS, **_SIZES),
@@ -481,7 +476,6 @@ _BNB4 = (
 
 
 @rule(
-    "com.microsoft::MatMulBnb4",
     REORDERED,
     contrib_case("MatMulBnb4", *_BNB4, **_BNB4_SIZES),
     miss=contrib_case(

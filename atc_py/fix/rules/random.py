@@ -13,7 +13,6 @@ _FLOAT64 = 11
 
 
 @rule(
-    "RandomUniform",
     EQUAL,
     case("RandomUniform", dtype=11, shape=[2, 3], seed=3.0),
     miss=case("RandomUniform", dtype=1, shape=[2, 3], seed=3.0),
@@ -29,9 +28,9 @@ def random_as_float32(ctx: RuleContext) -> str:
 
 
 @rule(
-    "RandomNormal RandomNormalLike RandomUniform RandomUniformLike",
     EQUAL,
     case("RandomUniformLike", [2, 3], seed=0.7, operator_list="cann-9.0"),
+    operators="RandomNormal RandomNormalLike RandomUniform RandomUniformLike",
     miss=case("RandomUniformLike", [2, 3], seed=3.0, operator_list="cann-9.0"),
     boundary=case("RandomNormal", shape=[2, 3], seed=-0.99, operator_list="cann-9.0"),
     deviations=(

@@ -1,7 +1,4 @@
-"""Rules of recurrent layers.
-
-Over 400 lines because a page holds its whole family.
-"""
+"""Rules of recurrent layers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +32,7 @@ def _weights(seed: int) -> ConstInput:
 
 
 _INPUTS = ([3, 1, 2], _weights(0), _weights(1))
-_OPEN = Fed((1, 2, 8), DType.INT8)
+_COMPUTED = Fed((1, 2, 8), DType.INT8)
 # Lengths, states and peepholes are absent; then the step and the zero point of each weight.
 _REST = (
     *[None] * 4,
@@ -44,11 +41,10 @@ _REST = (
 
 
 @rule(
-    "com.microsoft::DynamicQuantizeLSTM",
     APPROXIMATE,
     contrib_case("DynamicQuantizeLSTM", *_INPUTS, data(1, 16), *_REST, hidden_size=2, outputs=3),
     miss=contrib_case(
-        "DynamicQuantizeLSTM", *_INPUTS[:2], _OPEN, None, *_REST, hidden_size=2, outputs=3
+        "DynamicQuantizeLSTM", *_INPUTS[:2], _COMPUTED, None, *_REST, hidden_size=2, outputs=3
     ),
 )
 def dynamic_lstm_as_lstm(ctx: RuleContext) -> Sequence[str]:
@@ -101,7 +97,6 @@ def _layer(
 
 
 @rule(
-    "GRU",
     BOUNDED,
     _layer("GRU", 3),
     miss=_layer("GRU", 3, MOST_STEPS + 1, 1, bias=False),
@@ -173,7 +168,6 @@ def _bias(ctx: RuleContext, way: int, size: int, *, linear: bool) -> str:
 
 
 @rule(
-    "LSTM",
     BOUNDED,
     _layer("LSTM", 4, input_forget=1),
     miss=_layer("LSTM", 4, MOST_STEPS + 1, 1, bias=False, input_forget=1),
@@ -245,7 +239,6 @@ def _with_peephole(ctx: RuleContext, gate: str, peeps: str, at: int, size: int, 
 
 
 @rule(
-    "RNN",
     BOUNDED,
     _layer("RNN", 1, activations=["Relu"]),
     miss=_layer("RNN", 1, MOST_STEPS + 1, 1, bias=False, activations=["Relu"]),
@@ -286,7 +279,6 @@ _CLOSED, _OPEN = -100.0, 100.0
 
 
 @rule(
-    "RNN",
     BOUNDED,
     _layer("RNN", 1),
     miss=_layer("RNN", 1, activations=["Relu"]),
@@ -342,11 +334,11 @@ _STATE, _SEQUENCE = (1, 0, 2), (2, 0, 1, 3)
 
 
 @rule(
-    "GRU LSTM RNN",
     REORDERED,
     case(
         "RNN", [2, 3, 4], data(1, 5, 4), data(1, 5, 5), hidden_size=5, layout=1, opset=14, outputs=2
     ),
+    operators="GRU LSTM RNN",
     miss=case(
         "RNN", [3, 2, 4], data(1, 5, 4), data(1, 5, 5), hidden_size=5, layout=0, opset=14, outputs=2
     ),

@@ -118,7 +118,6 @@ def _along(
 
 
 @rule(
-    "AffineGrid",
     REORDERED,
     case("AffineGrid", [2, 2, 3], np.array([2, 3, 4, 5]), opset=20),
     miss=case("AffineGrid", [2, 2, 3], np.array([2, 3, 4]), opset=20),
@@ -154,7 +153,6 @@ _OFFSET, _BIAS, _MASK = 2, 3, 4
 
 
 @rule(
-    "DeformConv",
     BOUNDED,
     case(
         "DeformConv", [1, 2, 5, 6], data(3, 2, 2, 2), [1, 8, 4, 5], data(3), [1, 4, 4, 5], opset=19
@@ -242,7 +240,6 @@ class _Axis:
 
 
 @rule(
-    "GridSample",
     BOUNDED,
     case("GridSample", [2, 3, 5, 6], [2, 4, 3, 2], opset=16),
     miss=case("Upsample", [1, 2, 3, 4], scales=[1.0, 1.0, 2.0, 2.0], opset=7),
@@ -318,7 +315,7 @@ def _taps(ctx: RuleContext, place: str, axis: _Axis, kind: str, padding: str) ->
         place = ctx.op("Round", place)
     if padding == "zeros" and kind == "linear":
         return [*linear_taps(ctx, place, axis.size, axis.dtype)]
-    place = _within(ctx, place, axis, kind, padding)
+    place = _limit_places(ctx, place, axis, kind, padding)
     if kind == "nearest":
         return [PixelTap(_pixel(ctx, ctx.cast(place, DType.INT32), axis, padding))]
     first = ctx.op("Floor", place)
@@ -333,7 +330,7 @@ def _taps(ctx: RuleContext, place: str, axis: _Axis, kind: str, padding: str) ->
     return [PixelTap(pixel, weight) for pixel, weight in zip(pixels, weights, strict=True)]
 
 
-def _within(ctx: RuleContext, place: str, axis: _Axis, kind: str, padding: str) -> str:
+def _limit_places(ctx: RuleContext, place: str, axis: _Axis, kind: str, padding: str) -> str:
     low, high = axis.border
     if padding == "zeros" or (padding == "border" and kind == "cubic"):
         bounds = [ctx.const(value, axis.dtype, "bound") for value in (-3, axis.size + 2)]
@@ -390,7 +387,6 @@ _ROI = ([1, 2, 8, 9], ConstInput(_REGIONS), np.array([0, 0, 0]))
 
 
 @rule(
-    "RoiAlign",
     BOUNDED,
     case(
         "RoiAlign",

@@ -58,7 +58,7 @@ def resized_axes(ctx: RuleContext) -> tuple[ResizedAxis, ...]:
     regions = ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_REGION
     axes = [integer % len(x) for integer in ctx.integers("axes") or range(len(x))]
     found: Any
-    if regions and _given(ctx, 3):
+    if regions and _has_elements(ctx, 3):
         counts, scales = _by_sizes(ctx, x, axes)
     else:
         if "scales" in ctx.node.attributes:
@@ -97,7 +97,7 @@ def _check_change(
     require(plain, "a dim changes, or all scales are 1")
 
 
-def _given(ctx: RuleContext, position: int) -> bool:
+def _has_elements(ctx: RuleContext, position: int) -> bool:
     tensor = ctx.tensor(position)
     return tensor is not None and tensor.dims != (0,)
 
@@ -147,12 +147,11 @@ _IMAGES = 4
 
 
 _SIZED = ([1, 2, 6, 7], None, None)
-_LINEAR = {"mode": "linear", "axes": [2, 3], "opset": 18}
-_HALVES = {"coordinate_transformation_mode": "half_pixel"}
+_LINEAR: dict[str, Any] = {"mode": "linear", "axes": [2, 3], "opset": 18}
+_HALVES: dict[str, Any] = {"coordinate_transformation_mode": "half_pixel"}
 
 
 @rule(
-    "Resize",
     REORDERED,
     case(
         "Resize",
@@ -210,9 +209,9 @@ _WITH_ROUNDING = 11
 
 
 @rule(
-    "Resize Upsample",
     EQUAL,
     case("Upsample", [1, 2, 3, 4], np.array([1, 1, 2, 3], np.float32), mode="nearest", opset=9),
+    operators="Resize Upsample",
     miss=case("Upsample", [1, 2, 3, 4], np.array([1, 1, 2, 3], np.float32), mode="linear", opset=9),
     deviations=(
         "Resize/batch-and-channels-kept",
@@ -253,7 +252,6 @@ _MOST = 2**24
 
 
 @rule(
-    "Resize Upsample",
     REORDERED,
     case(
         "Resize",
@@ -264,6 +262,7 @@ _MOST = 2**24
         **_HALVES,
         opset=11,
     ),
+    operators="Resize Upsample",
     miss=case(
         "Upsample", [1, 2, 3, 4], np.array([1, 1, 2, 3], np.float32), mode="nearest", opset=9
     ),

@@ -15,7 +15,6 @@ _PLACE = ("SequenceInsert", ("s", "b", "n"), ("t",), dict[str, int]())
 
 
 @rule(
-    "ConcatFromSequence",
     EQUAL,
     case(
         "ConcatFromSequence",
@@ -57,7 +56,6 @@ _MADE_PAIR = CaseGraph(
 
 
 @rule(
-    "SequenceAt",
     EQUAL,
     case("SequenceAt", MadeInput("s"), np.array(-1), before=_MADE_PAIR),
     miss=case("SequenceAt", MadeInput("s"), Fed((), DType.INT64, (0, 0)), before=_MADE_PAIR),
@@ -72,7 +70,6 @@ def sequence_at_as_tensor(ctx: RuleContext) -> str:
 
 
 @rule(
-    "SequenceLength",
     EQUAL,
     case(
         "SequenceLength",
@@ -106,7 +103,6 @@ _CHOSEN = CaseGraph(
 
 
 @rule(
-    "OptionalGetElement",
     EQUAL,
     case("OptionalGetElement", MadeInput("o"), opset=15, before=_OPTIONAL),
     miss=case("OptionalGetElement", MadeInput("o"), opset=17, before=_CHOSEN),
@@ -121,7 +117,6 @@ def optional_get_as_value(ctx: RuleContext) -> str:
 
 
 @rule(
-    "OptionalHasElement",
     EQUAL,
     case("OptionalHasElement", MadeInput("o"), opset=15, before=_OPTIONAL),
     miss=case("OptionalHasElement", MadeInput("o"), opset=17, before=_CHOSEN),

@@ -73,7 +73,6 @@ _AXES_INPUT = 3
 
 
 @rule(
-    "Pad",
     EQUAL,
     case("Pad", [2, 3, 4], np.array([1, 2]), None, np.array([-1]), mode="edge", opset=18),
     miss=case("Pad", [2, 3], np.array([0, -1, 0, 1])),
@@ -100,7 +99,6 @@ _MOST = 2**22
 
 
 @rule(
-    "Pad",
     EQUAL,
     case("Pad", [2, 3, 4], np.array([0, 1, -1, 0, 0, 2]), np.array(3, np.float32)),
     miss=case("Pad", [2, 3], np.array([0, 1, 0, 1]), mode="wrap", opset=19),
@@ -156,7 +154,6 @@ _NAMES = {"edge": "edge", "reflect": "reflect", "wrap": "wrap"}
 
 
 @rule(
-    "Pad",
     EQUAL,
     case("Pad", [2, 5], np.array([0, 2, 0, 3]), mode="wrap", opset=19),
     miss=case("Pad", [2, 3], np.array([0, -1, 0, 1])),
@@ -186,9 +183,9 @@ _IMAGES = 4
 
 
 @rule(
-    "DepthToSpace SpaceToDepth",
     EQUAL,
     case("DepthToSpace", Fed((1, 8, 2, 3), DType.BOOL), blocksize=2, mode="CRD"),
+    operators="DepthToSpace SpaceToDepth",
     miss=case("Mish", [2, 3, 4], opset=18),
     boundary=case("DepthToSpace", Fed((1, 4, 2, 2), DType.BOOL), blocksize=2),
 )
@@ -217,7 +214,6 @@ def depth_space_as_transpose(ctx: RuleContext) -> str:
 
 
 @rule(
-    "Expand",
     EQUAL,
     case("Expand", Fed((3, 1), DType.INT32), np.array([2, 3, 4])),
     miss=case("Expand", Fed((3, 1), DType.INT32), Fed((3,), DType.INT64, (3, 3))),
@@ -239,7 +235,6 @@ def expand_as_tile(ctx: RuleContext) -> str:
 
 
 @rule(
-    "Split",
     EQUAL,
     case("Split", [5, 4], axis=0, num_outputs=2, opset=18, outputs=2, operator_list="cann-9.0"),
     miss=case(
@@ -267,7 +262,6 @@ _MOST_ELEMENTS = 2**24
 
 
 @rule(
-    "EyeLike",
     EQUAL,
     case("EyeLike", [2, 3], k=1),
     miss=case("EyeLike", [4097, 4097]),
@@ -290,9 +284,9 @@ _MATRIX = 2
 
 
 @rule(
-    "Trilu com.microsoft::Trilu",
     EQUAL,
     case("Trilu", [2, 3, 4], np.array(1), upper=0, opset=14),
+    operators="Trilu com.microsoft::Trilu",
     miss=case("Trilu", [2, 3, 4], Fed((), DType.INT64), opset=14),
     boundary=(
         case("Trilu", [3, 4], np.array(4), opset=14),
@@ -326,7 +320,6 @@ def _computed_mask(ctx: RuleContext, rows: int, columns: int) -> str:
 
 
 @rule(
-    "CumSum",
     EQUAL,
     case("CumSum", [2, 3], np.array([1]), opset=11),
     miss=case("CumSum", [2, 3], np.array([0, 1]), opset=11),
@@ -342,7 +335,6 @@ def cum_sum_along_scalar(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    "CumProd",
     REORDERED,
     case("CumProd", [2, 5], np.array(1), exclusive=1, opset=26),
     miss=case("CumProd", [2, 5], np.array(3), opset=26),

@@ -71,21 +71,21 @@ def transposed_axes(ctx: RuleContext) -> tuple[TransposedAxis, ...]:
     return tuple(results)
 
 
+_IMAGE = ([1, 2, 4, 5], data(2, 3, 3, 2))
+_PLAIN_DILATED = case("ConvTranspose", *_IMAGE, kernel_shape=[3, 2], dilations=[2, 1])
+
+
 @rule(
-    "ConvTranspose",
     REORDERED,
     case(
         "ConvTranspose",
-        [1, 2, 4, 5],
-        data(2, 3, 3, 2),
+        *_IMAGE,
         data(3),
         strides=[2, 1],
         dilations=[1, 2],
         output_shape=[8, 5],
     ),
-    miss=case(
-        "ConvTranspose", [1, 2, 4, 5], data(2, 3, 3, 2), kernel_shape=[3, 2], dilations=[2, 1]
-    ),
+    miss=_PLAIN_DILATED,
     boundary=case(
         "ConvTranspose",
         [1, 1, 1, 2],
@@ -133,7 +133,6 @@ _INPUTS: Mapping[str, Fed | NDArray[Any]] = {
 
 
 @rule(
-    "ConvTranspose",
     EQUAL,
     case_after(_SHAPED, "ConvTranspose", ("first", "x1"), _INPUTS, attributes=_KERNEL),
     miss=case_after(_PLAIN, "ConvTranspose", ("first", "x1"), _INPUTS, attributes=_KERNEL),
@@ -149,12 +148,10 @@ def conv_transpose_not_set(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    "ConvTranspose",
     REORDERED,
     case(
         "ConvTranspose",
-        [1, 2, 4, 5],
-        data(2, 3, 3, 2),
+        *_IMAGE,
         data(3),
         kernel_shape=[3, 2],
         strides=[2, 1],
@@ -204,7 +201,6 @@ def conv_transpose_spread_filter(ctx: RuleContext) -> Sequence[str]:
 
 
 @rule(
-    "ConvTranspose",
     REORDERED,
     case(
         "ConvTranspose",
@@ -215,9 +211,7 @@ def conv_transpose_spread_filter(ctx: RuleContext) -> Sequence[str]:
         strides=[2, 1, 2],
         pads=[1, 0, 1, 0, 1, 0],
     ),
-    miss=case(
-        "ConvTranspose", [1, 2, 4, 5], data(2, 3, 3, 2), kernel_shape=[3, 2], dilations=[2, 1]
-    ),
+    miss=_PLAIN_DILATED,
     boundary=case(
         "ConvTranspose",
         [1, 1, 1, 1, 1],
@@ -276,7 +270,6 @@ def _sum(ctx: RuleContext, y: str, depth: TransposedAxis) -> str:
 
 
 @rule(
-    "Col2Im",
     REORDERED,
     case("Col2Im", [2, 8, 12], np.array([4, 5]), np.array([2, 2]), pads=[0, 0, 0, 0], opset=18),
     miss=case("Col2Im", [2, 16, 1], np.array([2, 2, 2, 2]), np.array([2, 2, 2, 2]), opset=18),

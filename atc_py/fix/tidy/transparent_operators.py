@@ -96,7 +96,7 @@ def _as_image(node: SourceNode, rank: int, new: int) -> Carried | None:
         return _with_axes(node, 1, moved)
     if node.op_type == "Slice":
         return _with_axes(node, 3, moved)
-    return _padded(node, rank, new) if node.op_type == "Pad" else None
+    return _pad_image(node, rank, new) if node.op_type == "Pad" else None
 
 
 def _along_axis(node: SourceNode, rank: int, moved: Callable[[int], int]) -> Carried | None:
@@ -123,7 +123,7 @@ def _with_axes(node: SourceNode, position: int, moved: Callable[[int], int]) -> 
     return Carried((0,), {}, {position: [moved(int(number)) for number in result.const.numpy()]})
 
 
-def _padded(node: SourceNode, rank: int, new: int) -> Carried | None:
+def _pad_image(node: SourceNode, rank: int, new: int) -> Carried | None:
     pads: Any = node.attributes.get("pads")
     second = node.inputs[1] if len(node.inputs) > 1 else None
     stated = isinstance(pads, tuple)

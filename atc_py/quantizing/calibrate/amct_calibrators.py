@@ -150,7 +150,7 @@ class Hfmg:
         if histogram.zeros:
             at = np.searchsorted(edges, 0, "right") - 1
             counts[min(max(int(at), 0), counts.size - 1)] += histogram.zeros
-        return _searched(low, high, counts.astype(np.int64))
+        return _search_clips(low, high, counts.astype(np.int64))
 
     def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
         """The range for the values of an array, as AMCT computes it of one batch."""
@@ -160,7 +160,7 @@ class Hfmg:
             return ValueRange(low, high)
         wide = values.astype(np.float64)  # of float32, bins can be too narrow to tell apart
         counts, _edges = np.histogram(wide, settings.hfmg_bins, (low, high))
-        return _searched(low, high, counts.astype(np.int64))
+        return _search_clips(low, high, counts.astype(np.int64))
 
 
 def candidate_ranges(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -181,7 +181,7 @@ def candidate_ranges(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
     return result
 
 
-def _searched(low: float, high: float, counts: NDArray[np.int64]) -> ValueRange:
+def _search_clips(low: float, high: float, counts: NDArray[np.int64]) -> ValueRange:
     """The candidate with the least loss; the whole range if there is none."""
     width = (high - low) / counts.size
     edges = np.arange(counts.size + 1, dtype=np.float64)

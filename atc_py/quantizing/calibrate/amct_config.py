@@ -87,7 +87,7 @@ def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
         for name, value in document.items()
         if isinstance(value, dict) and name not in _MODEL
     }
-    model = _checked({k: v for k, v in document.items() if k not in layers}, _MODEL, place)
+    model = _check_fields({k: v for k, v in document.items() if k not in layers}, _MODEL, place)
     if model.get("version", 1) != 1:
         raise _fault(place, "version", Text("must be 1, found {model}", model=model["version"]))
     if model.get("batch_num", 1) < 1:
@@ -115,9 +115,9 @@ def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
 
 
 def _layer(value: Mapping[str, Any], place: Place, *, asymmetric: bool) -> LayerChoice | None:
-    layer = _checked(value, _LAYER, place)
-    data = _checked(layer.get("activation_quant_params", {}), _ACTIVATIONS, place)
-    weights = _checked(layer.get("weight_quant_params", {}), _WEIGHTS, place)
+    layer = _check_fields(value, _LAYER, place)
+    data = _check_fields(layer.get("activation_quant_params", {}), _ACTIVATIONS, place)
+    weights = _check_fields(layer.get("weight_quant_params", {}), _WEIGHTS, place)
     for part in (data, weights):
         if "num_bits" in part:
             require_modeled("num_bits", part["num_bits"], (8,), place)
@@ -170,7 +170,7 @@ def _names(value: list[Any], place: Place) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _checked(
+def _check_fields(
     value: Mapping[str, Any], fields: Mapping[str, type], place: Place
 ) -> Mapping[str, Any]:
     for name, found in value.items():

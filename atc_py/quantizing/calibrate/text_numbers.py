@@ -114,23 +114,15 @@ class TextFile:
 
     def numbers(self, field: TextField) -> list[SpelledFloat]:
         """The number or the list of numbers of a field."""
-        return [
-            self._each(field, value, _as_float, Text("a number")) for value in self.values(field)
-        ]
+        return self._many(field, _as_float, Text("a number"))
 
     def wholes(self, field: TextField) -> list[int]:
         """The whole number or the list of them."""
-        return [
-            self._each(field, value, _as_whole, Text("a whole number"))
-            for value in self.values(field)
-        ]
+        return self._many(field, _as_whole, Text("a whole number"))
 
     def strings(self, field: TextField) -> list[str]:
         """The text in quotes or the list of such texts."""
-        return [
-            self._each(field, value, _string, Text("a text in quotes"))
-            for value in self.values(field)
-        ]
+        return self._many(field, _string, Text("a text in quotes"))
 
     def wrong(self, field: TextField, words: str) -> AtcError:
         """The error of a field."""
@@ -138,6 +130,9 @@ class TextFile:
             Text("{field} {message}", field=field.name, message=Text(words)),
             place=self.place(field.place, field.name),
         )
+
+    def _many(self, field: TextField, read: _Read[T], kind: str) -> list[T]:
+        return [self._each(field, value, read, kind) for value in self.values(field)]
 
     def _one(self, field: TextField, read: _Read[T], kind: str) -> T:
         values = self.values(field)

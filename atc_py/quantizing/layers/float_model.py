@@ -62,11 +62,7 @@ def is_quantized(file: OnnxFile) -> bool:
 
 
 def _refuse_quantized(file: OnnxFile) -> None:
-    """Refuse a model that is quantized already.
-
-    Raises:
-        AtcError: ALREADY_QUANTIZED, at the first such node.
-    """
+    """Refuse a model that is quantized already."""
     if not is_quantized(file):
         return
     nodes = [*_quantized_nodes(file)]

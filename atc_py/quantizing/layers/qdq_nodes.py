@@ -63,7 +63,7 @@ def nodes_on_codes(
     kinds = _ALL_MOVED | _SELECTING | (_POOLS if pools else frozenset())
     left_out: set[WorkNode] = set()
     while True:
-        result, asked = _found(graph, known, kinds, left_out)
+        result, asked = _find_moved(graph, known, kinds, left_out)
         wasteful = {node for node in result if _is_wasteful(graph, node, result, asked)}
         if not wasteful:
             return result
@@ -75,7 +75,7 @@ def data_of(node: WorkNode) -> tuple[str, ...]:
     return node.inputs if node.op_type == "Concat" else node.inputs[:1]
 
 
-def _found(
+def _find_moved(
     graph: WorkGraph,
     layers: Mapping[WorkNode, tuple[str, Scale]],
     kinds: Collection[str],

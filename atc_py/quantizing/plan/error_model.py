@@ -73,7 +73,7 @@ class ErrorModel:
         self._pieces = {
             name: at for at, piece in enumerate(self._exact.pieces) for name in piece.writes
         }
-        self._rounded: dict[DType, ReferenceModel] = {}
+        self._round: dict[DType, ReferenceModel] = {}
         self._runs = [self._exact_run(feed) for feed in feeds]
 
     @property
@@ -121,17 +121,17 @@ class ErrorModel:
             reads = self._exact.pieces[at].reads
             feeds = {name: changed.get(name, exact[name]) for name in reads}
             if at in places:
-                narrow = {name: _rounded(array, dtype) for name, array in feeds.items()}
+                narrow = {name: _round(array, dtype) for name, array in feeds.items()}
                 made = rounded.run_piece(at, narrow)
-                changed |= {name: _rounded(array, dtype) for name, array in made.items()}
+                changed |= {name: _round(array, dtype) for name, array in made.items()}
             elif any(name in changed for name in reads):
                 changed |= self._exact.run_piece(at, feeds)
         return changed
 
     def _rounded_model(self, dtype: DType) -> ReferenceModel:
-        if dtype not in self._rounded:
-            self._rounded[dtype] = self._exact.node_by_node(lambda array: _rounded(array, dtype))
-        return self._rounded[dtype]
+        if dtype not in self._round:
+            self._round[dtype] = self._exact.node_by_node(lambda array: _round(array, dtype))
+        return self._round[dtype]
 
 
 def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[str]]:
@@ -150,7 +150,7 @@ def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[s
     return results
 
 
-def _rounded(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
+def _round(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
     """Floats as a narrow dtype holds them, in their own dtype; other arrays as they are."""
     if array.dtype.kind != "f":
         return array

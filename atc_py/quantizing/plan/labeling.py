@@ -28,7 +28,7 @@ def cheapest_labels(
     while gained:
         gained = False
         for label in labels:
-            trial = _expanded(results, label, prices, pairs)
+            trial = _expand(results, label, prices, pairs)
             price = price_of(trial, prices, pairs)
             if price < best - _TINY * abs(best):
                 results, best, gained = trial, price, True
@@ -46,7 +46,7 @@ def price_of(
     return own + sum(apart)
 
 
-def _expanded(
+def _expand(
     labels: Mapping[str, str],
     label: str,
     prices: Mapping[str, Mapping[str, float]],

@@ -44,7 +44,7 @@ def moves_of(
         if saved > 0 and added <= DOUBT * max(room, 0.0) + 1e-12:
             ranked.append((-saved, len(ranked), move))
     ranked.sort(key=lambda each: each[:2])
-    return [*dict.fromkeys(_moved(start, move) for _, _, move in ranked[:_MOST])]
+    return [*dict.fromkeys(_apply_move(start, move) for _, _, move in ranked[:_MOST])]
 
 
 def _belong(
@@ -115,7 +115,7 @@ def _neighbors(times: TimeModel) -> dict[str, dict[str, float]]:
     return results
 
 
-def _moved(start: Assignment, move: Mapping[str, str]) -> Assignment:
+def _apply_move(start: Assignment, move: Mapping[str, str]) -> Assignment:
     for line, label in move.items():
         start = start.with_dtype((line,), label)
     return start

@@ -235,10 +235,10 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     chosen = cast("ConvertChoice", {"precision_mode": _MODE, **precision})
     compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
     limits = choice, trials, optional_path(int8)
-    return _planned(compilation, (samples, seed), target, limits, on_stage)
+    return _make_plan(compilation, (samples, seed), target, limits, on_stage)
 
 
-def _planned(
+def _make_plan(
     compilation: Compilation,
     draws: tuple[GivenChoice, int],
     target: Mapping[str, float],
@@ -317,11 +317,7 @@ def _check(
     trials: int,
     shapes: str | Mapping[str, Sequence[int]],
 ) -> None:
-    """Refuse options that make no sense.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """Refuse options that make no sense."""
     if not target:
         raise BAD_OPTION.error("a plan needs a target", help="write --target cosine=0.999")
     check_targets(target)

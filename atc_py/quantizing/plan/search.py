@@ -229,7 +229,7 @@ class PlanSearch:
         }
         labels = cheapest_labels(prices | {PORTS: {BROAD: 0.0}}, pairs, self._choices.dtypes)
         del labels[PORTS]
-        return _assigned(labels)
+        return _assignment_of(labels)
 
     def _unbeaten(self, found: Iterable[Assignment]) -> list[Assignment]:
         """The assignments that no other one is expected to beat, the quickest first."""
@@ -303,10 +303,10 @@ class PlanSearch:
     def _every(self) -> Iterator[Assignment]:
         lines = [*self._choices.labels]
         for chosen in product(*self._choices.labels.values()):
-            yield _assigned(dict(zip(lines, chosen, strict=True)))
+            yield _assignment_of(dict(zip(lines, chosen, strict=True)))
 
 
-def _assigned(labels: Mapping[str, str]) -> Assignment:
+def _assignment_of(labels: Mapping[str, str]) -> Assignment:
     result = ALL_NARROW
     for dtype in {*labels.values()} - {NARROW}:
         result = result.with_dtype((line for line in labels if labels[line] == dtype), dtype)

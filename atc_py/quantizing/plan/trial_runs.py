@@ -236,14 +236,14 @@ class TrialRuns:
         if self.ahead is not None and not assignment.int8:
             ready = self.ahead.take(self._lines(assignment))
         if ready is not None and not (ready.model and ready.done is None and faster_than is None):
-            return self._taken(assignment, ready, faster_than)
+            return self._take_ready(assignment, ready, faster_than)
         path = self._folder / "planned.om"
         try:
             self._write(assignment, path)
         except AtcError as error:
             self._refuse(assignment, error)
             return None
-        return self._ran(assignment, path, faster_than)
+        return self._run_compiled(assignment, path, faster_than)
 
     def take(self, assignment: Assignment, trial: Trial) -> TriedAssignment:
         """Take a trial that was made elsewhere."""
@@ -271,7 +271,7 @@ class TrialRuns:
         keep, custom = self.option_lines(assignment)
         return tuple(keep), tuple(custom)
 
-    def _taken(
+    def _take_ready(
         self, assignment: Assignment, ready: TrialAnswer, faster_than: float | None
     ) -> TriedAssignment | None:
         """Take a trial that was made ahead, as if it were made now."""
@@ -288,11 +288,7 @@ class TrialRuns:
         return tried
 
     def _refuse(self, assignment: Assignment, error: AtcError) -> None:
-        """Keep the nodes without a kernel of an assignment that does not compile.
-
-        Raises:
-            AtcError: `error`, where it has other reasons.
-        """
+        """Keep the nodes without a kernel of an assignment that does not compile."""
         if not {diagnostic.code for diagnostic in error.diagnostics} <= _REFUSALS:
             raise error
         places = (diagnostic.place for diagnostic in error.diagnostics)
@@ -312,7 +308,7 @@ class TrialRuns:
         own = [line for line in self.own_custom if line.partition("::")[0] not in assignment.brain]
         return keep, [*own, *customs]
 
-    def _ran(
+    def _run_compiled(
         self, assignment: Assignment, path: Path, faster_than: float | None
     ) -> TriedAssignment | None:
         with open_model(path) as package:
