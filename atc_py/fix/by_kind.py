@@ -27,7 +27,8 @@ from atc_py.check.findings import Finding, Standing
 from atc_py.check.nodes_before import depends_on_nodes_before
 from atc_py.fix.deviating import is_unknown_to_parser
 from atc_py.fix.engine import Fixer
-from atc_py.fix.fixed import MOST_NEW_NODES, Fixed, Start
+from atc_py.fix.fixed import MOST_NEW_NODES, Fixed
+from atc_py.fix.start import Start
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.folding.if_branches import FoldedGraph

@@ -6,24 +6,16 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Standing
 from atc_py.diag.codes import OPERATOR_RESTATED
-from atc_py.fix.bound_inputs import bind_inputs
 from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
 from atc_py.fix.facts import MOST_NODES, Readers, Surroundings, makers_of
-from atc_py.fix.fixed import (
-    Applied,
-    Fixed,
-    Lineage,
-    Start,
-    Unfit,
-    application_of,
-    nodes_looked_through,
-)
+from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of, nodes_looked_through
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.restate import PREFERRED, restate_graph
 from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
+from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import FoldedModel
@@ -142,9 +134,8 @@ class Fixer:
         file = self._file
         start = self._start
         if start is None:
-            graph = file.graph(
-                observe_inputs(file.path, file.inputs, shapes), file.bias_convention(None)
-            )
+            inputs = observe_inputs(file.path, file.inputs, shapes)
+            graph = file.graph(inputs, file.bias_convention(None))
             bind_inputs(graph, self._rules.bind)
             quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         else:
@@ -159,17 +150,16 @@ class Fixer:
             model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS + self._levels):
-            refused = set(self._refused(model.source, after))
-            changed, unfit = self._round(graph, model.source, refused)
+            source = model.source
+            refused = set(self._refused(source, after))
+            changed, unfit = self._round(graph, source, refused)
             if not changed and self._rules.for_cann:
-                self._deviations = deviating_nodes(
-                    model.source, after, self._library, self._conditions
-                )
-                changed, misfits = self._round(graph, model.source, self._deviations, Purpose.CANN)
+                self._deviations = deviating_nodes(source, after, self._library, self._conditions)
+                changed, misfits = self._round(graph, source, self._deviations, Purpose.CANN)
                 unfit += misfits
             if not changed and precise:
-                precise, listed = False, set(model.source.nodes) - refused
-                changed, _misfits = self._round(graph, model.source, listed, Purpose.PRECISION)
+                precise, listed = False, set(source.nodes) - refused
+                changed, _misfits = self._round(graph, source, listed, Purpose.PRECISION)
             if self._lineage.endless:
                 return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
             if not changed:

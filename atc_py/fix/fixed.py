@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from atc_py.check.evaluate import Checked
 from atc_py.diag.codes import FIX_NOT_SETTLED
 from atc_py.fix.context import NewNode
@@ -19,7 +17,7 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode
+from atc_py.onnx_graph.source import SourceModel, SourceNode
 from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.text import Text
 
@@ -211,36 +209,6 @@ class Fixed:
             Text("rules undo each other, or never end: {rules}", rules=rules),
             help="leave one of them out with --skip",
         )
-
-
-class Start(msgspec.Struct, frozen=True):
-    """A file after folding, and its check.
-
-    Attributes:
-        model: the file after folding.
-        checked: its check.
-        kept: its graph as it was then; nothing changes it.
-    """
-
-    model: FoldedModel
-    checked: Checked
-    kept: WorkGraph
-
-    @classmethod
-    def of(cls, model: FoldedModel, checked: Checked) -> Start:
-        """A start; what becomes of the graph of `model` later is of no concern."""
-        return cls(model, checked, model.graph.copied())
-
-    @property
-    def graph(self) -> WorkGraph:
-        """A graph that may be changed."""
-        return self.kept.copied()
-
-    @property
-    def quantized(self) -> tuple[QuantizedNode, ...]:
-        """The outcomes of the quantized layers outside of branches."""
-        every, inner = self.model.source.quantized, self.model.folded.quantized
-        return every[: len(every) - len(inner)]
 
 
 MOST_RETURNS = 8

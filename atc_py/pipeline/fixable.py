@@ -11,8 +11,7 @@ import msgspec
 
 from atc_py.check.findings import Finding, FixAdvice, ModelCheck, Standing
 from atc_py.diag import AtcError
-from atc_py.fix.bound_inputs import deciding_values
-from atc_py.fix.fixed import Start
+from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.bound_values import bind_options
 from atc_py.options.fix_rules import FixRules

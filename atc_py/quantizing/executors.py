@@ -1,41 +1,20 @@
 """Engines that run a float model and show its inner values: onnxruntime, and the simulator."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED
 from atc_py.pipeline.running.model import Model
-from atc_py.system.atomic_files import atomic_write
+from atc_py.quantizing.layers.measured import write_watched
 from atc_py.system.one_thread import granted_threads
 from atc_py.text import Text
-
-
-def write_watched(model: Path, output: Path, names: Iterable[str]) -> None:
-    """Write the model in the file `model` with the values called `names` as its only outputs.
-
-    Args:
-        model: a file that atc-py wrote.
-        output: the file to write, in the same folder, so that weights beside the model are found.
-        names: values that nodes make.
-
-    Raises:
-        AtcError: CANNOT_WRITE.
-    """
-    proto = onnx.load(model, load_external_data=False)
-    types = {each.name: each for each in (*proto.graph.value_info, *proto.graph.output)}
-    del proto.graph.output[:]
-    proto.graph.output.extend(types.get(name, onnx.ValueInfoProto(name=name)) for name in names)
-    with atomic_write(output, durable=False) as file:
-        file.write(proto.SerializeToString())
-
 
 Arrays = Mapping[str, NDArray[Any]]
 

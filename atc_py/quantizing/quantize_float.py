@@ -30,11 +30,11 @@ from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.calibrated import Calibrated, balanced_tensors, layer_facts, node_outcomes
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.layers.float_model import FloatModel, original_places
+from atc_py.quantizing.layers.layers import layers_in_bodies
 from atc_py.quantizing.observe import no_progress, ports_of_model
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import ProofSettings, proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
-from atc_py.quantizing.selection import layers_in_bodies
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.quantization import Quantization
 from atc_py.results.quantization_proof import FallBack, QuantizationProof

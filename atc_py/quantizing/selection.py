@@ -1,39 +1,15 @@
 """The choice of layers: those that options leave in floats, and why."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-
-from onnx import GraphProto
+from collections.abc import Mapping, Sequence
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_FLOAT_LAYERS, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, subgraphs
+from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.quantizing.calibrate.settings import QuantizeSettings
 from atc_py.quantizing.layers.float_model import FloatModel
-from atc_py.quantizing.layers.layers import KINDS, FloatLayer
+from atc_py.quantizing.layers.layers import FloatLayer, layers_in_bodies
 from atc_py.text import COLON, COMMA, Text
-
-
-def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:
-    """The nodes whose own graphs have layers, with how many of each operator."""
-    results = []
-    for node in graph.nodes:
-        counts = Counter(_kinds(subgraphs(node.proto)))
-        if counts:
-            results.append((node, dict(sorted(counts.items()))))
-    return results
-
-
-def _kinds(graphs: Iterable[GraphProto]) -> list[str]:
-    result, left = [], list(graphs)
-    while left:
-        for node in left.pop().node:
-            if not node.domain and node.op_type in KINDS:
-                result.append(node.op_type)
-            left.extend(subgraphs(node))
-    return result
-
 
 SKIPPED = Text("it is left out by --skip")
 FIRST = Text("it is among the first layers, which stay in floats")

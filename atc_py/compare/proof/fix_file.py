@@ -28,11 +28,11 @@ from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, ModelFeeds, prove
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED
-from atc_py.fix.bound_inputs import deciding_values
 from atc_py.fix.engine import Fixer
-from atc_py.fix.fixed import Applied, Fixed, Start
+from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.fixed_files import state_at_listed_opset, with_original_layers
 from atc_py.fix.restate import changed_operators
+from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model

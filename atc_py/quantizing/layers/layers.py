@@ -4,12 +4,13 @@ The kinds are those that CANN's quantizer takes: Conv and ConvTranspose, Gemm, a
 constant weights on the right. Weights have one scale per output channel for all of them.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import msgspec
-from onnx import TensorProto
+from onnx import GraphProto, TensorProto
 
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, subgraphs
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.reasons import COMPUTED_BIAS, VOLUMES
 from atc_py.onnx_graph.typing.known_type import known_type
@@ -205,3 +206,23 @@ def _axis(node: WorkNode, shape: Shape) -> int | Text:
             return TRANSPOSED_DATA
         return 0 if attributes.get("transB") else 1
     return 1
+
+
+def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:
+    """The nodes whose own graphs have layers, with how many of each operator."""
+    results = []
+    for node in graph.nodes:
+        counts = Counter(_kinds(subgraphs(node.proto)))
+        if counts:
+            results.append((node, dict(sorted(counts.items()))))
+    return results
+
+
+def _kinds(graphs: Iterable[GraphProto]) -> list[str]:
+    result, left = [], list(graphs)
+    while left:
+        for node in left.pop().node:
+            if not node.domain and node.op_type in KINDS:
+                result.append(node.op_type)
+            left.extend(subgraphs(node))
+    return result

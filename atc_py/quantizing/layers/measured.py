@@ -11,7 +11,7 @@ Each layer is computed in floats and in one or more int8 forms from the same dat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,6 +221,25 @@ def _rewrite(
     if switches is not None:
         port = helper.make_tensor_value_info(SWITCHES, TensorProto.BOOL, [switches])
         proto.graph.input.append(port)
+    with atomic_write(output, durable=False) as file:
+        file.write(proto.SerializeToString())
+
+
+def write_watched(model: Path, output: Path, names: Iterable[str]) -> None:
+    """Write the model in the file `model` with the values called `names` as its only outputs.
+
+    Args:
+        model: a file that atc-py wrote.
+        output: the file to write, in the same folder, so that weights beside the model are found.
+        names: values that nodes make.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    proto = onnx.load(model, load_external_data=False)
+    types = {each.name: each for each in (*proto.graph.value_info, *proto.graph.output)}
+    del proto.graph.output[:]
+    proto.graph.output.extend(types.get(name, onnx.ValueInfoProto(name=name)) for name in names)
     with atomic_write(output, durable=False) as file:
         file.write(proto.SerializeToString())
 

@@ -1,17 +1,52 @@
-"""Inputs that the user gives a value, and the values to try for those that decide which branch of an If runs."""
+"""What fixing starts from: a file that was folded and checked, and inputs that the user gives a value."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
 import numpy as np
 
+from atc_py.check.evaluate import Checked
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.ir import DenseConst
+from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode, SourceTensor
 from atc_py.system.memory_limit import require_memory
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
+
+
+class Start(msgspec.Struct, frozen=True):
+    """A file after folding, and its check.
+
+    Attributes:
+        model: the file after folding.
+        checked: its check.
+        kept: its graph as it was then; nothing changes it.
+    """
+
+    model: FoldedModel
+    checked: Checked
+    kept: WorkGraph
+
+    @classmethod
+    def of(cls, model: FoldedModel, checked: Checked) -> Start:
+        """A start; what becomes of the graph of `model` later is of no concern."""
+        return cls(model, checked, model.graph.copied())
+
+    @property
+    def graph(self) -> WorkGraph:
+        """A graph that may be changed."""
+        return self.kept.copied()
+
+    @property
+    def quantized(self) -> tuple[QuantizedNode, ...]:
+        """The outcomes of the quantized layers outside of branches."""
+        every, inner = self.model.source.quantized, self.model.folded.quantized
+        return every[: len(every) - len(inner)]
 
 
 def bind_inputs(graph: WorkGraph, values: Mapping[str, float]) -> None:
