@@ -117,7 +117,7 @@ class _Rewriter:
         """Write out one deviation of every node that meets any; return True if there is one."""
         met = {node: found for node in model.all_nodes if (found := self._first(node))}
         problems = [refusal for node in model.all_nodes for refusal in self._refusals(node)]
-        undefined = (node for node, found in met.items() if found.row.undefined)
+        undefined = (node for node, deviation in met.items() if deviation.row.undefined)
         problems += [_no_form(node, met[node], str(model.path)) for node in undefined]
         within = [node for node in met if node not in set(model.nodes)]
         problems += [_no_form(node, met[node], str(model.path)) for node in within]
@@ -147,7 +147,7 @@ class _Rewriter:
         before = nodes_before(model.all_nodes, self._library)
         checked = check_view(model, self._conditions, self._library, history())
         placed = (placement for placement in checked.placements if placement is not None)
-        return {each.node: bound_node(each, self._conditions, before) for each in placed}
+        return {place.node: bound_node(place, self._conditions, before) for place in placed}
 
     def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:
         bound = self._bound.get(node)

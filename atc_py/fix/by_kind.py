@@ -152,7 +152,7 @@ def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> F
         graph,
         nodes=nodes,
         inputs={n: types[n] for n in dict.fromkeys(read) if n not in written and n in types},
-        outputs=tuple(dict.fromkeys(each.name for each in asked)),
+        outputs=tuple(dict.fromkeys(want.name for want in asked)),
         consts={name: graph.consts[name] for name in names if name in graph.consts},
         foreign={name: graph.foreign[name] for name in names if name in graph.foreign},
         declared={name: graph.declared[name] for name in names if name in graph.declared},

@@ -250,7 +250,7 @@ class Fixer:
                 if node in self._pending:
                     self._write(writer, *self._pending.pop(node))
                 continue
-            hit = any(each in todo for each in node.with_inner)
+            hit = any(inner in todo for inner in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
             done = tried and self._replace(writer, work, node, unfit, purpose)
             changed = changed or done
@@ -352,6 +352,6 @@ class Fixer:
         given = [] if chain else nodes_looked_through(self._makers, work, new, writer.graph.consts)
         step = application_of(writer.graph, (work, *chain), node, new, self._ranges, given)
         before = self._lineage.of(work.writes)
-        names = (*origin.writes, *(name for each in made for name in each.outputs))
+        names = (*origin.writes, *(name for new_node in made for name in new_node.outputs))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))

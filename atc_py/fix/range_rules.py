@@ -55,14 +55,14 @@ _LARGEST = 2**80
 def _known_ranges(node: SourceNode, known: Known) -> list[Range]:
     """The ranges of the inputs that there are; empty if one is not known."""
     there = [row for row, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
-    results = [each for each in there if each is not None]
+    results = [bounds for bounds in there if bounds is not None]
     return results if len(results) == len(there) else []
 
 
 def _join(ranges: Sequence[Range]) -> Range | None:
     if not ranges:
         return None
-    return Range(min(each.low for each in ranges), max(each.high for each in ranges))
+    return Range(min(bounds.low for bounds in ranges), max(bounds.high for bounds in ranges))
 
 
 def _of(*positions: int, zero: bool = False) -> Rule:
@@ -84,12 +84,12 @@ def _of(*positions: int, zero: bool = False) -> Rule:
 
 def _corners(function: Callable[[int, int], int]) -> Rule:
     def rule(node: SourceNode, known: Known) -> Range | None:
-        found = _known_ranges(node, known)
-        if len(found) != 2:  # noqa: PLR2004  (two operands)
+        ranges = _known_ranges(node, known)
+        if len(ranges) != 2:  # noqa: PLR2004  (two operands)
             return None
-        if max(each.magnitude for each in found) > _LARGEST:
+        if max(trial.magnitude for trial in ranges) > _LARGEST:
             return None
-        values = [function(a, b) for a in found[0] for b in found[1]]
+        values = [function(a, b) for a in ranges[0] for b in ranges[1]]
         return Range(min(values), max(values))
 
     return rule
@@ -282,7 +282,7 @@ def _steps(node: SourceNode, known: Known) -> Range | None:
 
 def _scattered(node: SourceNode, known: Known) -> Range | None:
     pair = [known[0], known[2]] if len(known) > 2 else []  # noqa: PLR2004  (its inputs)
-    results = [each for each in pair if each is not None]
+    results = [bounds for bounds in pair if bounds is not None]
     if len(results) != 2:  # noqa: PLR2004  (data and updates)
         return None
     data, updates = results
@@ -296,10 +296,10 @@ def _scattered(node: SourceNode, known: Known) -> Range | None:
 
 
 def _power(node: SourceNode, known: Known) -> Range | None:
-    found = _known_ranges(node, known)
-    if len(found) != 2 or found[1].low < 0:  # noqa: PLR2004  (base and exponent)
+    ranges = _known_ranges(node, known)
+    if len(ranges) != 2 or ranges[1].low < 0:  # noqa: PLR2004  (base and exponent)
         return None
-    base, exponent = found
+    base, exponent = ranges
     if base.magnitude > 1 and exponent.high * math.log2(base.magnitude) > math.log2(_LARGEST):
         return None
     most = max(base.magnitude**exponent.high, 1)
@@ -315,8 +315,8 @@ _WIDEST_SHIFT = 64
 
 
 def _shift(node: SourceNode, known: Known) -> Range | None:
-    found = _known_ranges(node, known)
-    if len(found) != 2 or found[0].low < 0 or not found[1].within(Range(0, _WIDEST_SHIFT)):  # noqa: PLR2004
+    ranges = _known_ranges(node, known)
+    if len(ranges) != 2 or ranges[0].low < 0 or not ranges[1].within(Range(0, _WIDEST_SHIFT)):  # noqa: PLR2004
         return None
     if node.attributes.get("direction") == "LEFT":
         return _corners(lambda a, b: a << b)(node, known)

@@ -230,7 +230,7 @@ class Ranges:
         if rule is None:
             return None
         node = self._makers[tensor.name][0]
-        known = [None if each is None else self._known.get(each.name) for each in node.inputs]
+        known = [None if tensor is None else self._known.get(tensor.name) for tensor in node.inputs]
         return rule(node, known)
 
     def _find_floats(self, tensor: SourceTensor) -> Range | None:

@@ -96,7 +96,7 @@ def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
     makers = {
         tensor.name: node for node in model.nodes for tensor in node.outputs if tensor is not None
     }
-    inputs = {each.name for each in model.inputs if _is_single(each)}
+    inputs = {tensor.name for tensor in model.inputs if _is_single(tensor)}
     results: dict[str, dict[float, None]] = {}
     for node in model.nodes:
         if node.domain or node.op_type != "If" or node.inputs[0] is None:

@@ -170,7 +170,7 @@ def chosen_balance(
     results = [
         balance_of_strength(constants, site, statistics, each, _LEAST_PEAK) for each in _STRENGTHS
     ]
-    gaining = [each for each in results if each is not None and each.gain > _LEAST_GAIN]
+    gaining = [result for result in results if result is not None and result.gain > _LEAST_GAIN]
     return max(gaining, key=lambda each: each.gain, default=None)
 
 

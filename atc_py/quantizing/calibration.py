@@ -54,7 +54,7 @@ def with_corrected_biases(
     """
     model = calibrated.qdq_model
     own = calibrated.forms()
-    forms = [each for each in own.values() if takes_bias(model.graph, each.layer)]
+    forms = [form for form in own.values() if takes_bias(model.graph, form.layer)]
     if not forms:
         return calibrated
     seen = StepSamples(judged_outputs(model))

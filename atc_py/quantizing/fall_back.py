@@ -64,8 +64,8 @@ def cost_order(
         if tasks is None:
             told(number)
         found = trials.errors({name}, RANKING_SAMPLES)
-        noise[name] = sum(each.noise for each in found.values())
-        ratios[name] = min((each.figures().snr for each in found.values()), default=0.0)
+        noise[name] = sum(trial.noise for trial in found.values())
+        ratios[name] = min((trial.figures().snr for trial in found.values()), default=0.0)
     return tuple(sorted(noise, key=lambda name: -noise[name])), ratios
 
 
@@ -130,7 +130,7 @@ class _Search:
         """Try the first of some sets of layers in floats at the same time, as many as run at once."""
         if self._tasks is None:
             return
-        unknown = (each for each in map(frozenset, sets) if each not in self.points)
+        unknown = (group for group in map(frozenset, sets) if group not in self.points)
         chosen = [*islice(unknown, self._tasks.jobs)]
         if len(chosen) > 1:
             self._tell(f"target: {len(chosen)} sets of layers at the same time")
@@ -177,7 +177,7 @@ class _Search:
         left = list(floats)
         for at, name in enumerate(reversed(floats)):
             self.try_ahead(
-                [each for each in left if each != later] for later in [*reversed(floats)][at:]
+                [name for name in left if name != later] for later in [*reversed(floats)][at:]
             )
             rest = [each for each in left if each != name]
             if self.try_floats(rest).reached:

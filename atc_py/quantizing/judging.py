@@ -174,7 +174,7 @@ class KeptParts(msgspec.Struct, frozen=True):
 
 def judged_outputs(model: FloatModel) -> list[str]:
     """The outputs by which a model is judged: those that nodes make."""
-    inputs = {each.name for each in model.file.inputs}
+    inputs = {port.name for port in model.file.inputs}
     return [name for name in dict.fromkeys(model.graph.outputs) if name not in inputs]
 
 
@@ -206,7 +206,7 @@ class StepJudge:
         write_switched(model, path, forms, count)
         self._samples, self._count = samples, count
         self._known: dict[frozenset[int], float] = {}
-        names = [each.name for each in model.file.inputs]
+        names = [port.name for port in model.file.inputs]
         self._executor = start_executor(executor, path, list(samples.outputs), [*names, SWITCHES])
 
     def verdict(self, parts: Sequence[int]) -> KeptParts:
@@ -231,7 +231,7 @@ class StepJudge:
                 for name, array in self._executor.run({**feeds, SWITCHES: switches}).items():
                     if wanted[name].dtype.kind == "f":
                         sums.setdefault(name, ErrorSums()).add(array, wanted[name])
-            self._known[key] = sum(each.noise for each in sums.values())
+            self._known[key] = sum(error.noise for error in sums.values())
         return self._known[key]
 
 
@@ -249,7 +249,7 @@ def chosen_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float
         tried[tuple(parts[:size])] = noise_of(parts[:size])
         size //= 2
     tried[()] = plain
-    kept = min(tried, key=lambda each: tried[each])
+    kept = min(tried, key=lambda trial: tried[trial])
     return KeptParts(kept, _gain(plain, tried[kept]) if kept else None, _gain(plain, whole))
 
 

@@ -82,7 +82,7 @@ def with_best_ranges(
         calibrated.with_layers([_at(tried, layer, at) for layer in calibrated.layers]).forms()
         for at in range(max(map(len, tried.values())))
     ]
-    forms = {name: [sets[at][name] for at in range(len(each))] for name, each in tried.items()}
+    forms = {name: [sets[at][name] for at in range(len(trial))] for name, trial in tried.items()}
     errors = form_errors(calibrated, forms, feeds, calibrated.settings.executor)
     trials = _trials(
         [layer for layer in calibrated.layers if layer.name in tried], proposed, errors

@@ -94,19 +94,19 @@ def ports_of_model(
     results = []
     own = model.file
     observed = observe_inputs(own.path, own.inputs, shapes or {}, None, own.nodes)
-    for each in model.file.inputs:
-        dtype = dtype_of_element(each.element)
-        if dtype is None or each.dims is None:
-            kind = each.kind or f"{element_name(each.element)}, {each.label}"
+    for port in model.file.inputs:
+        dtype = dtype_of_element(port.element)
+        if dtype is None or port.dims is None:
+            kind = port.kind or f"{element_name(port.element)}, {port.label}"
             raise BAD_SAMPLE.error(
                 Text(
                     "no sample can be made for input {name}, which is {kind}",
-                    name=repr(each.name),
+                    name=repr(port.name),
                     kind=kind,
                 ),
-                place=Place(str(model.file.path), field=Text("input {at}", at=each.name)),
+                place=Place(str(model.file.path), field=Text("input {at}", at=port.name)),
             )
-        results.append(Port(each.name, dtype, observed[each.name].dims or ()))
+        results.append(Port(port.name, dtype, observed[port.name].dims or ()))
     return tuple(results)
 
 
@@ -146,8 +146,8 @@ def observe(
         for name, array in values.items():
             own[name].add(array, places[name])
         with undisturbed():
-            for name, each in own.items():
-                results[name].merge(each)
+            for name, form in own.items():
+                results[name].merge(form)
             checkpoint.counted(position + 1)
         checkpoint.write_if_due(results)
 

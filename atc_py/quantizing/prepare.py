@@ -110,8 +110,8 @@ def prepare(
     statistics = _statistics(model, sites, samples, settings, on_stage, seen)
 
     found = _candidates(model, statistics, asked)
-    named = [each for each in found if any(layer.name in asked for layer in each.site.readers)]
-    free = [each for each in found if each not in named]
+    named = [trial for trial in found if any(layer.name in asked for layer in trial.site.readers)]
+    free = [trial for trial in found if trial not in named]
     if free:
         _tell(on_stage, "judge balances")
         seen.feeds = first_feeds(model, samples, JUDGED)

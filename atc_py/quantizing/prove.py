@@ -155,7 +155,7 @@ def proved(
                 searched = fall_back(trials, settings.target, order, tell, tasks)
         floats = () if searched is None else searched.floats
         kept = [layer for layer in calibrated.layers if layer.name not in floats]
-        outputs = trials.figures([each.name for each in kept])
+        outputs = trials.figures([layer.name for layer in kept])
     finally:
         trials.close()
     chosen = calibrated.with_layers(kept).leaving(dict.fromkeys(floats, FALLEN_BACK))
@@ -235,4 +235,4 @@ def _shares(histogram: Histogram) -> ValueShares:
         high = low + 1.0
     sums, _ = np.histogram(centers.clip(low, high), _BINS, (low, high), weights=counts)
     total = max(int(counts.sum()), 1)
-    return ValueShares(low, high, tuple(float(each) / total for each in sums))
+    return ValueShares(low, high, tuple(float(count) / total for count in sums))

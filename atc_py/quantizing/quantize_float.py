@@ -208,7 +208,7 @@ def _open_calibrated(
 
 def _unreached(model: Path, back: FallBack) -> AtcError:
     """The refusal of a target that no layer on int8 lets the outputs reach."""
-    best = min((point for point in back.points if point.int8), key=lambda each: each.int8)
+    best = min((point for point in back.points if point.int8), key=lambda point: point.int8)
     ratios = (
         f"{name}: {output.snr:.1f} dB, cosine {output.cosine:.6f}"
         for name, output in best.outputs.items()
@@ -272,10 +272,10 @@ def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
         if len(given) != 1 or not isinstance(given[0], str | os.PathLike):
             raise BAD_OPTION.error("with --aipp, --data is one folder of pictures")
         return PictureSamples(Path(given[0]), request.aipp, ports, resize=request.resize)
-    files = [each for each in given if isinstance(each, str) or hasattr(each, "__fspath__")]
+    files = [value for value in given if isinstance(value, str) or hasattr(value, "__fspath__")]
     if len(files) == len(given):
         return open_samples([str(file) for file in files], ports, sink)
-    return ArraySamples([each for each in given if not isinstance(each, str)])  # type: ignore[misc]
+    return ArraySamples([value for value in given if not isinstance(value, str)])  # type: ignore[misc]
 
 
 def _close_batches(ports: Sequence[Port]) -> list[Port]:

@@ -61,7 +61,7 @@ def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, 
                 help=Text("layers with similar names are {near}", near=", ".join(near)),
             )
     left = [layer for layer in layers if settings.choice_of(layer.name, layer.kind) is None]
-    return {each.name: CONFIGURED for each in left}
+    return {name.name: CONFIGURED for name in left}
 
 
 def _named(text: str, model: FloatModel) -> list[str]:

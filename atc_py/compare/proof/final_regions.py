@@ -100,7 +100,9 @@ class TwinValues:
         """Take the names of the original's values, and the twins that tidying made."""
         self._found: dict[str, Twin] = {}
         for name, several in twins.items():
-            twin = next((each for each in several if each.value in known), None)
+            twin = next(
+                (application for application in several if application.value in known), None
+            )
             if twin is not None and name not in known:
                 self._found[name] = twin
 
@@ -240,8 +242,8 @@ class FinalRegions:
 
     def awaited(self) -> Iterator[str]:
         """Yield the values that regions look at, once for each look."""
-        for each in self.in_order():
-            yield from each.looked_at
+        for name in self.in_order():
+            yield from name.looked_at
 
     def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
         step = group[0].step

@@ -71,25 +71,27 @@ def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
     Raises:
         AtcError: a file cannot be read, or does not fit its input.
     """
-    typed = [each for each in source.inputs if not each.is_open and each.dtype is not None]
+    typed = [tensor for tensor in source.inputs if not tensor.is_open and tensor.dtype is not None]
     if len(typed) < len(source.inputs):
         if options.data:
-            names = ", ".join(each.name for each in source.inputs if each not in typed)
+            names = ", ".join(tensor.name for tensor in source.inputs if tensor not in typed)
             raise BAD_RUN_INPUT.error(
                 Text("data cannot be fed while dims of {names} are open", names=names),
                 help="give the dims with --input-shape",
             )
         return None
-    ports = [Port(each.name, each.required_dtype, each.required_dims) for each in typed]
+    ports = [Port(tensor.name, tensor.required_dtype, tensor.required_dims) for tensor in typed]
     free = [port for port in ports if port.name not in options.rules.bind]
     read = read_feeds(_files(options.data, free), free)
     for port in free:
         if port.name in read:
             _refuse_misfit(port, read[port.name])
     bound: dict[str, NDArray[Any]] = {
-        each.name: np.full(each.shape, options.rules.bind[each.name], each.required_dtype.numpy)
-        for each in typed
-        if each.name in options.rules.bind
+        tensor.name: np.full(
+            tensor.shape, options.rules.bind[tensor.name], tensor.required_dtype.numpy
+        )
+        for tensor in typed
+        if tensor.name in options.rules.bind
     }
     # Where files have every input, a second run would be the first one again.
     runs = 1 if free and len(read) == len(free) else options.seeds
@@ -140,15 +142,15 @@ def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
     """The steps of each rewrite, the node of the file first, in the order of the nodes."""
     groups: list[list[Applied]] = []
     by_value: dict[str, list[Applied]] = {}
-    for each in applied:
+    for application in applied:
         several = next(
-            (by_value[name] for name in each.step.origin.writes if name in by_value), None
+            (by_value[name] for name in application.step.origin.writes if name in by_value), None
         )
         if several is None:
             several = []
             groups.append(several)
-        several.append(each)
-        for node in each.step.written:
+        several.append(application)
+        for node in application.step.written:
             by_value.update(dict.fromkeys(node.writes, several))
     return [tuple(group) for group in sorted(groups, key=lambda group: group[0].node.index)]
 
@@ -230,7 +232,7 @@ def _verdicts(
         "errors": (_errors(before.counts), _errors(after.counts)),
         "verdicts": (before.standing.value, after.standing.value),
         "left": tuple(left_findings(fixed, left, after.faults)),
-        "diagnostics": (*after.faults, *(each.diagnostic() for each in left)),
+        "diagnostics": (*after.faults, *(name.diagnostic() for name in left)),
         "deciding": deciding_values(fixed.model) if left and fixed.model is not None else {},
     }
 
@@ -322,7 +324,7 @@ class _Writer:
 
     def _check(self, trial: Path, file: OnnxFile, written: Written) -> ModelCheck:
         model = read_model(trial, lenient=True)
-        inputs = {each.name for each in model.inputs}
+        inputs = {tensor.name for tensor in model.inputs}
         given = self.options.check.input_shapes
         shapes = {name: dims for name, dims in given.items() if name in inputs}
         check = judged(model, shapes, self.options.check).check

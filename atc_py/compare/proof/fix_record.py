@@ -43,7 +43,7 @@ class Assumptions:
         """The assumptions of the rules that were applied to one node."""
         at = applied[0].node.index
         said = [self._said[name] for name in self._by_node.get(at, ())]
-        conditions = (each.rule.text.condition for each in applied)
+        conditions = (application.rule.text.condition for application in applied)
         return tuple(dict.fromkeys((*said, *(condition for condition in conditions if condition))))
 
     def _follow(self, fixed: Fixed, rules: FixRules) -> Mapping[int, list[str]]:
@@ -59,7 +59,7 @@ class Assumptions:
             constant = all(name in self._constants for name in reads)
             if constant:
                 self._constants.update(node.writes)
-            passed = {each for each in read if constant or each in rules.ranges}
+            passed = {value for value in read if constant or value in rules.ranges}
             for name in node.writes if passed else ():
                 if constant or name not in self._floats:
                     reached[name] = passed
@@ -67,9 +67,11 @@ class Assumptions:
 
 
 def _float_values(fixed: Fixed) -> set[str]:
-    nodes = [each.node for each in fixed.applied]
+    nodes = [application.node for application in fixed.applied]
     nodes += fixed.model.all_nodes if fixed.model is not None else ()
-    tensors = (each for node in nodes for each in (*node.inputs, *node.outputs) if each is not None)
+    tensors = (
+        tensor for node in nodes for tensor in (*node.inputs, *node.outputs) if tensor is not None
+    )
     return {tensor.name for tensor in tensors if tensor.dtype is not None and tensor.dtype.is_float}
 
 
@@ -103,7 +105,7 @@ def rewrites_of(
     makers = _makers(written)
     proofs = [None] * len(groups) if proof is None else proof.rewrites
     for several, found in zip(groups, proofs, strict=True):
-        limits = {each.rule.name: each.rule.limit for each in several}
+        limits = {application.rule.name: application.rule.limit for application in several}
         new = _new_nodes(several, makers)
         first, limit = several[0].node, sum(limits.values())
         yield Rewrite(
@@ -112,15 +114,17 @@ def rewrites_of(
             operator=first.op_type,
             rules=tuple(limits),
             exactness=max(
-                (each.rule.exactness for each in several), key=list(Exactness).index
+                (application.rule.exactness for application in several), key=list(Exactness).index
             ).value,
-            after=tuple(each.operator for each in new),
+            after=tuple(new_node.operator for new_node in new),
             difference=difference_of(found) if found is not None and found.is_shown else None,
             limit=limit if isfinite(limit) else None,
             shown=_proof_data(found, options),
             assumptions=assumptions.of(several),
             new=new,
-            microseconds=sum(times.get(each.position, 0.0) for each in new) if times else None,
+            microseconds=sum(times.get(new_node.position, 0.0) for new_node in new)
+            if times
+            else None,
         )
 
 
@@ -203,7 +207,7 @@ def _makers(written: Sequence[onnx.NodeProto]) -> Mapping[str, NewNodePlace]:
 def _new_nodes(
     several: Iterable[Applied], makers: Mapping[str, NewNodePlace]
 ) -> tuple[NewNodePlace, ...]:
-    names = (name for each in several for new in each.made for name in new.outputs)
+    names = (name for application in several for new in application.made for name in new.outputs)
     result = {makers[name] for name in names if name in makers}
     return tuple(sorted(result, key=lambda each: each.position))
 

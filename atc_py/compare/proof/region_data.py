@@ -143,7 +143,7 @@ def data_sets(
         seeds: one random set each.
         kinds: boundary values that suit the node.
     """
-    elements = sum(prod(each.shape) for each in inputs)
+    elements = sum(prod(tensor.shape) for tensor in inputs)
     lowest, made = kinds.lowest, 0
     for seed in seeds:
         yield DataSet(
@@ -153,7 +153,7 @@ def data_sets(
         made += 1
         if elements > _FEW:
             break
-    floats = any(each.dtype.is_float for each in inputs)
+    floats = any(tensor.dtype.is_float for tensor in inputs)
     for label, floating, whole, is_far in _boundaries(kinds.large):
         if (elements > _FEW and made >= _LEAST) or not inputs:
             return
@@ -171,9 +171,9 @@ def _draw_feeds(
     inputs: Sequence[DrawnInput], draw: Draw, seed: int, lowest: bool
 ) -> dict[str, NDArray[Any]]:
     results = {}
-    for position, each in enumerate(inputs):
+    for position, tensor in enumerate(inputs):
         generator = np.random.default_rng([seed, position, 2])
-        results[each.name] = _fit_values(each, draw(generator, each), lowest=lowest)
+        results[tensor.name] = _fit_values(tensor, draw(generator, tensor), lowest=lowest)
     return results
 
 

@@ -176,4 +176,7 @@ def _shape(step: RuleApplication, at: int) -> Shape | None:
 
 
 def _integer(step: RuleApplication, name: str, default: int) -> int:
-    return next((each.i for each in step.origin.proto.attribute if each.name == name), default)
+    return next(
+        (attribute.i for attribute in step.origin.proto.attribute if attribute.name == name),
+        default,
+    )

@@ -342,7 +342,7 @@ def run_drawn(
         else:
             proof.why = proof.why or _not_drawn(name)
             return
-    bounds = {name: (each.low, each.high) for name, each in step.ranges.items()}
+    bounds = {name: (limits.low, limits.high) for name, limits in step.ranges.items()}
     refused = ""
     operators = test.before.operators | test.after.operators
     bounded = not operators.isdisjoint(_SCORES)

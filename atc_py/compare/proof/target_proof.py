@@ -103,7 +103,9 @@ def _outputs(
 ) -> dict[str, TargetError]:
     model = package.description
     dtypes = {output.name: DType(model.tensors[output.tensor].dtype) for output in model.outputs}
-    inputs = {each.name: DType(model.tensors[each.tensor].dtype).numpy for each in model.inputs}
+    inputs = {
+        tensor.name: DType(model.tensors[tensor.tensor].dtype).numpy for tensor in model.inputs
+    }
     measures = {name: Measure(dtype) for name, dtype in dtypes.items()}
     gaps, ends = dict.fromkeys(dtypes, 0.0), {name: _Ends() for name in dtypes}
     device = SimModel(package)

@@ -66,7 +66,7 @@ class SharedSteps:
         return (
             nodes,
             tuple(sorted((values[n], each) for n, each in step.types.items() if n in values)),
-            tuple(sorted((values[n], each) for n, each in step.ranges.items() if n in values)),
+            tuple(sorted((values[n], bounds) for n, bounds in step.ranges.items() if n in values)),
             tuple(sorted((values[n], _digest(const)) for n, const in step.consts.items())),
             tuple(name for name in step.reads if name in self._visible),
         )
@@ -83,7 +83,9 @@ class _Numbers:
 
 
 def _without_names(proto: onnx.NodeProto, names: _Numbers) -> Hashable:
-    attributes = sorted(each.SerializeToString(deterministic=True) for each in proto.attribute)
+    attributes = sorted(
+        attribute.SerializeToString(deterministic=True) for attribute in proto.attribute
+    )
     reads, writes = _numbers(proto.input, names), _numbers(proto.output, names)
     return proto.op_type, proto.domain, reads, writes, tuple(attributes)
 
@@ -256,7 +258,7 @@ def _diverging_output(
 def _coarsest_step(original: StreamedModel) -> float:
     elements = {constant.data_type for constant in original.constants.values()}
     for node in original.makers.values():
-        elements.update(each.i for each in node.attribute if node.op_type == "Cast")
+        elements.update(attribute.i for attribute in node.attribute if node.op_type == "Cast")
     result = map(dtype_of_element, elements)
     return max((step_of(each.numpy) for each in result if each is not None), default=0.0)
 

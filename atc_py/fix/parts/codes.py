@@ -4,7 +4,7 @@ Codes are divided by 2^8 and weights by 2^7 before their products are summed, an
 multiplied by the same powers: float32 gives the same bits, and no sum is over 65504 in float16.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,22 +72,8 @@ DATA_SHARE, WEIGHT_SHARE = 2.0**-8, 2.0**-7
 """Factors of the codes of data and of weights, before their products are summed."""
 
 
-class DynamicCodes(NamedTuple):
-    """Results of DynamicQuantizeLinear, as names of float32 values.
-
-    Attributes:
-        codes: 0 to 255.
-        scale: the step.
-        zero: the zero point.
-    """
-
-    codes: str
-    scale: str
-    zero: str
-
-
-def dynamic_codes(ctx: RuleContext, x: str, rank: int) -> DynamicCodes:
-    """Write the codes of `x` for the range that it has at run time, as ONNX defines them.
+def dynamic_codes(ctx: RuleContext, x: str, rank: int) -> tuple[str, str, str]:
+    """Write the codes of `x`, 0 to 255, for the range that it has at run time, their step and zero point.
 
     A tensor of zeros alone gets the step 1.
     """
@@ -111,7 +97,7 @@ def dynamic_codes(ctx: RuleContext, x: str, rank: int) -> DynamicCodes:
     middle = ctx.op("Div", ctx.op("Sub", zero, low), step)
     point = _clip(ctx, ctx.op("Round", _clip(ctx, middle)))
     whole = ctx.op("Add", ctx.op("Round", ctx.op("Div", x, step)), point)
-    return DynamicCodes(_clip(ctx, whole), step, point)
+    return _clip(ctx, whole), step, point
 
 
 def _clip(ctx: RuleContext, x: str) -> str:

@@ -147,7 +147,7 @@ class Space:
             elif len(monomial) == 1 and monomial[0].of is None:
                 piece = {monomial: factor * tables.eye(vector.size)[:, start:end]}
             else:
-                atoms = (self._part_of_atom(each, start, end) for each in monomial)
+                atoms = (self._part_of_atom(atom, start, end) for atom in monomial)
                 piece = {tuple(sorted(atoms, key=lambda atom: atom.serial)): factor}
             total = total.plus(_vector(end - start, piece, tables.zeros(1)))
         return total

@@ -213,7 +213,7 @@ def scan_unroll(ctx: RuleContext) -> Sequence[str]:
     into = ctx.integers("scan_output_axes", [0] * outputs)
     reverse = ctx.integers("scan_output_directions", [0] * outputs)
     return [*states, *(
-        stack(ctx, [each[at] for each in stacked], into[at], backward=reverse[at] != 0)
+        stack(ctx, [column[at] for column in stacked], into[at], backward=reverse[at] != 0)
         for at in range(outputs)
     )]  # fmt: skip
 

@@ -226,7 +226,7 @@ def dft_as_product(ctx: RuleContext) -> str:
     x = ctx.transpose(ctx.name(0), order)
     if length < size:
         x = ctx.slice(x, rank - 2, 0, length)
-    outer = [dims[each] for each in order[:-2]]
+    outer = [dims[name] for name in order[:-2]]
     rows = ctx.reshape(x, [prod(outer), min(size, length) * parts])
     y = ctx.op("MatMul", rows, ctx.const(matrix, ctx.element, "matrix"))
     y = ctx.reshape(y, [*outer, count, 2])

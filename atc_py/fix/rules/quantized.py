@@ -166,9 +166,8 @@ def dynamic_quantize_as_steps(ctx: RuleContext) -> Sequence[str]:
     ONNX's definition of DynamicQuantizeLinear.
     """
     require(ctx.element is DType.FLOAT32, "x is float32")
-    result = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
-    codes, zero = (ctx.cast(value, DType.UINT8) for value in (result.codes, result.zero))
-    return [codes, result.scale, zero]
+    codes, step, zero = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
+    return [ctx.cast(codes, DType.UINT8), step, ctx.cast(zero, DType.UINT8)]
 
 
 def _case(*, one_step: bool) -> RuleCase:
@@ -307,9 +306,9 @@ def quantized_product_as_steps(ctx: RuleContext) -> str:
     """
     if ctx.node.op_type == "DynamicQuantizeMatMul":
         require(ctx.element is DType.FLOAT32, "A is float32")
-        found = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
-        a = scaled(ctx, ctx.op("Sub", found.codes, found.zero), DATA_SHARE)
-        step, scale_at, zero_at, bias = found.scale, 2, 3, ctx.name(4)
+        codes, step, zero = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
+        a = scaled(ctx, ctx.op("Sub", codes, zero), DATA_SHARE)
+        scale_at, zero_at, bias = 2, 3, ctx.name(4)
     else:
         real = ctx.input(2).dtype
         require(real is DType.FLOAT32, "the scales are float32")
@@ -339,10 +338,7 @@ _DATA = (
     REORDERED,
     contrib_case("GatherBlockQuantized", *_DATA, block_size=16),
     miss=contrib_case(
-        "GatherBlockQuantized",
-        Fed((5, 16), DType.UINT8, (0, 255)),
-        *_DATA[1:],
-        block_size=16,
+        "GatherBlockQuantized", Fed((5, 16), DType.UINT8, (0, 255)), *_DATA[1:], block_size=16
     ),
     float16="the table is rounded to float16 once",
 )

@@ -6,6 +6,7 @@ Over 400 lines because a page holds its whole family.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -384,35 +385,15 @@ _WITH_HALF_PIXELS = 16
 
 _REGIONS = np.array([[1, 1, 6, 6], [0.5, 0, 1, 3], [3, 2, 7.5, 7]], np.float32)
 _ROI = ([1, 2, 8, 9], ConstInput(_REGIONS), np.array([0, 0, 0]))
+_BINS: dict[str, Any] = {"output_height": 2, "output_width": 3, "opset": 16}
 
 
 @rule(
     BOUNDED,
-    case(
-        "RoiAlign",
-        *_ROI,
-        output_height=2,
-        output_width=3,
-        sampling_ratio=2,
-        spatial_scale=0.5,
-        opset=16,
-    ),
-    miss=case(
-        "RoiAlign",
-        *_ROI,
-        output_height=2,
-        output_width=3,
-        sampling_ratio=0,
-        opset=16,
-    ),
+    case("RoiAlign", *_ROI, **_BINS, sampling_ratio=2, spatial_scale=0.5),
+    miss=case("RoiAlign", *_ROI, **_BINS, sampling_ratio=0),
     boundary=case(
-        "RoiAlign",
-        *_ROI,
-        output_height=1,
-        output_width=1,
-        sampling_ratio=1,
-        mode="max",
-        opset=16,
+        "RoiAlign", *_ROI, output_height=1, output_width=1, sampling_ratio=1, mode="max", opset=16
     ),
     bound=1e-4,
     deviations="RoiAlign/mode-is-avg",
@@ -448,9 +429,9 @@ def roi_align_as_gather(ctx: RuleContext) -> str:
                 ctx.reshape(ctx.op("Add", ctx.reshape(tap.position, shape), zeros), places),
                 ctx.reshape(ctx.op("Mul", ctx.reshape(tap.weight, shape), ones), places),
             )
-            for tap in each
+            for tap in own_taps
         ]
-        for each, shape in zip(taps, dims, strict=True)
+        for own_taps, shape in zip(taps, dims, strict=True)
     ]
     image = ctx.cast(ctx.name(2), DType.INT32)
     lead = ctx.reshape(image, [regions[0], 1, 1])

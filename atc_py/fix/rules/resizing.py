@@ -153,28 +153,9 @@ _HALVES: dict[str, Any] = {"coordinate_transformation_mode": "half_pixel"}
 
 @rule(
     REORDERED,
-    case(
-        "Resize",
-        *_SIZED,
-        np.array([12, 9]),
-        **_LINEAR,
-        **_HALVES,
-    ),
-    miss=case(
-        "Resize",
-        *_SIZED,
-        np.array([4, 5]),
-        **_LINEAR,
-        antialias=1,
-    ),
-    boundary=case(
-        "Resize",
-        *_SIZED,
-        np.array([6, 8]),
-        **_LINEAR,
-        antialias=1,
-        **_HALVES,
-    ),
+    case("Resize", *_SIZED, np.array([12, 9]), **_LINEAR, **_HALVES),
+    miss=case("Resize", *_SIZED, np.array([4, 5]), **_LINEAR, antialias=1),
+    boundary=case("Resize", *_SIZED, np.array([6, 8]), **_LINEAR, antialias=1, **_HALVES),
 )
 def resize_all_axes(ctx: RuleContext) -> Sequence[str]:
     """Resize with axes, keep_aspect_ratio_policy, or antialias where nothing shrinks -> Resize with

@@ -77,14 +77,7 @@ _PLAIN_DILATED = case("ConvTranspose", *_IMAGE, kernel_shape=[3, 2], dilations=[
 
 @rule(
     REORDERED,
-    case(
-        "ConvTranspose",
-        *_IMAGE,
-        data(3),
-        strides=[2, 1],
-        dilations=[1, 2],
-        output_shape=[8, 5],
-    ),
+    case("ConvTranspose", *_IMAGE, data(3), strides=[2, 1], dilations=[1, 2], output_shape=[8, 5]),
     miss=_PLAIN_DILATED,
     boundary=case(
         "ConvTranspose",

@@ -90,7 +90,7 @@ def _as_image(node: SourceNode, rank: int, new: int) -> Carried | None:
         return _along_axis(node, rank, moved)
     if node.op_type == "Transpose":
         perm = node.attributes.get("perm", tuple(range(rank))[::-1])
-        order = [moved(int(each)) for each in perm] if isinstance(perm, tuple) else []
+        order = [moved(int(axis)) for axis in perm] if isinstance(perm, tuple) else []
         return Carried((0,), {"perm": [*order[:new], new, *order[new:]]})
     if node.op_type in _REDUCTIONS and node.attributes.get("keepdims", 1) == 1:
         return _with_axes(node, 1, moved)

@@ -208,10 +208,10 @@ def _layer(file: TextFile, value: TextField) -> LayerRecord:
         read_value = read(file, field)
         many = read_value if isinstance(read_value, list) else [read_value]
         holds, words = _LIMITS.get(field.name, (None, ""))
-        for each in many:
-            if holds is not None and not holds(each):
+        for number in many:
+            if holds is not None and not holds(number):
                 raise file.wrong(
-                    field, Text("{words}, found {value}", words=Text(words), value=each)
+                    field, Text("{words}, found {value}", words=Text(words), value=number)
                 )
         if field.name in {"dst_type", "act_type", "wts_type"} and read_value != _INT8:
             raise QUANT_FIELD_NOT_MODELED.error(

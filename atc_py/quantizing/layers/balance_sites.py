@@ -196,7 +196,9 @@ class _Search:
         """The factor and the addend of a normalization that ends with `node`; () for none."""
         if not node.domain and node.op_type == "LayerNormalization" and len(node.writes) == 1:
             results = [(node, at) for at in (1, 2) if at < len(node.inputs) and node.inputs[at]]
-            return tuple(results) if all(self._is_vector(*each, count) for each in results) else ()
+            return (
+                tuple(results) if all(self._is_vector(*result, count) for result in results) else ()
+            )
         if node.domain or node.op_type not in {"Add", "Mul"}:
             return ()
         at = self._vector_at(node, count)

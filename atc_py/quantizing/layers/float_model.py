@@ -277,7 +277,7 @@ class _Rest:
             for number in self._numbers(layers)
             if number.layer.node.index not in self._refused
         ]
-        self.indices = {each.layer.node.index for each in left}
+        self.indices = {name.layer.node.index for name in left}
         return left
 
 

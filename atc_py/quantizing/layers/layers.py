@@ -46,8 +46,8 @@ def additions_after(graph: WorkGraph) -> Mapping[str, Addition]:
         if position is not None:
             results[node.inputs[1 - position]] = Addition(node, position)
     return {
-        name: each
-        for name, each in results.items()
+        name: result
+        for name, result in results.items()
         if counts[name] == 1 and name not in graph.outputs
     }
 

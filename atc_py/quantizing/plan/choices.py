@@ -87,7 +87,7 @@ class Choices:
                 narrow = stay_narrow(tried.model, lines) if dtype == BROAD else set()
                 if narrow:
                     # What stays as it is must not be counted among the lines in float32.
-                    self.excluded += [(each, self._why_narrow(each)) for each in sorted(narrow)]
+                    self.excluded += [(line, self._why_narrow(line)) for line in sorted(narrow)]
                     lines = [line for line in lines if line not in narrow]
                     continue
                 self.models[dtype], self.tried[dtype] = tried.model, tried

@@ -35,7 +35,7 @@ def error_share(cosine: float, snr: float, targets: Mapping[str, float]) -> floa
     if "snr" in targets:
         # The exponent is bounded, so that no error overflows.
         shares.append(0.0 if snr == math.inf else 10 ** (min(targets["snr"] - snr, 3000.0) / 10))
-    return math.inf if any(math.isnan(each) for each in shares) else max(shares)
+    return math.inf if any(math.isnan(share) for share in shares) else max(shares)
 
 
 def share_of_comparison(done: LayerComparison, targets: Mapping[str, float]) -> float:

@@ -46,7 +46,7 @@ def verify(runs: TrialRuns, every: TrialRuns, choices: Choices) -> None:
     """
     every.custom = runs.custom
     every.run(choices.tried.get(BROAD, choices.tried[NARROW]).assignment)
-    reached = [each for each in runs.found.values() if each.reached]
+    reached = [trial for trial in runs.found.values() if trial.reached]
     for tried in sorted(reached, key=rank)[:_VERIFIED]:
         found = every.run(tried.assignment)
         if found is not None and found.reached:
@@ -70,8 +70,8 @@ def plan_record(
         counts: samples, and most compilations.
     """
     tried = every.found.values()
-    reached = sorted((each for each in tried if each.reached), key=rank)
-    chosen = reached[0] if reached else min(tried, key=lambda each: (each.share, rank(each)))
+    reached = sorted((trial for trial in tried if trial.reached), key=rank)
+    chosen = reached[0] if reached else min(tried, key=lambda trial: (trial.share, rank(trial)))
     first = every.found[ALL_NARROW]
     broad = choices.tried.get(BROAD)
     wide = None if broad is None else every.found.get(broad.assignment)
@@ -103,10 +103,10 @@ def plan_record(
 def _curve(tried: Iterable[TriedAssignment]) -> tuple[PlanPoint, ...]:
     """The points that no other one beats in both time and error, the quickest first."""
     results: list[TriedAssignment] = []
-    for each in sorted(tried, key=lambda each: (each.seconds, each.share, rank(each))):
-        if not results or each.share < results[-1].share:
-            results.append(each)
-    return tuple(each.point() for each in results)
+    for trial in sorted(tried, key=lambda trial: (trial.seconds, trial.share, rank(trial))):
+        if not results or trial.share < results[-1].share:
+            results.append(trial)
+    return tuple(result.point() for result in results)
 
 
 def _nodes(
@@ -121,7 +121,7 @@ def _nodes(
             saved = times.saved(line, NARROW, BROAD)
         dtype = chosen.assignment.dtype(line)
         results.append(PlannedNode(line, candidate.op, candidate.nodes, dtype, share, saved))
-    return tuple(sorted(results, key=lambda each: each.dtype == NARROW))
+    return tuple(sorted(results, key=lambda result: result.dtype == NARROW))
 
 
 _ALL = 1
@@ -304,7 +304,7 @@ def _search_int8(
 ) -> None:
     """Try layers on int8 beside the best dtypes of floats, or beside float16 if none reaches."""
     runs.int8 = models
-    reached = [each for each in runs.found.values() if each.reached]
+    reached = [trial for trial in runs.found.values() if trial.reached]
     floats = min(reached, key=rank).assignment if reached else ALL_NARROW
     limit = max(trials - runs.count, trials // 4, _LEAST)
     feeds = session.few_feeds(_MODELED)

@@ -60,7 +60,7 @@ class KeptTrials:
 
     def make_ahead(self, sets: Iterable[Collection[str]]) -> None:
         """Make the first of some trials at the same time, for `run`, if there are processes for it."""
-        self._runs.make_ahead(Assignment(broad=frozenset(each)) for each in sets)
+        self._runs.make_ahead(Assignment(broad=frozenset(group)) for group in sets)
 
 
 _PRICES = 48
@@ -128,7 +128,7 @@ class PlanSearch:
     @property
     def best(self) -> TriedAssignment | None:
         """The quickest assignment so far that reaches the target."""
-        reached = [each for each in self._runs.found.values() if each.reached]
+        reached = [trial for trial in self._runs.found.values() if trial.reached]
         return min(reached, key=rank, default=None)
 
     @property
@@ -233,7 +233,7 @@ class PlanSearch:
 
     def _unbeaten(self, found: Iterable[Assignment]) -> list[Assignment]:
         """The assignments that no other one is expected to beat, the quickest first."""
-        ordered = sorted(found, key=lambda each: (len(each.dtypes), sorted(each.dtypes.items())))
+        ordered = sorted(found, key=lambda trial: (len(trial.dtypes), sorted(trial.dtypes.items())))
         expected = sorted((*self._expected(each), at, each) for at, each in enumerate(ordered))
         best: list[tuple[float, float, int, Assignment]] = []
         for each in expected:
@@ -260,7 +260,7 @@ class PlanSearch:
         limit = min(self._left, max(self._limit // 2, LEAST_TRIALS))
         found = search(trials, self._first, self._targets, limit, self._on_stage)
         if found.reached and found.kept:
-            self.suggested = Assignment(broad=frozenset(each.line for each in found.kept))
+            self.suggested = Assignment(broad=frozenset(candidate.line for candidate in found.kept))
 
     def _improve(self) -> None:
         """Try moves from the best assignment that are expected to save time, the largest first."""
@@ -291,7 +291,9 @@ class PlanSearch:
             return
         least, _ = self._expected(best.assignment)
         listed = ((*self._expected(each), at, each) for at, each in enumerate(self._every()))
-        wanted = sorted(each for each in listed if each[0] < least and each[1] <= DOUBT)
+        wanted = sorted(
+            candidate for candidate in listed if candidate[0] < least and candidate[1] <= DOUBT
+        )
         untried = [each for *_, each in wanted if each not in self._runs.found]
         for at, assignment in enumerate(untried):
             best = self.best

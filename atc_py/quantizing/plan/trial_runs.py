@@ -166,16 +166,6 @@ class TriedAssignment(msgspec.Struct, frozen=True, eq=False):
         )
 
 
-class Refused(msgspec.Struct, frozen=True):
-    """An assignment that does not compile.
-
-    Attributes:
-        nodes: positions, in the file, of nodes without a kernel.
-    """
-
-    nodes: frozenset[int]
-
-
 class TrialRuns:
     """Compiles, times and runs assignments.
 
@@ -209,7 +199,7 @@ class TrialRuns:
         self.ahead: TrialsAhead | None = None
         self.count = self.runs = 0
         self.found: dict[Assignment, TriedAssignment] = {}
-        self._refused: dict[Assignment, Refused] = {}
+        self._refused: dict[Assignment, frozenset[int]] = {}
         self._slower: dict[Assignment, float] = {}
 
     def run(
@@ -265,7 +255,7 @@ class TrialRuns:
             if assignment not in known and not assignment.int8
         )
         some = islice(fresh, self.ahead.jobs)
-        self.ahead.make([self._lines(each) for each in some], faster_than)
+        self.ahead.make([self._lines(assignment) for assignment in some], faster_than)
 
     def _lines(self, assignment: Assignment) -> Lines:
         keep, custom = self.option_lines(assignment)
@@ -293,13 +283,11 @@ class TrialRuns:
             raise error
         places = (diagnostic.place for diagnostic in error.diagnostics)
         nodes = (place.node for place in places if place is not None)
-        at = frozenset(node for node in nodes if node is not None)
-        self._refused[assignment] = Refused(at)
+        self._refused[assignment] = frozenset(node for node in nodes if node is not None)
 
     def refused_nodes(self, assignment: Assignment) -> frozenset[int]:
         """The positions of nodes without a kernel for an assignment that did not compile."""
-        result = self._refused.get(assignment)
-        return frozenset() if result is None else result.nodes
+        return self._refused.get(assignment, frozenset())
 
     def option_lines(self, assignment: Assignment) -> tuple[list[str], list[str]]:
         """The lines of a --keep-dtype and of a --customize-dtypes file."""
