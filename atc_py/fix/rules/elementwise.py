@@ -144,10 +144,7 @@ def fast_gelu_as_tanh(ctx: RuleContext) -> str:
     return ctx.op("Mul", half, ctx.op("Add", bend, ctx.scalar(1)))
 
 
-@rule(
-    REORDERED,
-    contrib_case("QuickGelu", [2, 8], alpha=1.5),
-)
+@rule(REORDERED, contrib_case("QuickGelu", [2, 8], alpha=1.5))
 def quick_gelu_as_sigmoid(ctx: RuleContext) -> str:
     """QuickGelu of onnxruntime -> Mul, Sigmoid, Mul, if the dtype is float16 or float32.
 

@@ -108,10 +108,7 @@ _INPUTS = (
 )  # fmt: skip
 
 
-@rule(
-    REORDERED,
-    contrib_case("EmbedLayerNormalization", *_INPUTS, outputs=2),
-)
+@rule(REORDERED, contrib_case("EmbedLayerNormalization", *_INPUTS, outputs=2))
 def embed_norm_as_steps(ctx: RuleContext) -> Sequence[str]:
     """EmbedLayerNormalization of onnxruntime -> Gather, Add, then the steps of the normalization,
     if dims are known; the tables are float16 or float32.

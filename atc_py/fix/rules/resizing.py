@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.case import case
+from atc_py.fix.case import Fed, case
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.windows import require_places, take
 from atc_py.fix.rule import EQUAL, REORDERED, rule
@@ -194,6 +194,13 @@ _WITH_ROUNDING = 11
     case("Upsample", [1, 2, 3, 4], np.array([1, 1, 2, 3], np.float32), mode="nearest", opset=9),
     operators="Resize Upsample",
     miss=case("Upsample", [1, 2, 3, 4], np.array([1, 1, 2, 3], np.float32), mode="linear", opset=9),
+    boundary=case(
+        "Resize",
+        Fed((1, 1, 2, 3), DType.INT8),
+        *(np.array(numbers, np.float32) for numbers in ([], [1, 1, 0.5, 1])),
+        mode="nearest",
+        opset=11,
+    ),
     deviations=(
         "Resize/batch-and-channels-kept",
         "Resize/four-dims-only",
