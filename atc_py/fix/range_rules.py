@@ -87,7 +87,7 @@ def _corners(function: Callable[[int, int], int]) -> Rule:
         ranges = _known_ranges(node, known)
         if len(ranges) != 2:  # noqa: PLR2004  (two operands)
             return None
-        if max(trial.magnitude for trial in ranges) > _LARGEST:
+        if max(row.magnitude for row in ranges) > _LARGEST:
             return None
         values = [function(a, b) for a in ranges[0] for b in ranges[1]]
         return Range(min(values), max(values))

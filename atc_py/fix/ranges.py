@@ -170,14 +170,14 @@ class Ranges:
         wraps = limit is not None and limit.within(target)  # any of its inputs may matter
         waiting, seen = [tensor], {tensor.name}
         while waiting:
-            each = waiting.pop()
-            maker = self._makers.get(each.name)
+            current = waiting.pop()
+            maker = self._makers.get(current.name)
             if maker is None:
-                if each.name not in self._given:
-                    inputs[each.name] = None
+                if current.name not in self._given:
+                    inputs[current.name] = None
                 continue
-            if self._rule(each) is None:
-                others[each.name] = None
+            if self._rule(current) is None:
+                others[current.name] = None
             for one in maker[0].inputs:
                 found = None if one is None or one.const is not None else self.of(one)
                 if one is None or found is None or one.name in seen:
@@ -191,9 +191,9 @@ class Ranges:
         """Yield the tensors whose ranges have to be known before that of `tensor`."""
         if tensor.name in self._known or self._rule(tensor) is None:
             return
-        for each in self._makers[tensor.name][0].inputs:
-            if each is not None and each.name not in self._known and each.dtype in _NUMBERS:
-                yield each
+        for source in self._makers[tensor.name][0].inputs:
+            if source is not None and source.name not in self._known and source.dtype in _NUMBERS:
+                yield source
 
     def _rule(self, tensor: SourceTensor) -> Rule | None:
         maker = self._makers.get(tensor.name)

@@ -64,7 +64,7 @@ def node_outcomes(
         calibrated: the calibration.
         imported: what the rewrite to the deploy form says; empty for the other form.
     """
-    by_name = {each.name: each for each in imported if each.name}
+    by_name = {layer.name: layer for layer in imported if layer.name}
     reasons: dict[str, Text] = dict(calibrated.left)
     model = calibrated.model
     names = {layer.node: layer.name for layer in model.found.layers}
@@ -89,23 +89,23 @@ def node_outcomes(
     return tuple(rows)
 
 
-def _facts(calibrated: Calibrated, each: CalibratedLayer) -> QuantizedLayerFacts:
-    weights = layer_weights(calibrated.model.graph, each.layer)
-    axis = None if each.weight_scale.size == 1 else each.layer.axis
-    histogram = each.histogram
+def _facts(calibrated: Calibrated, layer: CalibratedLayer) -> QuantizedLayerFacts:
+    weights = layer_weights(calibrated.model.graph, layer.layer)
+    axis = None if layer.weight_scale.size == 1 else layer.layer.axis
+    histogram = layer.histogram
     return QuantizedLayerFacts(
-        name=each.name,
-        kind=each.kind,
-        tensor=each.tensor,
+        name=layer.name,
+        kind=layer.kind,
+        tensor=layer.tensor,
         low=None if histogram is None else histogram.low,
         high=None if histogram is None else histogram.high,
-        range_low=each.activation.low,
-        range_high=each.activation.high,
-        scale=each.activation.scale,
-        offset=each.activation.offset,
-        bias_gain=each.bias_gain,
-        weight_scales=(float(each.weight_scale.min()), float(each.weight_scale.max())),
-        weight_sqnr=sqnr(weights, dequantized_weights(each.codes, each.weight_scale, axis)),
+        range_low=layer.activation.low,
+        range_high=layer.activation.high,
+        scale=layer.activation.scale,
+        offset=layer.activation.offset,
+        bias_gain=layer.bias_gain,
+        weight_scales=(float(layer.weight_scale.min()), float(layer.weight_scale.max())),
+        weight_sqnr=sqnr(weights, dequantized_weights(layer.codes, layer.weight_scale, axis)),
     )
 
 
@@ -268,8 +268,10 @@ class Calibrated:
     def forms(self) -> dict[str, Int8Layer]:
         """The numbers of each layer of `qdq_model`, by its name."""
         own = {layer.name: layer for layer in self.layers}
-        result = self.qdq_model.found.layers
-        return {each.name: _int8_layer(each, own[each.name]) for each in result if each.name in own}
+        layers = self.qdq_model.found.layers
+        return {
+            layer.name: _int8_layer(layer, own[layer.name]) for layer in layers if layer.name in own
+        }
 
     def close(self) -> None:
         """Remove the temporary files."""
@@ -287,6 +289,6 @@ class Calibrated:
         self.close()
 
 
-def _int8_layer(layer: FloatLayer, found: CalibratedLayer) -> Int8Layer:
-    data = TensorScale(found.activation.scale, found.activation.offset)
-    return Int8Layer(layer, data, found.codes, found.weight_scale, found.bias)
+def _int8_layer(layer: FloatLayer, calibrated: CalibratedLayer) -> Int8Layer:
+    data = TensorScale(calibrated.activation.scale, calibrated.activation.offset)
+    return Int8Layer(layer, data, calibrated.codes, calibrated.weight_scale, calibrated.bias)

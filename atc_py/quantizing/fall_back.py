@@ -64,8 +64,8 @@ def cost_order(
         if tasks is None:
             told(number)
         found = trials.errors({name}, RANKING_SAMPLES)
-        noise[name] = sum(trial.noise for trial in found.values())
-        ratios[name] = min((trial.figures().snr for trial in found.values()), default=0.0)
+        noise[name] = sum(error.noise for error in found.values())
+        ratios[name] = min((error.figures().snr for error in found.values()), default=0.0)
     return tuple(sorted(noise, key=lambda name: -noise[name])), ratios
 
 

@@ -68,13 +68,13 @@ def judged_balances(
     verdicts = {}
     with closing(StepJudge(base, path, forms, len(judged), samples, settings.executor)) as judge:
         for name in (EQUALIZE, SMOOTH):
-            parts = [at for at, each in enumerate(judged) if _step_of(each) == name]
+            parts = [at for at, balance in enumerate(judged) if _step_of(balance) == name]
             if parts:
                 verdicts[name] = judge.verdict(sorted(parts, key=lambda at: -judged[at].gain))
     kept = {judged[at].site.tensor for verdict in verdicts.values() for at in verdict.kept}
-    left_out = {each.site.tensor for each in judged} - kept
+    left_out = {balance.site.tensor for balance in judged} - kept
     steps = tuple(
-        _step(name, verdict, [each for each in judged if _step_of(each) == name], kept)
+        _step(name, verdict, [balance for balance in judged if _step_of(balance) == name], kept)
         for name, verdict in verdicts.items()
     )
     return [candidate for candidate in candidates if candidate.site.tensor not in left_out], steps
@@ -124,11 +124,11 @@ def _with_biases(
     """
     able = [form for form in forms if takes_bias(model.graph, form.off.layer)]
     beside = []
-    for each in able:
-        name = each.off.layer.name
-        beside.append(FormBeside(f"off {name}", each.off))
-        if each.on is not None:
-            beside.append(FormBeside(f"on {name}", each.on, each.factors))
+    for switched in able:
+        name = switched.off.layer.name
+        beside.append(FormBeside(f"off {name}", switched.off))
+        if switched.on is not None:
+            beside.append(FormBeside(f"on {name}", switched.on, switched.factors))
     path = base.file.path.with_name("judged_errors.onnx")
     errors = channel_errors(base, path, beside, ArraySamples(samples.feeds), executor)
 

@@ -249,7 +249,7 @@ def chosen_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float
         tried[tuple(parts[:size])] = noise_of(parts[:size])
         size //= 2
     tried[()] = plain
-    kept = min(tried, key=lambda trial: tried[trial])
+    kept = min(tried, key=lambda part: tried[part])
     return KeptParts(kept, _gain(plain, tried[kept]) if kept else None, _gain(plain, whole))
 
 

@@ -109,9 +109,13 @@ def prepare(
     seen = StepSamples(judged_outputs(model))
     statistics = _statistics(model, sites, samples, settings, on_stage, seen)
 
-    found = _candidates(model, statistics, asked)
-    named = [trial for trial in found if any(layer.name in asked for layer in trial.site.readers)]
-    free = [trial for trial in found if trial not in named]
+    candidates = _candidates(model, statistics, asked)
+    named = [
+        balance
+        for balance in candidates
+        if any(layer.name in asked for layer in balance.site.readers)
+    ]
+    free = [balance for balance in candidates if balance not in named]
     if free:
         _tell(on_stage, "judge balances")
         seen.feeds = first_feeds(model, samples, JUDGED)

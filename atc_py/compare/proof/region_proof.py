@@ -176,15 +176,15 @@ class RegionTest:
         """
         for engine in ENGINES:
             try:
-                found = self.after.run(data.feeds, engine)
+                results = self.after.run(data.feeds, engine)
             except NotRunError as error:
                 self.proof.why = self.proof.why or _not_run(error_text(error))
                 continue
             self._engines = (*(set(made_by) - {engine}), engine)[0], engine
             self.proof.why = Text("")
             for name, value in wanted.items():
-                if name in found:
-                    self._compare(name, found[name], value, None, data)
+                if name in results:
+                    self._compare(name, results[name], value, None, data)
             self.proof.runs += 1
             return
 
@@ -221,7 +221,7 @@ class RegionTest:
     def _compare(
         self,
         name: str,
-        found: NDArray[Any],
+        value: NDArray[Any],
         wanted: NDArray[Any],
         kept: NDArray[np.bool_] | None,
         data: DataSet,
@@ -232,17 +232,17 @@ class RegionTest:
             if data.label == OWN_RUN and not defined.all():
                 self.proof.undefined = True
         whole = wanted
-        if kept is not None and found.shape == wanted.shape:
-            found, wanted = found[kept], wanted[kept]
+        if kept is not None and value.shape == wanted.shape:
+            value, wanted = value[kept], wanted[kept]
         proof, limit = self.proof, self._limit(wanted)
         exact = limit == 0.0
-        gap = largest_gap(found, wanted, finite=not exact)
+        gap = largest_gap(value, wanted, finite=not exact)
         scale = magnitude(wanted)
         if not data.own_scale:
             scale = self._scales[name] = max(scale, self._scales.get(name, 0.0))
         proof.elements += wanted.size
-        if found.shape == wanted.shape:
-            proof.differing += int(np.count_nonzero(~same_elements(found, wanted)))
+        if value.shape == wanted.shape:
+            proof.differing += int(np.count_nonzero(~same_elements(value, wanted)))
         else:
             proof.differing += wanted.size
         error = gap / (scale or 1.0)
@@ -254,7 +254,7 @@ class RegionTest:
                 true = self.before.in_float64(name, data.feeds, whole, alike=alike)
                 near = true if true is None or kept is None else true[kept]
                 if near is not None:
-                    own = largest_gap(found.astype(np.float64), near)
+                    own = largest_gap(value.astype(np.float64), near)
                     error = min(error, own / (scale or 1))
         proof.error = max(proof.error, error)
         if error > limit and proof.wrong is None:

@@ -35,33 +35,33 @@ class ResultGap:
         """The largest difference as a part of the largest magnitude; 0 if nothing differs."""
         return self.gap / (self.scale or 1.0)
 
-    def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
+    def add(self, value: NDArray[Any], wanted: NDArray[Any]) -> None:
         """Compare one more pair; results of other dims or dtypes differ without bound."""
         self.elements += wanted.size
         self.scale = max(self.scale, magnitude(wanted))
-        if found.shape != wanted.shape or found.dtype != wanted.dtype:
+        if value.shape != wanted.shape or value.dtype != wanted.dtype:
             self.differing += wanted.size
             self.gap = float("inf")
             return
-        same = same_elements(found, wanted)
+        same = same_elements(value, wanted)
         self.differing += int(wanted.size - np.count_nonzero(same))
-        self.gap = max(self.gap, _gap(found, wanted, same))
+        self.gap = max(self.gap, _gap(value, wanted, same))
 
 
-def largest_gap(found: NDArray[Any], wanted: NDArray[Any], *, finite: bool = True) -> float:
+def largest_gap(value: NDArray[Any], wanted: NDArray[Any], *, finite: bool = True) -> float:
     """The largest difference of two results; infinite for other dims or dtypes.
 
     Args:
-        found: the one.
+        value: the one.
         wanted: the other.
         finite: whether elements are left out where `wanted` is infinite or NaN.
     """
-    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+    if value.shape != wanted.shape or value.dtype != wanted.dtype:
         return float("inf")
-    same = same_elements(found, wanted)
+    same = same_elements(value, wanted)
     if finite and is_float(wanted.dtype):
         same |= ~np.isfinite(wanted)
-    return _gap(found, wanted, same)
+    return _gap(value, wanted, same)
 
 
 def magnitude(values: NDArray[Any]) -> float:
@@ -79,9 +79,9 @@ def in_float64(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[np.float64], ...
         yield tuple(each[start : start + _AT_ONCE].astype(np.float64) for each in flat)
 
 
-def _gap(found: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> float:
+def _gap(value: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> float:
     largest = 0.0
-    for one, other, equal in () if same.all() else in_float64(found, wanted, same):
+    for one, other, equal in () if same.all() else in_float64(value, wanted, same):
         with np.errstate(invalid="ignore"):
             gap = float(np.abs(one - other)[equal == 0].max(initial=0.0))
         largest = max(largest, float("inf") if np.isnan(gap) else gap)

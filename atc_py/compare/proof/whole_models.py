@@ -227,7 +227,7 @@ def _run_both(
 
 def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -> Iterator[str]:
     """Yield values of the original's own run that steps read and that cannot be drawn."""
-    for step in (each.step for group in groups for each in group):
+    for step in (applied.step for group in groups for applied in group):
         for name in step.reads:
             if name in step.consts or not (name in original.makers or name in original.inputs):
                 continue
@@ -243,7 +243,9 @@ def _diverging_output(
     groups: Sequence[tuple[Applied, ...]],
 ) -> str:
     """An output that differs by more than the rules allow, and than rounded inputs make."""
-    limit = sum({each.rule.name: each.rule.limit for group in groups for each in group}.values())
+    limit = sum(
+        {applied.rule.name: applied.rule.limit for group in groups for applied in group}.values()
+    )
     if not isfinite(limit):
         return ""
     least = max(limit, _coarsest_step(original))
@@ -260,7 +262,7 @@ def _coarsest_step(original: StreamedModel) -> float:
     for node in original.makers.values():
         elements.update(attribute.i for attribute in node.attribute if node.op_type == "Cast")
     result = map(dtype_of_element, elements)
-    return max((step_of(each.numpy) for each in result if each is not None), default=0.0)
+    return max((step_of(dtype.numpy) for dtype in result if dtype is not None), default=0.0)
 
 
 def _effect_of_rounding(

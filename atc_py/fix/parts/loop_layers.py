@@ -252,8 +252,8 @@ class Recurrence:
 
 def read_recurrence(ctx: RuleContext) -> Recurrence:
     """Read the node."""
-    found = {node.op_type for node in body_of(ctx, "body").nodes}
-    require(found >= FUNCTIONS, "the body has gates")
+    operators = {node.op_type for node in body_of(ctx, "body").nodes}
+    require(operators >= FUNCTIONS, "the body has gates")
     return _read_loop(ctx) if ctx.node.op_type == "Loop" else _read_scan(ctx)
 
 
@@ -332,8 +332,8 @@ def _decided(ctx: RuleContext, body: GraphBody, steps: int) -> dict[str, list[ND
             break
         fixed = still
     wanted = sorted(made - known)
-    found = trace(ctx, steps - 1, going=starts_true(ctx), first=FIRST_STATE, wanted=wanted)
-    seen = {} if found is None else {name: list(each) for name, each in found.seen.items()}
+    traced = trace(ctx, steps - 1, going=starts_true(ctx), first=FIRST_STATE, wanted=wanted)
+    seen = {} if traced is None else {name: list(each) for name, each in traced.seen.items()}
     return {**seen, body.inputs[0]: [np.array(step) for step in range(steps)]}
 
 
@@ -385,7 +385,7 @@ def _sequence(ctx: RuleContext, loop: Recurrence, x: str, rows: int) -> str:
 
 
 def _last(
-    ctx: RuleContext, loop: Recurrence, layer: CellLayer, found: Sequence[str], at: int
+    ctx: RuleContext, loop: Recurrence, layer: CellLayer, results: Sequence[str], at: int
 ) -> str:
     if ctx.output(at) is None:
         return ""
@@ -394,13 +394,13 @@ def _last(
         value = loop.decided[name][-1]
         return ctx.const(value, ctx.input(loop.first + at).dtype, "state")
     if ctx.input(loop.first + at).dtype is None:
-        return _gathered(ctx, loop, layer, found[0], at)
+        return _gathered(ctx, loop, layer, results[0], at)
     result = loop.result(at)
     require(result is not None, "every output is a state of the layer")
     for position, state in enumerate(layer.states):
         same = loop.result(state)
         if result is not None and same is not None and result.vector.key == same.vector.key:
-            return ctx.reshape(found[1 + position], result.dims)
+            return ctx.reshape(results[1 + position], result.dims)
     own = None if result is None else result.vector.single
     kept = own is not None and own.kind == loop.names[at]
     require(kept, "every output is a state of the layer")

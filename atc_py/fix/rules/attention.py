@@ -209,7 +209,7 @@ def fused_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     past = 0
     if ctx.tensor(_FUSED_PAST) is not None:
         past = ctx.shape(_FUSED_PAST)[3]
-        k, v = (ctx.op("Concat", _state(ctx, at), each, axis=2) for at, each in enumerate((k, v)))
+        k, v = (ctx.op("Concat", _state(ctx, at), new, axis=2) for at, new in enumerate((k, v)))
     keys = past + positions
     dims = HeadDims(batch, heads, heads, positions, keys, widths[0] // heads, widths[2] // heads)
     terms = ctx.present(_FUSED_SCORE_BIAS)
@@ -265,8 +265,8 @@ def multi_head_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     past = 0 if ctx.tensor(_MULTI_PAST) is None else ctx.shape(_MULTI_PAST)[2]
     if past:
         key, value = (
-            ctx.op("Concat", ctx.name(_MULTI_PAST + at), each, axis=2)
-            for at, each in enumerate((key, value))
+            ctx.op("Concat", ctx.name(_MULTI_PAST + at), new, axis=2)
+            for at, new in enumerate((key, value))
         )
     keys = past + (k[2] if apart else k[1])
     width = v[3] if apart else v[2] // heads

@@ -87,8 +87,8 @@ def conv_long_row(ctx: RuleContext) -> str:
     require(most > 1, "two windows fit a row")
     pieces = -(-axis.count // most)
     require(pieces <= MOST_PIECES, "there are at most 1024 pieces")
-    each = -(-axis.count // pieces)
-    step, size = each * axis.stride, (each - 1) * axis.stride + axis.span
+    windows = -(-axis.count // pieces)
+    step, size = windows * axis.stride, (windows - 1) * axis.stride + axis.span
     length = (pieces - 1) * step + size
     there = axis.begin + axis.size
     x = ctx.pad(ctx.name(0), [0, 0, 0, axis.begin, 0, 0, 0, max(length - there, 0)])
@@ -97,11 +97,11 @@ def conv_long_row(ctx: RuleContext) -> str:
     part = ImageAxis(size, axis.taps, axis.stride, axis.dilation, 0, 0)
     rest = ctx.names[1:]
     (y,) = ctx.again(batch, *rest, **replace(images, axes=(height, part)).attributes)
-    y = ctx.reshape(y, [pieces, images.batch, images.filters, each])
+    y = ctx.reshape(y, [pieces, images.batch, images.filters, windows])
     y = ctx.reshape(
-        ctx.transpose(y, [1, 2, 0, 3]), [images.batch, images.filters, 1, pieces * each]
+        ctx.transpose(y, [1, 2, 0, 3]), [images.batch, images.filters, 1, pieces * windows]
     )
-    return y if pieces * each == axis.count else ctx.slice(y, 3, 0, axis.count)
+    return y if pieces * windows == axis.count else ctx.slice(y, 3, 0, axis.count)
 
 
 @rule(
@@ -191,8 +191,8 @@ def conv_stride_fold(ctx: RuleContext) -> Sequence[str]:
         axes[at] = ImageAxis(length, taps, 1, 1, 0, 0)
     height, width = axes
     x = _fold_strides(ctx, x, [images.batch, images.channels], [height.size, width.size], steps)
-    each = images.channels // images.group
-    w = _fold_strides(ctx, w, [images.filters, each], [height.taps, width.taps], steps)
+    channels = images.channels // images.group
+    w = _fold_strides(ctx, w, [images.filters, channels], [height.taps, width.taps], steps)
     folded = replace(images, axes=(height, width))
     rest = ctx.names[2:]
     return ctx.again(x, w, *rest, **folded.attributes)

@@ -98,12 +98,12 @@ def double_as_float32(ctx: RuleContext) -> Sequence[str]:
     model keep their dtype.
     """
     names = ctx.names
-    found = False
+    has_double = False
     for at, tensor in enumerate(ctx.node.inputs):
         if tensor is not None and tensor.dtype is DType.FLOAT64:
             names[at] = _single(ctx, tensor)
-            found = True
-    skip_unless(found)
+            has_double = True
+    skip_unless(has_double)
     if ctx.node.op_type == "Cast":
         require(names[0] not in ctx.consts and not ctx.made, "X was float32 before")
         result = ctx.output(0)
@@ -345,15 +345,15 @@ def bitwise_as_arithmetic(ctx: RuleContext) -> str:
         require_range(ctx, position, _FITS)
     a, b = (ctx.cast(ctx.name(position), DType.INT32) for position in (0, 1))
     first, second = ctx.range(0), ctx.range(1)
-    found = first.joined(second) if first is not None and second is not None else _FITS
+    bounds = first.joined(second) if first is not None and second is not None else _FITS
     mask = ctx.input(1).const
     if ctx.node.op_type == "BitwiseAnd" and mask is not None:
         value = mask.numpy().astype(np.int64)
         if (value >= 0).all() and not (value & (value + 1)).any():
             y = ctx.op("Mod", a, ctx.const(value + 1, DType.INT32, "moduli"))
             return ctx.cast(y, ctx.element)
-    bits = max(found.high.bit_length(), (-found.low - 1).bit_length() if found.low < 0 else 0)
-    signed = found.low < 0
+    bits = max(bounds.high.bit_length(), (-bounds.low - 1).bit_length() if bounds.low < 0 else 0)
+    signed = bounds.low < 0
     size = ctx.const(2 ** (bits + 1), DType.INT32, "size")
     if signed:
         a, b = (ctx.op("Mod", part, size) for part in (a, b))

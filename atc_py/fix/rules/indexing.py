@@ -20,7 +20,7 @@ def from_front(ctx: RuleContext, indices: str, size: int, bounds: Range | None) 
     if bounds is not None and bounds.low >= 0:
         return indices
     zero, length = (
-        ctx.const(each, DType.INT32, label) for each, label in ((0, "zero"), (size, "size"))
+        ctx.const(number, DType.INT32, label) for number, label in ((0, "zero"), (size, "size"))
     )
     below = ctx.op("Less", indices, zero)
     return ctx.op("Where", below, ctx.op("Add", indices, length), indices)
@@ -289,14 +289,14 @@ def _scatter_along(ctx: RuleContext, reduction: str) -> str:
     indices, updates = (ctx.transpose(name, order) for name in (indices, ctx.name(2)))
     part = _reduce_updates(ctx, reduction, part, (indices, updates), rank - 1)
     for place in range(rank - 2, -1, -1):
-        each = others[place]
-        if shape[each] == dims[each]:
+        along = others[place]
+        if shape[along] == dims[along]:
             continue
         rest = data
         for before in range(place):
             if shape[others[before]] < dims[others[before]]:
                 rest = ctx.slice(rest, before, 0, shape[others[before]])
-        rest = ctx.slice(rest, place, shape[each], dims[each])
+        rest = ctx.slice(rest, place, shape[along], dims[along])
         part = ctx.op("Concat", part, rest, axis=place)
     return ctx.transpose_back(part, order)
 

@@ -137,7 +137,7 @@ def _diagonal(
     ctx: RuleContext, x: str, letters: str, letter: str, sizes: Mapping[str, int]
 ) -> tuple[str, str]:
     size = sizes[letter]
-    pair = [at for at, each in enumerate(letters) if each == letter][:2]
+    pair = [at for at, own in enumerate(letters) if own == letter][:2]
     others = [at for at in range(len(letters)) if at not in pair]
     x = ctx.transpose(x, [*others, *pair])
     x = ctx.reshape(x, [*(sizes[letters[at]] for at in others), size * size])
@@ -159,8 +159,8 @@ def _product(
     ctx: RuleContext, a: _Operand, b: _Operand, later: set[str], sizes: Mapping[str, int]
 ) -> _Operand:
     both = [letter for letter in a.letters if letter in b.letters]
-    batch = [each for each in both if each in later]
-    inner = [each for each in both if each not in later]
+    batch = [letter for letter in both if letter in later]
+    inner = [letter for letter in both if letter not in later]
     rows = [letter for letter in a.letters if letter not in b.letters]
     columns = [letter for letter in b.letters if letter not in a.letters]
     product = ctx.op(
@@ -175,10 +175,10 @@ def _product(
 def _matrices(
     ctx: RuleContext, x: _Operand, groups: list[list[str]], sizes: Mapping[str, int]
 ) -> str:
-    order = [each for group in groups for each in group]
+    order = [letter for group in groups for letter in group]
     name = ctx.transpose(x.name, [x.letters.index(letter) for letter in order])
     dims = [sizes[group] for group in groups[0]]
-    dims += [prod(sizes[each] for each in group) for group in groups[1:]]
+    dims += [prod(sizes[letter] for letter in group) for group in groups[1:]]
     return ctx.reshape(name, dims)
 
 

@@ -233,10 +233,10 @@ def pool_long_row(ctx: RuleContext) -> str:
     most = (LONGEST_ROW - axis.span) // axis.stride + 1
     pieces = -(-width.count // most)
     require(pieces <= MOST_PIECES, "there are at most 1024 pieces")
-    each = -(-width.count // pieces)
+    windows = -(-width.count // pieces)
     parts: list[str] = []
-    for first in range(0, width.count, each):
-        last = min(first + each, width.count) - 1
+    for first in range(0, width.count, windows):
+        last = min(first + windows, width.count) - 1
         start = first * axis.stride - axis.begin
         end = last * axis.stride - axis.begin + axis.span
         after = min(max(end - axis.size, 0), axis.end)

@@ -121,7 +121,7 @@ def _by_sizes(
 def with_outside(ctx: RuleContext, y: str, axes: Sequence[ResizedAxis], mode: str) -> str:
     """Write the stated value where elements of the result are taken from outside of X."""
     changing = (axis for axis in axes if not axis.is_kept)
-    parts = {each.axis: each.outside(mode) for each in changing}
+    parts = {axis.axis: axis.outside(mode) for axis in changing}
     parts = {axis: part for axis, part in parts.items() if part.any()}
     if not parts:
         return y
@@ -162,7 +162,7 @@ def resize_all_axes(ctx: RuleContext) -> Sequence[str]:
     sizes or scales for all axes, if dims, scales and sizes are known; mode nearest or linear; at
     most four axes; no region.
     """
-    changed = any(ctx.node.attributes.get(each, no) != no for each, no in _ADDED.items())
+    changed = any(ctx.node.attributes.get(name, no) != no for name, no in _ADDED.items())
     require(changed, "an attribute of opset 18 has an effect")
     mode = ctx.text("coordinate_transformation_mode", "half_pixel")
     require(mode in _MODES, "the list has the coordinates")
@@ -290,11 +290,11 @@ def resize_as_product(ctx: RuleContext) -> str:
     largest = max(axis.size * axis.count for axis in axes)
     require(largest <= _MOST, "a matrix has at most 2^24 weights")
     dims, y = [axis.size for axis in axes], ctx.name(0)
-    for each in sorted(axes, key=lambda axis: axis.count / axis.size):
-        if each.is_kept:
+    for axis in sorted(axes, key=lambda axis: axis.count / axis.size):
+        if axis.is_kept:
             continue
-        y = _product(ctx, y, dims, each, mode)
-        dims[each.axis] = each.count
+        y = _product(ctx, y, dims, axis, mode)
+        dims[axis.axis] = axis.count
     if ctx.number("extrapolation_value", 0.0):  # rows of such elements are zeros
         y = with_outside(ctx, y, axes, mode)
     return ctx.own(y)

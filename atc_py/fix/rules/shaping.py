@@ -85,12 +85,12 @@ def pad_all_axes(ctx: RuleContext) -> Sequence[str]:
     constant, no pad is negative; the dtype is listed; value 0, or mode edge or reflect.
     """
     require(ctx.tensor(_AXES_INPUT) is not None, "axes are given")
-    found = pads_of(ctx)
+    stated = pads_of(ctx)
     require(ctx.element in LISTED, "the dtype is listed")
-    require(min((*found.begins, *found.ends)) >= 0, "no pad is negative")
-    listed = found.mode in {"edge", "reflect"} or (found.mode == "constant" and found.is_zero)
+    require(min((*stated.begins, *stated.ends)) >= 0, "no pad is negative")
+    listed = stated.mode in {"edge", "reflect"} or (stated.mode == "constant" and stated.is_zero)
     require(listed, "the mode is listed")
-    pads = ctx.const([*found.begins, *found.ends], label="pads")
+    pads = ctx.const([*stated.begins, *stated.ends], label="pads")
     return ctx.again(ctx.name(0), pads)
 
 
@@ -111,24 +111,24 @@ def pad_as_concat(ctx: RuleContext) -> str:
 
     Constant pads are constants before and after; negative ones are cut off first.
     """
-    dims, found = list(ctx.shape(0)), pads_of(ctx)
-    require(found.mode == "constant", "mode is constant")
-    zeros = found.is_zero and ctx.element in LISTED
-    cut = min((*found.begins, *found.ends)) < 0
+    dims, stated = list(ctx.shape(0)), pads_of(ctx)
+    require(stated.mode == "constant", "mode is constant")
+    zeros = stated.is_zero and ctx.element in LISTED
+    cut = min((*stated.begins, *stated.ends)) < 0
     require(cut or not zeros, "the pads are not those of a listed form")
     y = ctx.name(0)
     for axis, size in enumerate(dims):
-        first, last = max(-found.begins[axis], 0), size + min(found.ends[axis], 0)
+        first, last = max(-stated.begins[axis], 0), size + min(stated.ends[axis], 0)
         require(first < last, "elements of X are left")
         y = take(ctx, y, axis, range(first, last), size)
         dims[axis] = last - first
-    begins, ends = ([max(pad, 0) for pad in pads] for pads in (found.begins, found.ends))
+    begins, ends = ([max(pad, 0) for pad in pads] for pads in (stated.begins, stated.ends))
     if zeros:
         y = ctx.pad(y, [*begins, *ends])
         return ctx.own(y)
     for axis in range(len(dims)):
-        parts = [_constants(ctx, dims, axis, begins[axis], found), y]
-        parts.append(_constants(ctx, dims, axis, ends[axis], found))
+        parts = [_constants(ctx, dims, axis, begins[axis], stated), y]
+        parts.append(_constants(ctx, dims, axis, ends[axis], stated))
         there = [part for part in parts if part]
         if len(there) > 1:
             y = ctx.op("Concat", *there, axis=axis)
@@ -163,17 +163,17 @@ def pad_as_gather(ctx: RuleContext) -> str:
     along each axis, if mode edge, reflect or wrap; pads and axes are constant; dims are known;
     the pads of reflect are smaller than the axis.
     """
-    dims, found = ctx.shape(0), pads_of(ctx)
-    require(found.mode in _NAMES, "mode is edge, reflect or wrap")
+    dims, stated = ctx.shape(0), pads_of(ctx)
+    require(stated.mode in _NAMES, "mode is edge, reflect or wrap")
     y = ctx.name(0)
     for axis, size in enumerate(dims):
-        begin, end = found.begins[axis], found.ends[axis]
+        begin, end = stated.begins[axis], stated.ends[axis]
         there = tables.arange(max(-begin, 0), size + min(end, 0))
         require(there.size, "elements of X are left")
         most = max(begin, end)
-        small = found.mode != "reflect" or most < there.size
+        small = stated.mode != "reflect" or most < there.size
         require(small, "the pads of reflect are smaller than the axis")
-        mode: Any = _NAMES[found.mode]
+        mode: Any = _NAMES[stated.mode]
         positions = tables.pad(there, [(max(begin, 0), max(end, 0))], mode)
         y = take(ctx, y, axis, positions, size)
     return ctx.own(y)
@@ -203,14 +203,14 @@ def depth_space_as_transpose(ctx: RuleContext) -> str:
         y = ctx.transpose(y, [0, 3, 5, 1, 2, 4] if rows else [0, 1, 3, 5, 2, 4])
         return ctx.reshape(y, [n, c * block * block, h // block, w // block])
     require(c % (block * block) == 0, "blocks fit the channels")
-    each = c // (block * block)
+    channels = c // (block * block)
     if rows:
-        y = ctx.reshape(ctx.name(0), [n, block, block, each, h, w])
+        y = ctx.reshape(ctx.name(0), [n, block, block, channels, h, w])
         y = ctx.transpose(y, [0, 3, 4, 1, 5, 2])
     else:
-        y = ctx.reshape(ctx.name(0), [n, each, block, block, h, w])
+        y = ctx.reshape(ctx.name(0), [n, channels, block, block, h, w])
         y = ctx.transpose(y, [0, 1, 4, 2, 5, 3])
-    return ctx.reshape(y, [n, each, h * block, w * block])
+    return ctx.reshape(y, [n, channels, h * block, w * block])
 
 
 @rule(
@@ -250,8 +250,8 @@ def split_by_sizes(ctx: RuleContext) -> Sequence[str]:
     dims, count = ctx.dims(0), len(ctx.node.outputs)
     size = dims[ctx.axis(0, len(dims))]
     require(size is not None, "the dim along axis is known")
-    each = -(-int(size or 0) // count)
-    sizes = [each] * (count - 1)
+    part = -(-int(size or 0) // count)
+    sizes = [part] * (count - 1)
     sizes.append(int(size or 0) - sum(sizes))
     split = ctx.const(sizes, label="split")
     return ctx.again(ctx.name(0), split, count=count, num_outputs=None)

@@ -291,8 +291,8 @@ def _int8_models(
     from atc_py.quantizing.calibrate.settings import QuantizeSettings
     from atc_py.quantizing.calibration import calibrate
 
-    with calibrate(model, session.source, QuantizeSettings()) as found:
-        yield Int8Models(found, model, folder)
+    with calibrate(model, session.source, QuantizeSettings()) as calibrated:
+        yield Int8Models(calibrated, model, folder)
 
 
 def _search_int8(

@@ -140,12 +140,12 @@ class PlanSearch:
     ) -> TriedAssignment | None:
         if self._on_stage is not None and assignment not in self._runs.found:
             best = self.best
-            found = "none reaches the target yet"
+            progress = "none reaches the target yet"
             if best is not None:
-                found = f"best so far {best.seconds * 1e6:.1f} us"
+                progress = f"best so far {best.seconds * 1e6:.1f} us"
             self._on_stage(
                 f"plan: trial {self._runs.count + 1} of at most {self._limit}, "
-                f"{len(assignment.dtypes)} of {len(self._choices.labels)} changed; {found}"
+                f"{len(assignment.dtypes)} of {len(self._choices.labels)} changed; {progress}"
             )
         return self._runs.run(assignment, faster_than)
 
@@ -231,15 +231,20 @@ class PlanSearch:
         del labels[PORTS]
         return _assignment_of(labels)
 
-    def _unbeaten(self, found: Iterable[Assignment]) -> list[Assignment]:
+    def _unbeaten(self, assignments: Iterable[Assignment]) -> list[Assignment]:
         """The assignments that no other one is expected to beat, the quickest first."""
-        ordered = sorted(found, key=lambda trial: (len(trial.dtypes), sorted(trial.dtypes.items())))
-        expected = sorted((*self._expected(each), at, each) for at, each in enumerate(ordered))
+        ordered = sorted(
+            assignments,
+            key=lambda assignment: (len(assignment.dtypes), sorted(assignment.dtypes.items())),
+        )
+        expected = sorted(
+            (*self._expected(candidate), at, candidate) for at, candidate in enumerate(ordered)
+        )
         best: list[tuple[float, float, int, Assignment]] = []
-        for each in expected:
-            if not best or each[1] < best[-1][1]:
-                best.append(each)
-        return [each for *_, each in best]
+        for candidate in expected:
+            if not best or candidate[1] < best[-1][1]:
+                best.append(candidate)
+        return [candidate for *_, candidate in best]
 
     def _expected(self, assignment: Assignment) -> tuple[float, float]:
         assert self.times is not None  # noqa: S101  (made before)
@@ -258,9 +263,11 @@ class PlanSearch:
             return
         trials = KeptTrials(self._runs, self._layers)
         limit = min(self._left, max(self._limit // 2, LEAST_TRIALS))
-        found = search(trials, self._first, self._targets, limit, self._on_stage)
-        if found.reached and found.kept:
-            self.suggested = Assignment(broad=frozenset(candidate.line for candidate in found.kept))
+        suggestion = search(trials, self._first, self._targets, limit, self._on_stage)
+        if suggestion.reached and suggestion.kept:
+            self.suggested = Assignment(
+                broad=frozenset(candidate.line for candidate in suggestion.kept)
+            )
 
     def _improve(self) -> None:
         """Try moves from the best assignment that are expected to save time, the largest first."""
@@ -290,11 +297,14 @@ class PlanSearch:
         if best is None or math.prod(map(len, self._choices.labels.values())) > _LISTED:
             return
         least, _ = self._expected(best.assignment)
-        listed = ((*self._expected(each), at, each) for at, each in enumerate(self._every()))
+        listed = (
+            (*self._expected(candidate), at, candidate)
+            for at, candidate in enumerate(self._every())
+        )
         wanted = sorted(
             candidate for candidate in listed if candidate[0] < least and candidate[1] <= DOUBT
         )
-        untried = [each for *_, each in wanted if each not in self._runs.found]
+        untried = [candidate for *_, candidate in wanted if candidate not in self._runs.found]
         for at, assignment in enumerate(untried):
             best = self.best
             if not self._left or best is None:
