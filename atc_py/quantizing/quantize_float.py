@@ -99,21 +99,11 @@ BOTH = "both"
 
 
 class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Request to quantize a float model.
+    """Request to quantize a float model: the keywords of `QuantizeChoice` in their normal form.
 
     Attributes:
         data: samples: `PATH` or `NAME=PATH` texts, or arrays by input for each sample.
-        aipp: configuration of AIPP, with which `data` is a folder of pictures; None for none.
-        resize: resize pictures of another size.
-        random: number of random samples, in place of `data`.
-        seed: of random samples.
-        input_shapes: dims of inputs that the model leaves open, for samples.
         form: one of FORMS, or BOTH.
-        external: put weights into a file beside the model.
-        operator_list: the list whose rules what is written is compared with, which fails nothing.
-        strict_list: whether rules that boards contradict count like any other.
-        record: file for scales and offsets: written, or read where there are no samples; None for
-            none.
         settings: choices of the calibration.
         proof: what is measured, and the target that the outputs have to reach.
     """

@@ -31,16 +31,12 @@ _DEFAULTS: dict[str, tuple[float | None, ...]] = {
 
 # Functions that are operators.
 _OPERATORS = {
-    "elu": "Elu",
-    "hardsigmoid": "HardSigmoid",
-    "leakyrelu": "LeakyRelu",
-    "relu": "Relu",
-    "sigmoid": "Sigmoid",
-    "softplus": "Softplus",
-    "softsign": "Softsign",
-    "tanh": "Tanh",
-    "thresholdedrelu": "ThresholdedRelu",
-}
+    op_type.lower(): op_type
+    for op_type in (
+        "Elu", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Softplus", "Softsign", "Tanh",
+        "ThresholdedRelu",
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

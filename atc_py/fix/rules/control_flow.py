@@ -3,7 +3,7 @@
 Over 400 lines because a page holds its whole family.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import permutations
 
 import numpy as np
@@ -12,7 +12,7 @@ from atc_py.fix import tables
 from atc_py.fix.case import CaseGraph, Fed, case, data
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.bodies import FIRST_STATE, MOST_STEPS, body_of, check_room, loop_steps, stack
-from atc_py.fix.parts.loop_layers import gru_of, lstm_of, read_recurrence, write_layer
+from atc_py.fix.parts.loop_layers import CellLayer, gru_of, lstm_of, read_recurrence, write_layer
 from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.onnx_graph.folding.graph import ValueType
@@ -337,14 +337,21 @@ def loop_as_gru(ctx: RuleContext) -> Sequence[str]:
     The body is read as algebra: gates may come in any order, from one product or several, and
     biases from any sums. Formula: ONNX, GRU.
     """
+    return _as_layer(ctx, gru_of, 1, "the body is one step of a GRU")
+
+
+def _as_layer(
+    ctx: RuleContext, layer_of: Callable[..., CellLayer | None], count: int, requirement: str
+) -> Sequence[str]:
+    """Write the layer with `count` states that the body is a step of, whichever states these are."""
     loop = read_recurrence(ctx)
     updates = loop.updates
     for x in loop.slices:
-        for h in updates:
-            layer = gru_of(updates, h, x, loop.names)
+        for states in permutations(updates, count):
+            layer = layer_of(updates, *states, x, loop.names)
             if layer is not None:
                 return write_layer(ctx, loop, layer, x[0])
-    raise UnfitError("the body is one step of a GRU")
+    raise UnfitError(requirement)
 
 
 _LSTM_WEIGHTS = data(5, 8, seed=1).value
@@ -398,11 +405,4 @@ def loop_as_lstm(ctx: RuleContext) -> Sequence[str]:
     The body is read as algebra: gates may come in any order, from one product or several, and
     biases from any sums. Formula: ONNX, LSTM.
     """
-    loop = read_recurrence(ctx)
-    updates = loop.updates
-    for x in loop.slices:
-        for h, c in permutations(updates, 2):
-            layer = lstm_of(updates, h, c, x, loop.names)
-            if layer is not None:
-                return write_layer(ctx, loop, layer, x[0])
-    raise UnfitError("the body is one step of an LSTM")
+    return _as_layer(ctx, lstm_of, 2, "the body is one step of an LSTM")

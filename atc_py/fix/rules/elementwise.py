@@ -117,8 +117,7 @@ def gelu_as_erf(ctx: RuleContext) -> str:
 
     GELU(x) = x / 2 * (1 + erf(x / sqrt(2))), of x + bias for BiasGelu.
     """
-    x = ctx.name(0)
-    x = ctx.add(x, ctx.name(1))
+    x = ctx.add(ctx.name(0), ctx.name(1))
     error = ctx.op("Erf", ctx.op("Div", x, ctx.scalar(2**0.5)))
     half = ctx.op("Mul", x, ctx.op("Add", error, ctx.scalar(1)))
     return ctx.times(half, 0.5)
@@ -134,8 +133,7 @@ def fast_gelu_as_tanh(ctx: RuleContext) -> str:
 
     x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) (onnxruntime's FastGelu).
     """
-    x = ctx.name(0)
-    x = ctx.add(x, ctx.name(1))
+    x = ctx.add(ctx.name(0), ctx.name(1))
     factor = (2 / np.pi) ** 0.5
     square = ctx.op("Mul", x, x)
     slope = ctx.op("Add", ctx.times(square, 0.044715 * factor), ctx.scalar(factor))
