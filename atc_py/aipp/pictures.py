@@ -104,7 +104,7 @@ _PLANES = 2
 def picture_input(
     path: Path, settings: AippSettings, *, resize: bool = False, swapped: bool = False
 ) -> NDArray[np.uint8]:
-    """Return what an input holds of a picture file: `source_shape(settings, 1)`.
+    """The content of an input for a picture file: `source_shape(settings, 1)`.
 
     Args:
         path: a file that Pillow reads, or .npy with uint8 [height, width, 3] in RGB, or

@@ -159,7 +159,7 @@ class Ranges:
     def unbounded(
         self, tensor: SourceTensor, target: Range
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what keeps a tensor from being known to lie within `target`.
+        """The values that keep a tensor from being known to lie within `target`.
 
         Returns:
             Inputs of the model without a given range, and results that no rule bounds.

@@ -58,7 +58,7 @@ def balanced_tensors(calibrated: Calibrated) -> tuple[BalancedTensor, ...]:
 def node_outcomes(
     calibrated: Calibrated, imported: Sequence[QuantizedNode]
 ) -> tuple[QuantizedNode, ...]:
-    """Return what became of each layer of the original.
+    """The outcome of each layer of the original.
 
     Args:
         calibrated: the calibration.

@@ -157,7 +157,7 @@ def quantize_settings(choice: QuantizeChoice) -> QuantizeSettings:
 
 
 def proof_settings(choice: QuantizeChoice) -> ProofSettings:
-    """Return what keywords say of measuring.
+    """The choices of measuring that keywords make.
 
     Raises:
         AtcError: BAD_OPTION for a target or a count outside its limits, and an unknown SoC.

@@ -53,7 +53,7 @@ class ChannelErrors:
         self._count += count
 
     def correction(self) -> NDArray[np.float64]:
-        """Return what is to be added to the bias of each channel."""
+        """The term to be added to the bias of each channel."""
         count = max(self._count, 1)
         mean = np.asarray(self._sum, np.float64) / count
         variance = np.maximum(np.asarray(self._squares, np.float64) / count - mean**2, 0)
@@ -210,7 +210,7 @@ class StepJudge:
         self._executor = start_executor(executor, path, list(samples.outputs), [*names, SWITCHES])
 
     def verdict(self, parts: Sequence[int]) -> KeptParts:
-        """Return which of `parts` are kept, those that promise most first; the others are off.
+        """The parts that are kept of `parts`, which promise most first; the others are off.
 
         Raises:
             AtcError: what the executor raises.

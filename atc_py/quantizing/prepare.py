@@ -272,7 +272,7 @@ def _statistics(
     on_stage: Callable[[str], None] | None,
     seen: StepSamples,
 ) -> dict[str, ChannelStatistics]:
-    """Return what the channels of each site's tensor hold in the first samples.
+    """Statistics of the channels of each site's tensor in the first samples.
 
     `seen` takes in the outputs.
     """

@@ -229,7 +229,7 @@ def defined_elements(
 def _sums_in_range(
     x: NDArray[Any], term: Callable[[NDArray[Any]], NDArray[Any]], result: NDArray[Any]
 ) -> NDArray[np.bool_]:
-    """Return where sums of terms are in range: each by itself where none is added, else all or none."""
+    """The sums of terms that are in range: each by itself where none is added, else all or none."""
     terms, most = term(x.astype(np.float64)), np.iinfo(result.dtype).max
     if result.size == x.size:
         return np.asarray(terms.reshape(result.shape) <= most)

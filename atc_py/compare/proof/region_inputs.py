@@ -104,7 +104,7 @@ class DrawnInput:
 
 
 def inputs_of(step: RuleApplication, name: str) -> DrawnInput | None:
-    """Return how to draw the value `name` that the node of `step` reads; None if its type is open."""
+    """The input `name` of the node of `step`, to be drawn; None if its type is open."""
     known = step.types.get(name)
     dtype = None if known is None else dtype_of_element(known.element)
     shape = None if known is None else known.shape

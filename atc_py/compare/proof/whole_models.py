@@ -56,7 +56,7 @@ class SharedSteps:
         return self._proofs[key]
 
     def _likeness(self, step: RuleApplication) -> Hashable:
-        """Return what the steps have in common that compute the same thing on the same data."""
+        """A key that steps share which compute the same thing on the same data."""
         names = _Numbers()
         nodes = tuple(
             (_without_names(node.proto, names), tuple(map(names.of, node.reads)))

@@ -90,7 +90,7 @@ def starts_true(ctx: RuleContext) -> bool:
 
 
 def loop_steps(ctx: RuleContext, most: int = MOST_STEPS) -> int:
-    """Return how often the body of a Loop runs, one more than `most` for more."""
+    """The runs of the body of a Loop; one more than `most` for more."""
     trips = most + 1
     if ctx.tensor(0) is not None:
         trips = max(0, min(trips, int(ctx.constant(0).reshape(-1)[0])))
@@ -123,7 +123,7 @@ def _maker_of(ctx: RuleContext, name: str) -> Maker | None:
 
 
 def elements_of(ctx: RuleContext, name: str) -> list[Element]:
-    """Return what writes each tensor of the sequence called `name`."""
+    """Writers of the tensors of the sequence called `name`, in order."""
     changes: list[SourceNode] = []
     maker = _source(ctx, name)
     while maker is not None and maker.node.op_type in _CHANGED:

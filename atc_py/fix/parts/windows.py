@@ -202,7 +202,7 @@ class PoolAxis:
         return max((self.count - 1) * axis.stride + axis.span - axis.begin - axis.size, 0)
 
     def counted(self, *, pads: bool) -> NDArray[np.int64]:
-        """Return how many taps of each window count for its mean."""
+        """The number of taps of each window that count for its mean."""
         if not pads:
             return np.asarray(self.inside.sum(axis=1))
         result = self.positions

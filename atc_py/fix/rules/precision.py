@@ -108,7 +108,7 @@ def square_of(ctx: RuleContext, tensor: SourceTensor | None) -> SourceTensor | N
 
 
 def shaped(ctx: RuleContext, tensor: SourceTensor | None) -> SourceTensor | None:
-    """Return what a tensor has the values of, without the nodes that only give it other dims."""
+    """The tensor whose values this one has in other dims."""
     node = ctx.maker(tensor)
     while node is not None and node.op_type in {
         "Expand",

@@ -198,7 +198,7 @@ _LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def _layer(file: TextFile, value: TextField) -> LayerRecord:
-    """Return what the fields of a value say; of a field that is there twice, the last."""
+    """The entry of a layer; of a field that is there twice, the last counts."""
     results: dict[str, Any] = {}
     for field in file.message(value):
         _refuse_not_modeled(file, field)

@@ -56,7 +56,7 @@ class AmctConfig(msgspec.Struct, frozen=True, kw_only=True):
     by_layer: Mapping[str, LayerChoice | None] = msgspec.field(default_factory=dict)
 
     def choice_for(self, name: str, op_type: str) -> LayerChoice | None:
-        """Return how a layer is quantized; None if it stays in floats.
+        """The choice for a layer; None if it stays in floats.
 
         What is said of a layer has precedence over what is said of its type, and this over the
         rest; a layer that is skipped by name or type is skipped in any case.
@@ -168,7 +168,7 @@ class QuantizeSettings(Result, frozen=True, kw_only=True):
     config: AmctConfig | None = None
 
     def choice_of(self, name: str, kind: str) -> LayerChoice | None:
-        """Return how a layer is quantized; None where the configuration leaves it in floats."""
+        """The choice for a layer; None where the configuration leaves it in floats."""
         if self.config is not None:
             return self.config.choice_for(name, kind)
         return LayerChoice(calibrator=self.calibrator, settings=self.ranges)

@@ -79,7 +79,7 @@ def quantized_bias(
 def bias_correction(
     original: NDArray[Any], quantized: NDArray[Any], axis: int = 1
 ) -> NDArray[np.float32]:
-    """Return what the bias of each channel lacks: the mean of original - quantized output.
+    """The term that the bias of each channel lacks: the mean of original - quantized output.
 
     Means are over every axis but `axis`, in float64. Samples of one shape are corrected by the
     mean of their corrections. Source: Nagel et al., Data-Free Quantization, 2019, section 4.2.

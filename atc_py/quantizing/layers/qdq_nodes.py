@@ -129,7 +129,7 @@ def _is_wasteful(
 
 
 def _elements(graph: WorkGraph, names: Iterable[str]) -> int | None:
-    """Return how many elements values have together, per row of a batch that is open.
+    """The number of elements of values together, per row of a batch that is open.
 
     None where that is not known.
     """

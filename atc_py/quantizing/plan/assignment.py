@@ -39,7 +39,7 @@ class Assignment(msgspec.Struct, frozen=True):
         return dict(sorted(result.items()))
 
     def dtype(self, line: str) -> str:
-        """Return what a line computes in."""
+        """The dtype that a line computes in."""
         return (
             BROAD
             if line in self.broad or line == PORTS

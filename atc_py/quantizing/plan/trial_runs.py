@@ -49,7 +49,7 @@ class Int8Models:
         self._reference: ReferenceModel | None = None
 
     def compilation(self, own: Compilation, layers: frozenset[str]) -> Compilation:
-        """Return how the model with `layers` on int8 is compiled.
+        """The compilation of the model with `layers` on int8.
 
         Raises:
             AtcError: CANNOT_WRITE.
@@ -322,5 +322,5 @@ class TrialRuns:
 
 
 def rank(tried: TriedAssignment) -> tuple[float, int, float]:
-    """Return what orders trials: time, lines that are not in float16, error."""
+    """The order of trials: time, lines that are not in float16, error."""
     return tried.seconds, len(tried.assignment.dtypes), tried.share
