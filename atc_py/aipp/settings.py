@@ -20,11 +20,6 @@ def default_matrix(input_format: str) -> tuple[int, ...]:
     return _YUV_TO_BGR if input_format == "YUV420SP_U8" else _RGB_TO_YUV
 
 
-def default_biases() -> tuple[int, ...]:
-    """The biases that ATC fills in, for input and output alike."""
-    return _BIASES
-
-
 def completed_colors(config: AippConfig, settings: AippSettings) -> AippSettings:
     """The settings with matrix and biases; each entry without a value gets ATC's.
 

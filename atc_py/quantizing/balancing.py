@@ -33,14 +33,6 @@ from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.text import Text
 
 
-def channel_peaks(array: NDArray[Any], axis: int) -> NDArray[np.float32]:
-    """The largest magnitude of each index of `axis`; 0 where there are no values."""
-    rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
-    peaks = np.maximum(rows.max(axis=1, initial=0), -rows.min(axis=1, initial=0))
-    single: NDArray[np.float32] = peaks.astype(np.float32)
-    return single
-
-
 def smoothing_factors(
     activations: NDArray[Any],
     weights: NDArray[Any],

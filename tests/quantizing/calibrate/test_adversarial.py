@@ -19,9 +19,8 @@ from atc_py.quantizing.calibrate.value_range import (
     ActivationScale,
     RangeSettings,
     activation_scale,
-    fake_quantized,
 )
-from tests.quantizing.calibrate.distributions import f32
+from tests.quantizing.calibrate.distributions import f32, fake_quantized
 
 NAMES = list(CALIBRATORS)
 BOTH = pytest.mark.parametrize("symmetric", [False, True])

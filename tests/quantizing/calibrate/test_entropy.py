@@ -9,10 +9,9 @@ from atc_py.quantizing.calibrate.calibrators import CALIBRATORS, divergence
 from atc_py.quantizing.calibrate.value_range import (
     RangeSettings,
     activation_scale,
-    fake_quantized,
     sqnr,
 )
-from tests.quantizing.calibrate.distributions import NAMES, values
+from tests.quantizing.calibrate.distributions import NAMES, fake_quantized, values
 from tests.quantizing.calibrate.onnxruntime_ranges import collected_range
 
 ENTROPY = CALIBRATORS["entropy"]

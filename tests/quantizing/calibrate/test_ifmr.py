@@ -11,10 +11,9 @@ from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.value_range import (
     RangeSettings,
     activation_scale,
-    fake_quantized,
     sqnr,
 )
-from tests.quantizing.calibrate.distributions import NAMES, values
+from tests.quantizing.calibrate.distributions import NAMES, fake_quantized, values
 
 IFMR = CALIBRATORS["ifmr"]
 EVEN = np.arange(1001) * 0.001

@@ -11,10 +11,9 @@ from atc_py.quantizing.calibrate.value_range import (
     RangeSettings,
     ValueRange,
     activation_scale,
-    fake_quantized,
     sqnr,
 )
-from tests.quantizing.calibrate.distributions import NAMES, f32, values
+from tests.quantizing.calibrate.distributions import NAMES, f32, fake_quantized, values
 from tests.quantizing.calibrate.onnxruntime_ranges import collected_range
 
 MSE = CALIBRATORS["mse"]
