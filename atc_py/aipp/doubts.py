@@ -33,7 +33,7 @@ _NEEDED = (
 """Switches, and the fields that have no effect without them."""
 
 _NORMALIZING = tuple(
-    name for prefix in ("mean_chn", "min_chn", "var_reci_chn") for name in channel_fields(prefix, 4)
+    name for prefix in ("mean_chn", "min_chn", "var_reci_chn") for name in channel_fields(prefix)
 )
 
 
@@ -145,7 +145,7 @@ def _beyond_int16(config: AippConfig) -> Iterator[Diagnostic]:
 
 def _vanishing(config: AippConfig) -> Iterator[Diagnostic]:
     """Yield a warning for each factor that is 0, or is 0 in float16."""
-    for name in channel_fields("var_reci_chn", 4):
+    for name in channel_fields("var_reci_chn"):
         value = config.number(name)
         if np.float16(value) == 0:
             shown = (

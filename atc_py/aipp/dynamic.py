@@ -189,9 +189,9 @@ _PARTS = {
     "matrix": MATRIX,
     "input_bias": BIASES[:3],
     "output_bias": BIASES[3:],
-    "mean_chn": channel_fields("mean_chn", 4),
-    "min_chn": channel_fields("min_chn", 4),
-    "var_reci_chn": channel_fields("var_reci_chn", 4),
+    "mean_chn": channel_fields("mean_chn"),
+    "min_chn": channel_fields("min_chn"),
+    "var_reci_chn": channel_fields("var_reci_chn"),
 }
 """Attributes that are several fields of a file."""
 

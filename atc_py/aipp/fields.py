@@ -251,9 +251,9 @@ BIASES = tuple(f"{side}_bias_{channel}" for side in ("input", "output") for chan
 """Names of the fields of the biases."""
 
 
-def channel_fields(prefix: str, count: int) -> tuple[str, ...]:
-    """The names of a field for each of `count` channels, such as `mean_chn_0`."""
-    return tuple(f"{prefix}_{channel}" for channel in range(count))
+def channel_fields(prefix: str) -> tuple[str, ...]:
+    """The names of a field for each of the four channels, such as `mean_chn_0`."""
+    return tuple(f"{prefix}_{channel}" for channel in range(4))
 
 
 def find_field(name: str) -> AippField | None:

@@ -123,7 +123,7 @@ def _check_gears(config: AippConfig) -> None:
 
 def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings) -> AippSettings:
     low, high = rules.least_min, rules.most_min
-    for name in channel_fields("min_chn", 4):
+    for name in channel_fields("min_chn"):
         value = config.number(name)
         if not low <= value <= high:
             raise config.error(
@@ -141,9 +141,9 @@ def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings)
         settings,
         ax_swap_switch=config.switch("ax_swap_switch"),
         rbuv_swap_switch=config.switch("rbuv_swap_switch"),
-        mean_chn=tuple(map(config.integer, channel_fields("mean_chn", 4))),
-        min_chn=tuple(map(config.number, channel_fields("min_chn", 4))),
-        var_reci_chn=tuple(map(config.number, channel_fields("var_reci_chn", 4))),
+        mean_chn=tuple(map(config.integer, channel_fields("mean_chn"))),
+        min_chn=tuple(map(config.number, channel_fields("min_chn"))),
+        var_reci_chn=tuple(map(config.number, channel_fields("var_reci_chn"))),
     )
 
 

@@ -101,9 +101,7 @@ _OPAQUE = 255
 _PLANES = 2
 
 
-def picture_input(
-    path: Path, settings: AippSettings, *, resize: bool = False, swapped: bool = False
-) -> NDArray[np.uint8]:
+def picture_input(path: Path, settings: AippSettings, *, resize: bool = False) -> NDArray[np.uint8]:
     """The content of an input for a picture file: `source_shape(settings, 1)`.
 
     Args:
@@ -111,14 +109,13 @@ def picture_input(
             [height, width] in gray.
         settings: those of the input; of dynamic AIPP, those of the run.
         resize: True to resize pictures of another size, bilinear; they are refused otherwise.
-        swapped: True to store R and B, or U and V, in the other order: BGR and NV21.
 
     Raises:
         AtcError: FILE_NOT_FOUND and its like, BAD_PICTURE, or NO_PILLOW.
     """
     wanted = settings.src_image_size_h, settings.src_image_size_w
     rgb = fitted(read_picture(path), wanted, path, resize=resize)
-    return encoded_picture(rgb, settings, swapped=swapped)[np.newaxis]
+    return encoded_picture(rgb, settings)[np.newaxis]
 
 
 def fitted(

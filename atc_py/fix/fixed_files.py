@@ -6,7 +6,7 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
-from atc_py.fix.restate import PREFERRED, best_opset, restate_graph
+from atc_py.fix.restate import best_opset, restate_graph
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
@@ -120,7 +120,7 @@ def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = Non
     if folded is None or fixed.look is None:
         return 0
     own = graph.opsets.get("", 0)
-    opset = best_opset(folded.source, library, PREFERRED, cann)
+    opset = best_opset(folded.source, library, cann)
     nodes, opsets, errors = list(graph.nodes), graph.opsets, _errors(fixed)
     if restate_graph(graph, folded, library, opset) or opset == own:
         return own

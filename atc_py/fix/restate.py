@@ -109,20 +109,17 @@ _AXIS_CHANGED = 13
 _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 
 
-def best_opset(
-    model: SourceModel, library: Library, preferred: int, cann: int | None = None
-) -> int:
+def best_opset(model: SourceModel, library: Library, cann: int | None = None) -> int:
     """The opset at which every listed operator of `model` is on the list, nearest its own.
 
-    It is `preferred` if the operators have none in common.
+    It is PREFERRED if the operators have none in common.
 
     Args:
         model: the model.
         library: the operator list.
-        preferred: the opset without a common one.
         cann: the generation of CANN whose parser is to have the operators there; None for any.
     """
-    own = model.opsets.get("", preferred)
+    own = model.opsets.get("", PREFERRED)
     specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
     listed = [spec for spec in specs.values() if spec is not None and not spec.custom]
     sets = [set(spec.opsets) for spec in listed]
@@ -131,7 +128,7 @@ def best_opset(
         runs = [parser_opsets(spec, edition) for spec in listed]
         sets += [{n for first, last in run for n in range(first, last + 1)} for run in runs if run]
     common = set.intersection(*sets) if sets else {own}
-    return min(common, key=lambda each: (abs(each - own), -each), default=preferred)
+    return min(common, key=lambda opset: (abs(opset - own), -opset), default=PREFERRED)
 
 
 def changed_operators(names: Collection[str], before: int, after: int) -> frozenset[str]:

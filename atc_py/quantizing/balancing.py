@@ -24,7 +24,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
 from atc_py.quantizing.calibrate.value_range import EPSILON
 from atc_py.quantizing.layers.balance_sites import BalanceSite, input_weights
@@ -34,10 +33,7 @@ from atc_py.text import Text
 
 
 def smoothing_factors(
-    activations: NDArray[Any],
-    weights: NDArray[Any],
-    strength: float = 0.5,
-    place: Place | None = None,
+    activations: NDArray[Any], weights: NDArray[Any], strength: float = 0.5
 ) -> NDArray[np.float32]:
     """One factor for each channel, from the largest magnitudes of both sides.
 
@@ -60,12 +56,11 @@ def smoothing_factors(
                 "lists of one length",
                 shape=activations.shape,
                 shape_2=weights.shape,
-            ),
-            place=place,
+            )
         )
     data, taps = activations.astype(np.float64), weights.astype(np.float64)
     if not (np.isfinite(data).all() and np.isfinite(taps).all()):
-        raise VALUES_NOT_FINITE.error("magnitudes of channels are not finite", place=place)
+        raise VALUES_NOT_FINITE.error("magnitudes of channels are not finite")
     has_data, has_taps = data >= EPSILON, taps >= EPSILON
     both = has_data & has_taps
     factors = np.ones_like(data)
@@ -76,11 +71,11 @@ def smoothing_factors(
     largest_taps = float((taps[both] * factors[both]).max())
     factors[has_taps & ~has_data] = largest_taps / taps[has_taps & ~has_data]
     factors[has_data & ~has_taps] = data[has_data & ~has_taps] / largest_data
-    _check_factors(factors, place)
+    _check_factors(factors)
     return factors.astype(np.float32)
 
 
-def _check_factors(factors: NDArray[np.float64], place: Place | None) -> None:
+def _check_factors(factors: NDArray[np.float64]) -> None:
     outside = np.flatnonzero(~((factors > EPSILON) & (factors < 1 / EPSILON)))
     if outside.size:
         at = int(outside[0])
@@ -92,8 +87,7 @@ def _check_factors(factors: NDArray[np.float64], place: Place | None) -> None:
                 factors=f"{factors[at]:g}",
                 epsilon=f"{EPSILON:g}",
                 epsilon_2=f"{1 / EPSILON:g}",
-            ),
-            place=place,
+            )
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -31,7 +31,6 @@ from atc_py.options.compile_options import QuantBias
 from atc_py.quantizing.layers.layers import FoundLayers, find_layers
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, put_qdq
 from atc_py.system.atomic_files import atomic_write
-from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 _QUANTIZING = frozenset(
@@ -39,18 +38,14 @@ _QUANTIZING = frozenset(
 )
 
 
-def open_float(file: OnnxFile, shapes: Mapping[str, Shape] | None = None) -> WorkGraph:
+def open_float(file: OnnxFile) -> WorkGraph:
     """The graph of a float model: constants folded, types known as far as they can be.
-
-    Args:
-        file: the model, read strictly.
-        shapes: dims of inputs that the model leaves open, for what is to be known of its values.
 
     Raises:
         AtcError: ALREADY_QUANTIZED for a model with quantized layers.
     """
     _refuse_quantized(file)
-    inputs = observe_inputs(file.path, file.inputs, shapes or {}, None, file.nodes)
+    inputs = observe_inputs(file.path, file.inputs, {}, None, file.nodes)
     graph = file.graph(inputs)
     fold_what_can_be(graph, file.tensors, FOLD_LIMIT)
     return graph
