@@ -73,10 +73,10 @@ def _of(*positions: int, zero: bool = False) -> Rule:
         for at in positions:
             if at >= len(known) or node.inputs[at] is None:
                 continue
-            each = known[at]
-            if each is None:
+            known_range = known[at]
+            if known_range is None:
                 return None
-            result.append(each)
+            result.append(known_range)
         return _join(result)
 
     return rule
@@ -254,12 +254,12 @@ def _flat(node: SourceNode, _known: Known) -> Range | None:
 
 
 def _clip(node: SourceNode, known: Known) -> Range | None:
-    found = known[0]
-    if found is None or any(
+    data = known[0]
+    if data is None or any(
         row is None and tensor is not None for row, tensor in zip(known, node.inputs, strict=True)
     ):
         return None
-    low, high = found
+    low, high = data
     least, most = (*known[1:], None, None)[:2]
     if least is not None:
         low, high = max(low, least.low), max(high, least.high)
@@ -326,11 +326,11 @@ def _shift(node: SourceNode, known: Known) -> Range | None:
 def _bits(node: SourceNode, known: Known) -> Range | None:
     """The range of a bitwise combination of numbers from 0 on."""
     result = _known_ranges(node, known)
-    if not result or min(each.low for each in result) < 0:
+    if not result or min(bits.low for bits in result) < 0:
         return None
     if node.op_type == "BitwiseAnd":
-        return Range(0, min(each.high for each in result))
-    return Range(0, (1 << max(each.high for each in result).bit_length()) - 1)
+        return Range(0, min(bits.high for bits in result))
+    return Range(0, (1 << max(bits.high for bits in result).bit_length()) - 1)
 
 
 POSITIONS: Mapping[str, Mapping[int, Rule]] = {

@@ -63,9 +63,9 @@ def cost_order(
     for number, name in enumerate(trials.layers, 1):
         if tasks is None:
             told(number)
-        found = trials.errors({name}, RANKING_SAMPLES)
-        noise[name] = sum(error.noise for error in found.values())
-        ratios[name] = min((error.figures().snr for error in found.values()), default=0.0)
+        errors = trials.errors({name}, RANKING_SAMPLES)
+        noise[name] = sum(error.noise for error in errors.values())
+        ratios[name] = min((error.figures().snr for error in errors.values()), default=0.0)
     return tuple(sorted(noise, key=lambda name: -noise[name])), ratios
 
 
@@ -92,7 +92,7 @@ def fall_back(
     floats = [] if search.try_floats(()).reached else search.fewest_first()
     search.draw_curve()
     # Shares of rows do not rise with every layer in floats: bisection may pass over what reaches.
-    reaching = [each.floats for each in search.curve() if each.reached and each.int8]
+    reaching = [trial.floats for trial in search.curve() if trial.reached and trial.int8]
     reached = bool(reaching)
     floats = list(reaching[0]) if reached else floats
     floats = search.thinned(floats) if reached else floats
@@ -179,7 +179,7 @@ class _Search:
             self.try_ahead(
                 [name for name in left if name != later] for later in [*reversed(floats)][at:]
             )
-            rest = [each for each in left if each != name]
+            rest = [other for other in left if other != name]
             if self.try_floats(rest).reached:
                 left = rest
         return left

@@ -99,10 +99,10 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
     errors = {key: ChannelErrors() for key in names}
 
     def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:
-        for key, each in names.items():
-            count = int(values[each.size]) // max(channels[key], 1)
+        for key, sums in names.items():
+            count = int(values[sums.size]) // max(channels[key], 1)
             if count:
-                errors[key].add(values[each.mean], values[each.squares], count)
+                errors[key].add(values[sums.mean], values[sums.squares], count)
         if seen is not None:
             seen.see(values)
 

@@ -252,10 +252,10 @@ def _balance_sites(
     def balance(graph: WorkGraph) -> None:
         constants = LayerConstants(graph)
         for site in balance_sites(graph, find_layers(graph)):
-            found = choose(constants, site)
-            if found is not None:
-                apply_factors(constants, site, found.factors)
-                balances.append(found)
+            choice = choose(constants, site)
+            if choice is not None:
+                apply_factors(constants, site, choice.factors)
+                balances.append(choice)
                 scaled.extend(scaled_values(graph, site))
         constants.apply()
 

@@ -177,20 +177,20 @@ def _open_calibrated(
                 help="give --data beside --target",
             )
         with (
-            calibrated_by_record(model, request.record, request.settings) as found,
-            original_places(found.original, found.folder),
+            calibrated_by_record(model, request.record, request.settings) as calibrated,
+            original_places(calibrated.original, calibrated.folder),
         ):
-            yield found, 0, None
+            yield calibrated, 0, None
         return
     samples = _samples(FloatModel(model), request, sink)
     with (
-        calibrate(model, samples, request.settings, tell) as found,
-        original_places(found.original, found.folder),
+        calibrate(model, samples, request.settings, tell) as calibrated,
+        original_places(calibrated.original, calibrated.folder),
     ):
         if wanted.samples == 0:
-            yield found, samples.count, None
+            yield calibrated, samples.count, None
             return
-        chosen, proof = proved(found, samples, wanted, tell)
+        chosen, proof = proved(calibrated, samples, wanted, tell)
         if proof.fall_back is not None and not proof.fall_back.reached:
             raise _unreached(model, proof.fall_back)
         yield chosen, samples.count, proof
@@ -306,7 +306,7 @@ def _write(
             tell(f"check {form}")
             records.append(_record(calibrated, form, (trial, path), done, request))
             beside = [] if done.data is None else [done.data]
-            moves += [(each, path.with_name(each.name)) for each in (*beside, trial)]
+            moves += [(written, path.with_name(written.name)) for written in (*beside, trial)]
         if record is not None:
             folder = stack.enter_context(work_folder(Path(os.path.realpath(record)).parent))
             write_record(calibrated, folder / record.name)

@@ -54,12 +54,12 @@ def record_of(calibrated: Calibrated) -> dict[str, LayerRecord]:
         for layer in balance.site.readers
     }
     records = {}
-    for each in calibrated.layers:
-        scales = [float(scale) for scale in each.weight_scale.reshape(-1)]
-        own = factors.get(each.name)
-        records[each.name] = LayerRecord(
-            scale_d=each.activation.scale,
-            offset_d=each.activation.offset,
+    for layer in calibrated.layers:
+        scales = [float(scale) for scale in layer.weight_scale.reshape(-1)]
+        own = factors.get(layer.name)
+        records[layer.name] = LayerRecord(
+            scale_d=layer.activation.scale,
+            offset_d=layer.activation.offset,
             scale_w=tuple(scales),
             offset_w=(0,) * len(scales),
             tensor_balance_factor=() if own is None else tuple(map(float, own)),

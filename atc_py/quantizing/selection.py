@@ -118,7 +118,7 @@ def _layers_after(graph: WorkGraph, layers: Sequence[FloatLayer]) -> dict[str, i
 
 def _no_layers(model: FloatModel) -> Exception:
     reasons: Mapping[str, int] = _counted(model)
-    found = COMMA.join(
+    counts = COMMA.join(
         Text("{n} x {reason}", n=count, reason=reason) for reason, count in reasons.items()
     )
     layers = len(model.found.layers)
@@ -128,7 +128,7 @@ def _no_layers(model: FloatModel) -> Exception:
             layers=layers,
         )
         if layers
-        else Text("no layer of the model can be quantized") + (COLON + found if found else "")
+        else Text("no layer of the model can be quantized") + (COLON + counts if counts else "")
     )
     return NO_FLOAT_LAYERS.error(
         text,

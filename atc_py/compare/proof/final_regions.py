@@ -225,9 +225,9 @@ class FinalRegions:
         self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
         kept = {name for group in groups for name in group[0].step.writes}
         self._rules: dict[str, dict[str, float]] = {}
-        for each in (each for group in groups for each in group):
-            for name in (name for node in each.step.written for name in node.writes):
-                self._rules.setdefault(name, {})[each.rule.name] = each.rule.limit
+        for applied in (applied for group in groups for applied in group):
+            for name in (name for node in applied.step.written for name in node.writes):
+                self._rules.setdefault(name, {})[applied.rule.name] = applied.rule.limit
         self._new = self._rules.keys() - kept
         self._twins = TwinValues({*original.makers, *original.inputs}, twins)
         there = (name for name in self._twins if name in self._makers)
@@ -257,7 +257,7 @@ class FinalRegions:
         file = self._fixed.file
         after = group_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
         before = group_of(step.nodes, step.opsets, step.consts, shown, self._original.file.tensors)
-        limits = {each.rule.name: each.rule.limit for each in group}
+        limits = {applied.rule.name: applied.rule.limit for applied in group}
         for name in (name for node in nodes for name in node.writes):
             # What the node reads may have gone, so that rewrites before it belong to its region.
             limits.update(self._rules.get(name, {}))

@@ -104,7 +104,7 @@ def rewrites_of(
     assumptions = Assumptions(fixed, options.rules)
     makers = _makers(written)
     proofs = [None] * len(groups) if proof is None else proof.rewrites
-    for several, found in zip(groups, proofs, strict=True):
+    for several, judged in zip(groups, proofs, strict=True):
         limits = {application.rule.name: application.rule.limit for application in several}
         new = _new_nodes(several, makers)
         first, limit = several[0].node, sum(limits.values())
@@ -117,9 +117,9 @@ def rewrites_of(
                 (application.rule.exactness for application in several), key=list(Exactness).index
             ).value,
             after=tuple(new_node.operator for new_node in new),
-            difference=difference_of(found) if found is not None and found.is_shown else None,
+            difference=difference_of(judged) if judged is not None and judged.is_shown else None,
             limit=limit if isfinite(limit) else None,
-            shown=_proof_data(found, options),
+            shown=_proof_data(judged, options),
             assumptions=assumptions.of(several),
             new=new,
             microseconds=sum(times.get(new_node.position, 0.0) for new_node in new)
@@ -222,7 +222,7 @@ def left_findings(
     for finding in findings:
         node = finding.place.node
         unfit = dict.fromkeys(
-            (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
+            (miss.rule.name, miss.reason) for miss in fixed.unfit if miss.node.index == node
         )
         operator = finding.place.op_type or ""
         yield Left(node, operator, finding.message, tuple(unfit), finding.code.id)

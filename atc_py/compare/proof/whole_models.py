@@ -277,10 +277,10 @@ def _effect_of_rounding(
     roles = input_roles(original, feeds.ports)
     for seed in feeds.seeds:
         plain = feeds.of(seed, roles)
-        rounded = {each: moved(array, seed, least) for each, array in plain.items()}
+        rounded = {port: moved(array, seed, least) for port, array in plain.items()}
         values = []
-        for each in (plain, rounded):
-            run = ReferenceRun(original, each)
+        for data in (plain, rounded):
+            run = ReferenceRun(original, data)
             run.expect({name: 1})
             values.append(run.value(name))
         first, second = values

@@ -306,10 +306,10 @@ class Reader:
             if node.domain or any(name in self._constants for name in node.outputs):
                 continue
             try:
-                found = self._read(node)
+                rows = self._read(node)
             except (_UnreadError, LookupError, TypeError, ValueError):
                 continue
-            self.rows.update(zip(node.outputs, found, strict=False))
+            self.rows.update(zip(node.outputs, rows, strict=False))
 
     def _read(self, node: BodyNode) -> list[Rows]:
         if node.op_type == "Gather":
@@ -394,8 +394,8 @@ def _common(one: Rows, other: Rows) -> Shape:
     """The dims of an elementwise result."""
     dims = tuple(int(shape) for shape in np.broadcast_shapes(one.dims, other.dims))
     rows = int(np.prod(dims[:-1], dtype=np.int64))
-    for each in (one, other):
-        if each.vector.terms and (each.rows, each.dims[-1]) != (rows, dims[-1]):
+    for operand in (one, other):
+        if operand.vector.terms and (operand.rows, operand.dims[-1]) != (rows, dims[-1]):
             raise ValueError("rows are repeated")
     return dims
 
@@ -470,7 +470,7 @@ def _view(reader: Reader, node: BodyNode) -> list[Rows]:
     result: tuple[int, ...]
     if node.op_type == "Reshape":
         wanted = reader.numbers(node, 1, "shape") or []
-        dims = [x.dims[at] if each == 0 else each for at, each in enumerate(wanted)]
+        dims = [x.dims[at] if dim == 0 else dim for at, dim in enumerate(wanted)]
         result = blank.reshape(dims).shape
     else:
         axes = reader.numbers(node, 1, "axes")

@@ -237,7 +237,7 @@ def write_watched(model: Path, output: Path, names: Iterable[str]) -> None:
         AtcError: CANNOT_WRITE.
     """
     proto = onnx.load(model, load_external_data=False)
-    types = {each.name: each for each in (*proto.graph.value_info, *proto.graph.output)}
+    types = {info.name: info for info in (*proto.graph.value_info, *proto.graph.output)}
     del proto.graph.output[:]
     proto.graph.output.extend(types.get(name, onnx.ValueInfoProto(name=name)) for name in names)
     with atomic_write(output, durable=False) as file:
