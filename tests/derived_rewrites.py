@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Exactness, FixRule, Purpose
+from atc_py.fix.rule import Exactness, FixRule, Purpose, load_rules
 
 _HEAD = """# Rules of `atc-py fix`
 

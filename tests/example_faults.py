@@ -13,11 +13,11 @@ from unittest import mock
 
 from atc_py.device.ort import model as emulated
 from atc_py.device.ort.registry import find_emulation
-from atc_py.fix import registry as rules
+from atc_py.fix import rule as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
-from atc_py.quantizing.channel_errors import ChannelErrors
+from atc_py.quantizing.judging import ChannelErrors
 from tests.hostile.sealed_models import members_of, sealed
 
 
@@ -147,7 +147,7 @@ def _rule(op: str) -> Iterator[None]:
         own,
         name="wrong",
         operators=frozenset({"Mish"}),
-        apply=lambda site: [site.op(op, site.name(0))],
+        apply=lambda ctx: [ctx.op(op, ctx.name(0))],
     )
     with mock.patch.dict(rules.load_rules(), {"wrong": rule}):
         yield

@@ -504,8 +504,8 @@ MUTATIONS = (
         "fix/test_proof.py",
     ),
     _(
-        "return Range(sum(each.low for each in found), sum(each.high for each in found))",
-        "return Range(max(each.low for each in found), max(each.high for each in found))",
+        '"Sum": _of_ends(sum),',
+        '"Sum": _of_ends(max),',
         "fix/test_ranges.py",
     ),
     _(
@@ -534,8 +534,8 @@ MUTATIONS = (
         "check/test_listed_opsets.py deviations",
     ),
     _(
-        'return site.again(auto_pad="SAME_UPPER")',
-        "return site.again()",
+        '("MaxPool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},',
+        '("MaxPool", "same-lower-as-upper"): {},',
         "deviations",
     ),
     # The whole way.

@@ -1,9 +1,14 @@
 """AIPP: pictures into tensors by a configuration file, as data; the arithmetic is the device's."""
 
-from atc_py.aipp.addresses import assigned_configs, dims_gears_refusal, fp16_input_refusal
 from atc_py.aipp.config import AippConfig
 from atc_py.aipp.doubts import config_doubts, file_doubts
-from atc_py.aipp.dynamic import checked_pictures, read_run_settings
+from atc_py.aipp.dynamic import (
+    assigned_configs,
+    checked_pictures,
+    dims_gears_refusal,
+    fp16_input_refusal,
+    read_run_settings,
+)
 from atc_py.aipp.file import AippFile, read_aipp_file
 from atc_py.aipp.geometry import NetworkInput, checked
 from atc_py.aipp.image_formats import IMAGE_FORMATS, ImageFormat, image_format

@@ -165,7 +165,7 @@ def typed_value(row: AippField, value: TextValue) -> AippValue:
         typed = _READERS[row.kind](value.text)
     if typed is None:
         shown = repr(value.text[:30]) if value.is_string else value.text[:30]
-        names = _known_names(row.kind)
+        names = tuple(_ENUMS.get(row.kind, ()))
         known = Text(", one of {names}", names=", ".join(names)) if names else ""
         text = Text("{name} takes {type}{known}, found {found}")
         values = {"type": _type_words(row.kind), "known": known, "found": shown}
@@ -182,10 +182,6 @@ def _type_words(kind: FieldKind) -> Text:
             kind, Text(kind.value)
         )
     return Text("a whole number in {range}", range=f"[{bounds[0]}, {bounds[1]}]")
-
-
-def _known_names(kind: FieldKind) -> tuple[str, ...]:
-    return tuple(_ENUMS.get(kind, ()))
 
 
 _ENUMS: dict[FieldKind, dict[str, int]] = {
@@ -212,7 +208,6 @@ def _float(text: str) -> float | None:
 
 
 def _bool(text: str) -> bool | None:
-    """True or False, or None for another word."""
     return True if text in _TRUE else False if text in _FALSE else None
 
 
@@ -224,7 +219,7 @@ def _enum(kind: FieldKind, text: str) -> str | None:
     number = _whole(text, _SIGNED)
     if number is None:
         return None
-    names = {each: name for name, each in numbers.items()}
+    names = {number: name for name, number in numbers.items()}
     return _enum(kind, names[number]) if number in names else str(number)
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from atc_py.aipp.config import AippConfig
-from atc_py.aipp.csc import default_matrix
 from atc_py.aipp.fields import BIASES, MATRIX, channel_fields
 from atc_py.aipp.file import AippFile
 from atc_py.aipp.image_formats import image_format
+from atc_py.aipp.settings import default_matrix
 from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import DOUBTFUL_AIPP
 from atc_py.text import Text
@@ -33,7 +33,7 @@ _NEEDED = (
 """Switches, and the fields that have no effect without them."""
 
 _NORMALIZING = tuple(
-    name for prefix in ("mean_chn", "min_chn", "var_reci_chn") for name in channel_fields(prefix, 4)
+    name for prefix in ("mean_chn", "min_chn", "var_reci_chn") for name in channel_fields(prefix)
 )
 
 
@@ -44,7 +44,7 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
         config: of static AIPP, or settings for dynamic AIPP.
         is_uint8: True if the network takes uint8.
     """
-    found = [
+    results = [
         *_without_switch(config),
         *_filled_in(config),
         *_beyond_int16(config),
@@ -53,17 +53,21 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     input_format = str(config["input_format"])
     swaps = input_format and config.switch("ax_swap_switch")
     if swaps and not image_format(input_format).skips_one:
-        found.append(
+        results.append(
             _doubt(
                 config,
                 "ax_swap_switch",
                 Text("has no effect on {input_format} pictures", input_format=input_format),
             )
         )
-    given = [name for name in _NORMALIZING if name in config and _differs(config, name)]
+    # Fields that have another value than the one without effect.
+    plain = {name: 1.0 if name.startswith("var") else 0 for name in _NORMALIZING}
+    given = [name for name in plain if name in config and config[name] != plain[name]]
     if is_uint8 and given:
-        found.append(_doubt(config, given[0], "has no effect: the network takes bytes as they are"))
-    return found
+        results.append(
+            _doubt(config, given[0], "has no effect: the network takes bytes as they are")
+        )
+    return results
 
 
 def file_doubts(file: AippFile) -> list[Diagnostic]:
@@ -79,11 +83,6 @@ def _doubt(config: AippConfig, name: str, message: str) -> Diagnostic:
         Text("{field} {message}", field=repr(name), message=Text(message)),
         place=config.place_of(name),
     )
-
-
-def _differs(config: AippConfig, name: str) -> bool:
-    """True if a field has another value than the one without effect."""
-    return config[name] != (1.0 if name.startswith("var") else 0)
 
 
 def _without_switch(config: AippConfig) -> Iterator[Diagnostic]:
@@ -146,7 +145,7 @@ def _beyond_int16(config: AippConfig) -> Iterator[Diagnostic]:
 
 def _vanishing(config: AippConfig) -> Iterator[Diagnostic]:
     """Yield a warning for each factor that is 0, or is 0 in float16."""
-    for name in channel_fields("var_reci_chn", 4):
+    for name in channel_fields("var_reci_chn"):
         value = config.number(name)
         if np.float16(value) == 0:
             shown = (

@@ -5,19 +5,110 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from atc_py.aipp.addresses import assigned_configs
 from atc_py.aipp.config import AippConfig, GivenField, typed_value, unknown_field
 from atc_py.aipp.fields import BIASES, MATRIX, FieldKind, channel_fields, find_field
-from atc_py.aipp.file import check_mode, check_values, decoded, parse_aipp, read_aipp_text
+from atc_py.aipp.file import AippFile, check_mode, check_values, decoded, parse_aipp, read_aipp_text
 from atc_py.aipp.geometry import NetworkInput, picture_settings
 from atc_py.aipp.image_formats import image_format
 from atc_py.aipp.parameters import settings_of_bytes
 from atc_py.aipp.settings import AippSettings, source_bytes
 from atc_py.aipp.text_format import TextFormatError, TextPlace, TextValue
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_AIPP
+from atc_py.diag import AtcError, AtcFault, Place
+from atc_py.diag.codes import BAD_AIPP, BAD_OPTION
 from atc_py.system.input_files import read_bytes
-from atc_py.text import Text
+from atc_py.text import Text, plural
+
+_NAME, _RANK, _EDGE = "related_input_name", "related_input_rank", "input_edge_idx"
+
+
+def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippConfig]:
+    """The configurations of a file by the position of their input.
+
+    Args:
+        file: with any number of configurations.
+        inputs: names of the model's inputs, in order.
+
+    Raises:
+        AtcError: BAD_AIPP (E10052) for an input that the model does not have, for names, which
+            ATC takes for Caffe models alone, and for two configurations for one input.
+    """
+    results: dict[int, AippConfig] = {}
+    for config in file.configs:
+        at = _position(config, inputs)
+        if at in results:
+            place = results[at].place
+            raise config.error(
+                Text(
+                    "input {at} ({inputs}) has a second configuration, after that of line {line}",
+                    at=at,
+                    inputs=repr(inputs[at]),
+                    line=place.line if place else 0,
+                ),
+                _RANK,
+                Text("give each input one `aipp_op`, with its own `related_input_rank`"),
+            )
+        results[at] = config
+    return results
+
+
+def _position(config: AippConfig, inputs: Sequence[str]) -> int:
+    name, at = str(config[_NAME]), config.integer(_RANK)
+    if name:
+        known = f"`related_input_rank: {inputs.index(name)}`" if name in inputs else f"`{_RANK}`"
+        message = Text(
+            "'{name}' names inputs of Caffe models alone, found {name_2}",
+            name=_NAME,
+            name_2=repr(name),
+        )
+        raise config.error(message, _NAME, Text("write {known} for an ONNX model", known=known))
+    if at >= len(inputs):
+        names = ", ".join(map(repr, inputs))
+        raise config.error(
+            plural(
+                len(inputs),
+                "'{rank}' is {at}, but the model has {n} input: {names}",
+                "'{rank}' is {at}, but the model has {n} inputs: {names}",
+                rank=_RANK,
+                at=at,
+                names=names,
+            ),
+            _RANK,
+            Text("positions start at 0"),
+        )
+    if config.integer(_EDGE):
+        raise config.error(
+            Text(
+                "'{edge}' is {config}, but an input has one edge, 0",
+                edge=_EDGE,
+                config=config[_EDGE],
+            ),
+            _EDGE,
+            Text("delete the field"),
+        )
+    return at
+
+
+def dims_gears_refusal(path: str) -> AtcError:
+    """Build the error for AIPP beside gears of dims, which ATC refuses as E10001."""
+    reason = "AIPP is not possible with --dynamic_dims"
+    return BAD_OPTION.error(
+        Text("AIPP cannot be combined with gears of dims"),
+        help=Text("use gears of image sizes, or prepare the pictures outside the model"),
+        atc=AtcFault("E10001", (path, "--insert_op_conf", reason)),
+    )
+
+
+def fp16_input_refusal(config: AippConfig, name: str) -> AtcError:
+    """Build the error for AIPP on an input that is fed as float16, which ATC refuses as E10034."""
+    return config.error(
+        Text(
+            "input {name} is fed as float16, but AIPP makes it a picture of bytes", name=repr(name)
+        ),
+        _RANK,
+        Text("leave the input out of --input-fp16-nodes"),
+        AtcFault("E10034", (name,)),
+    )
+
 
 _SECTION = "aipp_op"
 _LINE = re.compile(r"\s*(?P<name>[^\s:=#;]+)\s*[:=]\s*(?P<value>[^#;]*?)\s*(?:[#;].*)?")
@@ -59,7 +150,6 @@ def parse_ini(path: str, text: str) -> AippConfig:
 
 
 def _begin(head: re.Match[str], number: int, begin: TextPlace | None) -> TextPlace:
-    """The place of a section's head, which must be the only one."""
     place = TextPlace(number, head.start(1) + 1)
     if head[1] != _SECTION or begin is not None:
         raise TextFormatError(
@@ -106,9 +196,9 @@ _PARTS = {
     "matrix": MATRIX,
     "input_bias": BIASES[:3],
     "output_bias": BIASES[3:],
-    "mean_chn": channel_fields("mean_chn", 4),
-    "min_chn": channel_fields("min_chn", 4),
-    "var_reci_chn": channel_fields("var_reci_chn", 4),
+    "mean_chn": channel_fields("mean_chn"),
+    "min_chn": channel_fields("min_chn"),
+    "var_reci_chn": channel_fields("var_reci_chn"),
 }
 """Attributes that are several fields of a file."""
 
@@ -135,14 +225,14 @@ def read_run_settings(
     # A buffer has reserved bytes of 0, and a text has none.
     text = None if b"\0" in data else decoded(data)
     if text is not None and not is_ini(text):
-        found = assigned_configs(parse_aipp(str(path), text), inputs)
-        for at, config in found.items():
+        result = assigned_configs(parse_aipp(str(path), text), inputs)
+        for at, config in result.items():
             if at not in networks:
                 raise config.error(
                     Text("input {inputs} has no dynamic AIPP", inputs=repr(inputs[at])),
                     "related_input_rank",
                 )
-        missing = [at for at in networks if at not in found]
+        missing = [at for at in networks if at not in result]
         if missing:
             name = inputs[missing[0]]
             raise BAD_AIPP.error(
@@ -152,7 +242,7 @@ def read_run_settings(
                     "add an `aipp_op` with `related_input_rank: {missing}`", missing=missing[0]
                 ),
             )
-        return {at: (_of_text(found[at], network),) * count for at, network in networks.items()}
+        return {at: (_of_text(result[at], network),) * count for at, network in networks.items()}
     at, network = _only(path, networks)
     if text is not None:
         return {at: (_of_text(parse_ini(str(path), text), network),) * count}
@@ -160,7 +250,6 @@ def read_run_settings(
 
 
 def _only(path: Path, networks: Mapping[int, NetworkInput]) -> tuple[int, NetworkInput]:
-    """The only input with dynamic AIPP."""
     if len(networks) != 1:
         raise BAD_AIPP.error(
             Text(
@@ -215,10 +304,10 @@ def read_picture_configs(path: Path) -> tuple[AippConfig, ...]:
 def config_of_settings(settings: AippSettings, file: str | None = None) -> AippConfig:
     """Settings as a configuration with every field, which has no places."""
     given: dict[str, GivenField] = {}
-    for each in fields(settings):
-        value = getattr(settings, each.name)
-        names = _PARTS.get(each.name, (each.name,))
-        values = value if each.name in _PARTS else (value,)
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        names = _PARTS.get(field.name, (field.name,))
+        values = value if field.name in _PARTS else (value,)
         given |= {name: GivenField(part, None) for name, part in zip(names, values, strict=True)}
     return AippConfig(file, None, {name: given[name] for name in given if find_field(name)})
 
@@ -252,7 +341,7 @@ def checked_pictures(
             ),
             place=Place(file),
         )
-    found = []
+    results = []
     for at, settings in enumerate(pictures):
         if image_format(settings.input_format).buffer_code is None:
             raise BAD_AIPP.error(
@@ -264,14 +353,14 @@ def checked_pictures(
         config = config_of_settings(settings, file)
         try:
             check_values(config)
-            found.append(replace(picture_settings(config, network), aipp_mode="dynamic"))
+            results.append(replace(picture_settings(config, network), aipp_mode="dynamic"))
         except AtcError as error:
             (cause,) = error.diagnostics
             raise AtcError(
                 replace(cause, message=Text("picture {at}: ", at=at) + cause.message)
             ) from None
-    _check_size(source_bytes(found[0], batch), batch, most, file)
-    return tuple(found)
+    _check_size(source_bytes(results[0], batch), batch, most, file)
+    return tuple(results)
 
 
 def _check_size(size: int, batch: int, most: int, file: str | None) -> None:

@@ -19,11 +19,14 @@ class FieldKind(Enum):
 AIPP_MODES = {"undefined": 0, "static": 1, "dynamic": 2}
 """Values of `aipp_mode`."""
 
-_UINT_MOST = 2**32 - 1
-_LARGEST_FLOAT16 = 65504.0
+INT, UINT, FLOAT, BOOL, MODE, FORMAT, STRING = FieldKind
+
+# Least and largest value.
+_COUNTS = 0, 2**32 - 1
+_FLOAT16 = -65504.0, 65504.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AippField:
     """A field of `aipp_op`.
 
@@ -53,87 +56,53 @@ class AippField:
 
 
 def _switch(name: str, number: int, meaning: str, refused: str = "") -> AippField:
-    """Make a row of a field that is true or false."""
-    return AippField(
-        name=name,
-        number=number,
-        kind=FieldKind.BOOL,
-        default=False,
-        meaning=meaning,
-        refused=refused,
-    )
+    return AippField(name, number, BOOL, default=False, meaning=meaning, refused=refused)
 
 
 def _integer(name: str, number: int, meaning: str, most: int, refused: str = "") -> AippField:
-    """Make a row of a whole number from 0 to `most`."""
-    return AippField(
-        name=name,
-        number=number,
-        kind=FieldKind.INT,
-        default=0,
-        meaning=meaning,
-        least=0,
-        most=most,
-        refused=refused,
-    )
+    return AippField(name, number, INT, 0, meaning, 0, most, refused=refused)
 
 
 _RESERVED = "is reserved: the SoCs here do not have it"
 
 _ADDRESS = (
     AippField(
-        name="aipp_mode",
-        number=1,
-        kind=FieldKind.MODE,
-        default="undefined",
-        meaning="`static`: the settings are part of the model. `dynamic`: they come with each run, "
+        "aipp_mode",
+        1,
+        MODE,
+        "undefined",
+        "`static`: the settings are part of the model. `dynamic`: they come with each run, "
         "in an input of their own. Required.",
     ),
+    AippField("related_input_rank", 2, UINT, 0, "Position of the model's input, from 0.", *_COUNTS),
     AippField(
-        name="related_input_rank",
-        number=2,
-        kind=FieldKind.UINT,
-        default=0,
-        least=0,
-        most=_UINT_MOST,
-        meaning="Position of the model's input, from 0.",
+        "related_input_name",
+        6,
+        STRING,
+        "",
+        "Name of the input of a Caffe model; ONNX models take `related_input_rank`.",
     ),
     AippField(
-        name="related_input_name",
-        number=6,
-        kind=FieldKind.STRING,
-        default="",
-        meaning="Name of the input of a Caffe model; ONNX models take `related_input_rank`.",
-    ),
-    AippField(
-        name="input_edge_idx",
-        number=3,
-        kind=FieldKind.UINT,
-        default=0,
-        least=0,
-        most=_UINT_MOST,
+        "input_edge_idx",
+        3,
+        UINT,
+        0,
+        "Which output of the input's node the configuration is for; inputs have one, 0.",
+        *_COUNTS,
         repeated=True,
-        meaning="Which output of the input's node the configuration is for; inputs have one, 0.",
     ),
     AippField(
-        name="max_src_image_size",
-        number=4,
-        kind=FieldKind.UINT,
-        default=0,
-        least=0,
-        most=_UINT_MOST,
-        meaning="Dynamic AIPP: most bytes that the pictures of a run have together. Required there.",
+        "max_src_image_size",
+        4,
+        UINT,
+        0,
+        "Dynamic AIPP: most bytes that the pictures of a run have together. Required there.",
+        *_COUNTS,
     ),
 )
 
 _PICTURE = (
-    AippField(
-        name="input_format",
-        number=51,
-        kind=FieldKind.FORMAT,
-        default="",
-        meaning="Format of the picture. Required for static AIPP.",
-    ),
+    AippField("input_format", 51, FORMAT, "", "Format of the picture. Required for static AIPP."),
     _integer(
         "src_image_size_w",
         57,
@@ -167,28 +136,28 @@ _COLOR = (
     _switch("csc_switch", 52, "Convert the colors with matrix and biases."),
     *(
         AippField(
-            name=f"matrix_r{row}c{column}",
-            number=30 + 3 * row + column,
-            kind=FieldKind.INT,
-            default=0,
-            least=-32768,
-            most=32767,
+            f"matrix_r{row}c{column}",
+            30 + 3 * row + column,
+            INT,
+            0,
+            f"Factor from channel {column} to channel {row}, in 1/256.",
+            -32768,
+            32767,
             repeated=True,
-            meaning=f"Factor from channel {column} to channel {row}, in 1/256.",
         )
         for row in range(3)
         for column in range(3)
     ),
     *(
         AippField(
-            name=f"{side}_bias_{channel}",
-            number=first + channel,
-            kind=FieldKind.INT,
-            default=0,
-            least=0,
-            most=255,
+            f"{side}_bias_{channel}",
+            first + channel,
+            INT,
+            0,
+            meaning.format(channel),
+            0,
+            255,
             repeated=True,
-            meaning=meaning.format(channel),
         )
         for side, first, meaning in (
             ("input", 42, "Subtracted from channel {} before the conversion; YUV formats alone."),
@@ -211,23 +180,21 @@ _NORMALIZATION = tuple(
             255,
         ),
         AippField(
-            name=f"min_chn_{channel}",
-            number=least,
-            kind=FieldKind.FLOAT,
-            default=0.0,
-            least=-_LARGEST_FLOAT16,
-            most=_LARGEST_FLOAT16,
-            meaning=f"Subtracted from channel {channel} then, rounded to float16.",
+            f"min_chn_{channel}",
+            least,
+            FLOAT,
+            0.0,
+            f"Subtracted from channel {channel} then, rounded to float16.",
+            *_FLOAT16,
         ),
         AippField(
-            name=f"var_reci_chn_{channel}",
-            number=factor,
-            kind=FieldKind.FLOAT,
-            default=1.0,
-            least=-_LARGEST_FLOAT16,
-            most=_LARGEST_FLOAT16,
+            f"var_reci_chn_{channel}",
+            factor,
+            FLOAT,
+            1.0,
+            f"Multiplied with channel {channel} then, rounded to float16.",
+            *_FLOAT16,
             repeated=True,
-            meaning=f"Multiplied with channel {channel} then, rounded to float16.",
         ),
     )
 )
@@ -244,39 +211,31 @@ _PADDING = (
         )
     ),
     AippField(
-        name="padding_value",
-        number=72,
-        kind=FieldKind.FLOAT,
-        default=0.0,
-        least=-_LARGEST_FLOAT16,
-        most=_LARGEST_FLOAT16,
-        meaning="Value of the borders in the tensor; it is not normalized.",
+        "padding_value",
+        72,
+        FLOAT,
+        0.0,
+        "Value of the borders in the tensor; it is not normalized.",
+        *_FLOAT16,
     ),
 )
 
 _UNUSED = (
     _switch("support_rotation", 5, "Reserved.", _RESERVED),
     _switch("single_line_mode", 56, "Reserved.", _RESERVED),
-    AippField(
-        name="cpadding_value",
-        number=53,
-        kind=FieldKind.FLOAT,
-        default=0.0,
-        meaning="Reserved.",
-        refused=_RESERVED,
-    ),
+    AippField("cpadding_value", 53, FLOAT, 0.0, "Reserved.", refused=_RESERVED),
     _switch("resize", 64, "Reserved: only camera SoCs resize.", _RESERVED),
     _integer("resize_output_w", 65, "Reserved.", 4096, _RESERVED),
     _integer("resize_output_h", 66, "Reserved.", 4096, _RESERVED),
     AippField(
-        name="raw_rgbir_to_f16_n",
-        number=45,
-        kind=FieldKind.UINT,
-        default=8,
-        least=0,
-        most=31,
+        "raw_rgbir_to_f16_n",
+        45,
+        UINT,
+        8,
+        "Bits of a raw sample that are cut off; raw formats are not modeled.",
+        0,
+        31,
         repeated=True,
-        meaning="Bits of a raw sample that are cut off; raw formats are not modeled.",
     ),
 )
 
@@ -292,9 +251,9 @@ BIASES = tuple(f"{side}_bias_{channel}" for side in ("input", "output") for chan
 """Names of the fields of the biases."""
 
 
-def channel_fields(prefix: str, count: int) -> tuple[str, ...]:
-    """The names of a field for each of `count` channels, such as `mean_chn_0`."""
-    return tuple(f"{prefix}_{channel}" for channel in range(count))
+def channel_fields(prefix: str) -> tuple[str, ...]:
+    """The names of a field for each of the four channels, such as `mean_chn_0`."""
+    return tuple(f"{prefix}_{channel}" for channel in range(4))
 
 
 def find_field(name: str) -> AippField | None:

@@ -41,11 +41,11 @@ def read_aipp_file(path: Path) -> AippFile:
             and the field: ATC's E13005 where the text does not follow the grammar, E10052 where a
             value is refused.
     """
-    found = parse_aipp(str(path), read_aipp_text(path))
-    for config in found.configs:
+    result = parse_aipp(str(path), read_aipp_text(path))
+    for config in result.configs:
         check_values(config)
         check_mode(config)
-    return found
+    return result
 
 
 def read_aipp_text(path: Path) -> str:
@@ -87,7 +87,6 @@ def parse_aipp(path: str, text: str) -> AippFile:
 
 
 def _one_config(path: str, field: TextField) -> AippConfig:
-    """The configuration of an `aipp_op`."""
     if field.name == "multi_shape_op":
         message = Text("`multi_shape_op` is written by ATC itself and has no meaning here")
         raise _refusal(path, message, field.name, field.place, "E10052", message)
@@ -160,7 +159,6 @@ def _check_value(config: AippConfig, row: AippField) -> None:
 
 
 def _check_format(config: AippConfig, name: str) -> None:
-    """Refuse a picture format that is not modeled."""
     if name in OTHER_FORMATS:
         message = Text(
             "the picture format {name} is one of camera SoCs and is not modeled", name=name

@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from atc_py.aipp.config import AippConfig
-from atc_py.aipp.csc import completed_colors
 from atc_py.aipp.fields import channel_fields
 from atc_py.aipp.image_formats import ImageFormat, image_format
 from atc_py.aipp.rules import AippRules, rules_of
-from atc_py.aipp.settings import AippSettings
+from atc_py.aipp.settings import AippSettings, completed_colors
 from atc_py.diag import AtcFault
 from atc_py.text import Text, plural
 
@@ -79,14 +78,13 @@ def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
         )
     settings = _normalization(config, rules, AippSettings(input_format=row.name))
     settings = completed_colors(config, settings)
-    settings = _sized(config, network, rules, settings)
+    settings = _with_sizes(config, network, rules, settings)
     _check_picture(config, rules, row, settings)
     _check_output(config, network, settings)
     return settings
 
 
 def _check_input(config: AippConfig, network: NetworkInput) -> None:
-    """Refuse an input that is not a picture."""
     if network.layout not in _LAYOUTS and config["aipp_mode"] == "dynamic":
         message = Text(
             "dynamic AIPP needs an input in NCHW or NHWC, {network} is {layout}",
@@ -125,7 +123,7 @@ def _check_gears(config: AippConfig) -> None:
 
 def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings) -> AippSettings:
     low, high = rules.least_min, rules.most_min
-    for name in channel_fields("min_chn", 4):
+    for name in channel_fields("min_chn"):
         value = config.number(name)
         if not low <= value <= high:
             raise config.error(
@@ -143,16 +141,15 @@ def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings)
         settings,
         ax_swap_switch=config.switch("ax_swap_switch"),
         rbuv_swap_switch=config.switch("rbuv_swap_switch"),
-        mean_chn=tuple(map(config.integer, channel_fields("mean_chn", 4))),
-        min_chn=tuple(map(config.number, channel_fields("min_chn", 4))),
-        var_reci_chn=tuple(map(config.number, channel_fields("var_reci_chn", 4))),
+        mean_chn=tuple(map(config.integer, channel_fields("mean_chn"))),
+        min_chn=tuple(map(config.number, channel_fields("min_chn"))),
+        var_reci_chn=tuple(map(config.number, channel_fields("var_reci_chn"))),
     )
 
 
-def _sized(
+def _with_sizes(
     config: AippConfig, network: NetworkInput, rules: AippRules, settings: AippSettings
 ) -> AippSettings:
-    """The settings with all sizes, of which 0 stands for the network's."""
     crop, padding = config.switch("crop"), config.switch("padding")
     height, width = network.size
     sizes: dict[str, Any] = {}
@@ -171,7 +168,7 @@ def _sized(
             )
         sizes[name] = given or own
         if crop:
-            sizes |= _cropped(config, side, own, sizes[name])
+            sizes |= _crop_side(config, side, own, sizes[name])
     settings = replace(settings, crop=crop, **sizes)
     if not padding:
         return settings
@@ -186,7 +183,7 @@ def _sized(
     )
 
 
-def _cropped(config: AippConfig, side: str, own: int, source: int) -> dict[str, int]:
+def _crop_side(config: AippConfig, side: str, own: int, source: int) -> dict[str, int]:
     """Start and size of a crop along one side, "w" or "h"."""
     start, size = f"load_start_pos_{side}", f"crop_size_{side}"
     first, count = config.integer(start), config.integer(size)
@@ -304,7 +301,6 @@ _MEANS = {
 
 
 def _check_output(config: AippConfig, network: NetworkInput, settings: AippSettings) -> None:
-    """Refuse settings whose tensor is not the network's input."""
     (height, width), found = network.size, settings.output_size
     template = _MEANS[settings.crop, settings.padding]
     for side, wanted, given in (("w", width, found[1]), ("h", height, found[0])):
@@ -348,7 +344,7 @@ def _check_output(config: AippConfig, network: NetworkInput, settings: AippSetti
 
 def _size_advice(settings: AippSettings, side: str, wanted: int) -> Text:
     sides = ("left", "right") if side == "w" else ("top", "bottom")
-    borders = sum(getattr(settings, f"{each}_padding_size") for each in sides)
+    borders = sum(getattr(settings, f"{side}_padding_size") for side in sides)
     name = f"crop_size_{side}" if settings.crop else f"src_image_size_{side}"
     rest = Text("borders have {n}, so ", n=borders) if borders else ""
     return Text(
@@ -357,7 +353,6 @@ def _size_advice(settings: AippSettings, side: str, wanted: int) -> Text:
 
 
 def _channel_advice(settings: AippSettings, wanted: int) -> Text:
-    """Return how a network's number of channels comes about."""
     if wanted == 1 and not settings.is_gray:
         return Text(
             "rows 1 and 2 of the matrix must be 0, with output biases of 0, for a gray result"

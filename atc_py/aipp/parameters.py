@@ -88,7 +88,7 @@ def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
         )
     switches = first.csc_switch, first.rbuv_swap_switch, first.ax_swap_switch
     sizes = first.src_image_size_w, first.src_image_size_h
-    header = _packed(
+    header = _pack(
         _HEADER,
         code,
         *switches,
@@ -101,8 +101,7 @@ def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
     return header + b"".join(map(_picture_bytes, pictures))
 
 
-def _packed(layout: Struct, *values: float) -> bytes:
-    """Numbers as bytes."""
+def _pack(layout: Struct, *values: float) -> bytes:
     try:
         return layout.pack(*values)
     except (struct_error, OverflowError) as error:
@@ -129,7 +128,7 @@ def _picture_bytes(settings: AippSettings) -> bytes:
                     ),
                     name,
                 )
-    return _packed(
+    return _pack(
         _BATCH,
         settings.crop,
         0,
@@ -219,7 +218,6 @@ def _check_count(data: bytes, count: int, file: str | None) -> None:
 def _picture_settings(
     shared: AippSettings, data: bytes, start: int, file: str | None
 ) -> AippSettings:
-    """The settings of the picture whose part begins at `start`."""
     crop, resize, padding, rotation, *values = _BATCH.unpack_from(data, start)
     if resize or rotation:
         name = "scfSwitch" if resize else "rotateSwitch"

@@ -24,7 +24,7 @@ def exact_features(settings: AippSettings, data: Array, *, as_bytes: bool) -> Ar
         data: its bytes, uint8 of one axis.
         as_bytes: whether the network takes bytes; they are not normalized.
     """
-    channels = _converted(settings, _channels(settings, data), whole=as_bytes)
+    channels = _convert_colors(settings, _channels(settings, data), whole=as_bytes)
     if not as_bytes:
         count = len(channels)
         mean, low, factor = (
@@ -63,10 +63,10 @@ def _channels(settings: AippSettings, data: Array) -> Array:
         places = [(rows * width + columns) * depth + first + at for at in range(min(depth, 3))]
     if settings.rbuv_swap_switch and len(places) > 1:
         places = [places[at] for at in ((0, 2, 1) if row.is_yuv else (2, 1, 0))]
-    return np.stack([data[each] for each in places]).astype(np.float64)
+    return np.stack([data[place] for place in places]).astype(np.float64)
 
 
-def _converted(settings: AippSettings, channels: Array, *, whole: bool) -> Array:
+def _convert_colors(settings: AippSettings, channels: Array, *, whole: bool) -> Array:
     """Samples in other colors, within those of a byte."""
     if not settings.csc_switch:
         return channels
@@ -74,10 +74,10 @@ def _converted(settings: AippSettings, channels: Array, *, whole: bool) -> Array
     if is_yuv:
         channels = channels - np.array(settings.input_bias, np.float64).reshape(3, 1, 1)
     matrix = np.array(settings.matrix, np.float64).reshape(3, 3)[: settings.channels]
-    found: Array = np.tensordot(matrix, channels, axes=1) / 256
+    result: Array = np.tensordot(matrix, channels, axes=1) / 256
     if whole:
-        found = np.floor(found + 0.5)
+        result = np.floor(result + 0.5)
     if not is_yuv:
         after = np.array(settings.output_bias[: settings.channels], np.float64)
-        found = found + after.reshape(-1, 1, 1)
-    return found.clip(0, _BYTE)
+        result = result + after.reshape(-1, 1, 1)
+    return result.clip(0, _BYTE)

@@ -101,24 +101,21 @@ _OPAQUE = 255
 _PLANES = 2
 
 
-def picture_input(
-    path: Path, settings: AippSettings, *, resize: bool = False, swapped: bool = False
-) -> NDArray[np.uint8]:
-    """Return what an input holds of a picture file: `source_shape(settings, 1)`.
+def picture_input(path: Path, settings: AippSettings, *, resize: bool = False) -> NDArray[np.uint8]:
+    """The content of an input for a picture file: `source_shape(settings, 1)`.
 
     Args:
         path: a file that Pillow reads, or .npy with uint8 [height, width, 3] in RGB, or
             [height, width] in gray.
         settings: those of the input; of dynamic AIPP, those of the run.
         resize: True to resize pictures of another size, bilinear; they are refused otherwise.
-        swapped: True to store R and B, or U and V, in the other order: BGR and NV21.
 
     Raises:
         AtcError: FILE_NOT_FOUND and its like, BAD_PICTURE, or NO_PILLOW.
     """
     wanted = settings.src_image_size_h, settings.src_image_size_w
     rgb = fitted(read_picture(path), wanted, path, resize=resize)
-    return encoded_picture(rgb, settings, swapped=swapped)[np.newaxis]
+    return encoded_picture(rgb, settings)[np.newaxis]
 
 
 def fitted(
@@ -177,7 +174,6 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
 
 
 def _unreadable(path: Path, error: Exception) -> AtcError:
-    """Build the error for a file that is not a picture."""
     reason = " ".join(str(error).split())[:120] or type(error).__name__
     return BAD_PICTURE.error(
         Text("{path} is not a picture that can be read: {reason}", path=path, reason=reason),
@@ -284,12 +280,12 @@ def _luma_and_chroma(
         yuv = yuv_of_rgb(rgb[top : top + _BAND], standard)
         height, width = yuv.shape[:2]
         pairs = yuv[..., 1:].reshape(height // down, down, width // across, across, 2)
-        lumas.append(_rounded(yuv[..., 0]))
-        chromas.append(_rounded(pairs.mean(axis=(1, 3))))
+        lumas.append(_round(yuv[..., 0]))
+        chromas.append(_round(pairs.mean(axis=(1, 3))))
     return np.concatenate(lumas), np.concatenate(chromas)
 
 
-def _rounded(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+def _round(values: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Values as bytes, halves up."""
     return np.clip(np.floor(values + 0.5), 0, _OPAQUE).astype(np.uint8)
 

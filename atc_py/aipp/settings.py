@@ -3,10 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
+from atc_py.aipp.config import AippConfig
+from atc_py.aipp.fields import BIASES, MATRIX
 from atc_py.aipp.image_formats import image_format
+from atc_py.text import Text
+
+_YUV_TO_BGR = (298, 516, 0, 298, -100, -208, 298, 0, 409)
+_RGB_TO_YUV = (66, 129, 25, -38, -74, 112, 112, -94, -18)
+_BIASES = (16, 128, 128)
+
+
+def default_matrix(input_format: str) -> tuple[int, ...]:
+    """The factors that ATC fills in: YUV to BGR for YUV420SP, RGB to YUV for all others."""
+    return _YUV_TO_BGR if input_format == "YUV420SP_U8" else _RGB_TO_YUV
+
+
+def completed_colors(config: AippConfig, settings: AippSettings) -> AippSettings:
+    """The settings with matrix and biases; each entry without a value gets ATC's.
+
+    Raises:
+        AtcError: BAD_AIPP for gray pictures, which have no colors.
+    """
+    if not config.switch("csc_switch"):
+        return settings
+    if settings.input_format == "YUV400_U8":
+        raise config.error(
+            Text(
+                "'csc_switch' must be false for YUV400_U8: a gray picture has no colors to convert"
+            ),
+            "csc_switch",
+        )
+    matrix = default_matrix(settings.input_format)
+    filled = (
+        config.integer(name) if name in config else default
+        for name, default in zip(MATRIX, matrix, strict=True)
+    )
+    biases = tuple(
+        config.integer(name) if name in config else default
+        for name, default in zip(BIASES, _BIASES * 2, strict=True)
+    )
+    return replace(
+        settings,
+        csc_switch=True,
+        matrix=tuple(filled),
+        input_bias=biases[:3],
+        output_bias=biases[3:],
+    )
+
 
 AippAttribute = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 """Value of an attribute of the node."""
@@ -124,7 +170,7 @@ class AippSettings:
 
     def attributes(self) -> dict[str, AippAttribute]:
         """The attributes of the node, by name, in the order of the class."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, object]) -> AippSettings:
@@ -132,15 +178,15 @@ class AippSettings:
 
         Lists become tuples, and the integers that stand for switches become booleans.
         """
-        found: dict[str, object] = {}
-        for each in fields(cls):
-            if each.name not in attributes:
+        results: dict[str, object] = {}
+        for field in fields(cls):
+            if field.name not in attributes:
                 continue
-            value = attributes[each.name]
-            if isinstance(each.default, bool):
+            value = attributes[field.name]
+            if isinstance(field.default, bool):
                 value = bool(value)
-            found[each.name] = tuple(value) if isinstance(value, list) else value
-        return cls(**found)  # type: ignore[arg-type]
+            results[field.name] = tuple(value) if isinstance(value, list) else value
+        return cls(**results)  # type: ignore[arg-type]
 
 
 def source_shape(settings: AippSettings, n: int) -> tuple[int, ...]:

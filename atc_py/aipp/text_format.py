@@ -122,8 +122,6 @@ def _unreadable(text: str, at: int) -> Text:
 
 
 class _Reader:
-    """Reads tokens into fields, one token ahead."""
-
     def __init__(self, text: str) -> None:
         self._rest = _tokens(text)
         self._next = next(self._rest)
@@ -136,17 +134,17 @@ class _Reader:
                 Text("messages are nested more than {most_depth} deep", most_depth=_MOST_DEPTH)
             )
         closing = _CLOSING[opening.text] if opening else ""
-        found = []
+        results = []
         while not self._is_mark(closing):
             if opening and self._next.kind == "end":
                 text = Text("the `{begin}` of line {line} has no `{closing}`")
                 places = {"begin": opening.text, "line": opening.place.line}
                 raise self._error(text.with_values(closing=closing, **places))
-            found.append(self._one_field(depth))
+            results.append(self._one_field(depth))
             if self._is_mark(",") or self._is_mark(";"):
                 self._take()
         self._take()
-        return tuple(found)
+        return tuple(results)
 
     def _one_field(self, depth: int) -> TextField:
         token = self._next
@@ -180,7 +178,6 @@ class _Reader:
         return TextField(name.text, name.place, tuple(values), is_list=True)
 
     def _value(self) -> TextValue:
-        """The next value: a number, a name or strings side by side."""
         token = self._next
         if token.kind == "string":
             parts = []
@@ -199,7 +196,6 @@ class _Reader:
         return TextValue(text, token.place)
 
     def _is_opening(self) -> bool:
-        """True if a message begins."""
         return self._next.kind == "mark" and self._next.text in _CLOSING
 
     def _is_mark(self, text: str) -> bool:

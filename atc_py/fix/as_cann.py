@@ -14,10 +14,9 @@ from atc_py.check.evaluate import check_view
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.fix.cann import FORMS
+from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import bound_node, nodes_before
-from atc_py.fix.site import Site
-from atc_py.fix.splice import splice
-from atc_py.fix.surroundings import Surroundings
+from atc_py.fix.facts import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
@@ -73,8 +72,6 @@ def file_as_cann(
 
 
 class _Rewriter:
-    """Rewrites one file."""
-
     def __init__(self, file: OnnxFile, conditions: Conditions, library: Library) -> None:
         self._file = file
         self._conditions = conditions
@@ -99,14 +96,14 @@ class _Rewriter:
                 break
         if not self._written:
             return file, ()
-        found = replace(
+        result = replace(
             file,
             nodes=tuple(graph.nodes),
             contents=replace(file.contents, weights=dict(graph.consts)),
             opsets=graph.opsets,
             declared=self._still_declared(),
         )
-        return found, tuple(self._written)
+        return result, tuple(self._written)
 
     def _still_declared(self) -> dict[str, ValueType]:
         """The declared types of results but those of nodes that were replaced.
@@ -120,7 +117,7 @@ class _Rewriter:
         """Write out one deviation of every node that meets any; return True if there is one."""
         met = {node: found for node in model.all_nodes if (found := self._first(node))}
         problems = [refusal for node in model.all_nodes for refusal in self._refusals(node)]
-        undefined = (node for node, found in met.items() if found.row.undefined)
+        undefined = (node for node, deviation in met.items() if deviation.row.undefined)
         problems += [_no_form(node, met[node], str(model.path)) for node in undefined]
         within = [node for node in met if node not in set(model.nodes)]
         problems += [_no_form(node, met[node], str(model.path)) for node in within]
@@ -143,14 +140,14 @@ class _Rewriter:
         settled = {
             row for tensor in node.outputs if tensor for row in self._settled.get(tensor.name, ())
         }
-        found = (met for met in met_deviations(bound) if met.row.name not in settled)
-        return next((met for met in found if not _may_be_followed_as_is(met)), None)
+        result = (met for met in met_deviations(bound) if met.row.name not in settled)
+        return next((met for met in result if not _may_be_followed_as_is(met)), None)
 
     def _bindings(self, model: SourceModel) -> dict[SourceNode, BoundNode]:
         before = nodes_before(model.all_nodes, self._library)
         checked = check_view(model, self._conditions, self._library, history())
-        placed = (each for each in checked.placements if each is not None)
-        return {each.node: bound_node(each, self._conditions, before) for each in placed}
+        placed = (placement for placement in checked.placements if placement is not None)
+        return {place.node: bound_node(place, self._conditions, before) for place in placed}
 
     def _refusals(self, node: SourceNode) -> Iterator[Diagnostic]:
         bound = self._bound.get(node)
@@ -161,7 +158,7 @@ class _Rewriter:
 
     def _replace(self, writer: Writer, work: WorkNode, node: SourceNode, met: Met) -> None:
         form = FORMS.get((node.op_type, met.row.name))
-        site = Site(
+        ctx = RuleContext(
             node,
             writer.graph.opsets.get("", 0),
             writer.fresh,
@@ -171,12 +168,12 @@ class _Rewriter:
         if form is None:
             raise AtcError(_no_form(node, met, str(self._file.path)))
         try:
-            results = form(site)
+            results = form(ctx)
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason)) from error
         earlier = (self._settled.get(name, frozenset()) for name in work.outputs)
         settled = frozenset({met.row.name}).union(*earlier)
-        for made in splice(writer, work, site, results):
+        for made in splice(writer, work, ctx, results):
             if made.op_type == work.op_type:
                 self._settled.update(dict.fromkeys(made.outputs, settled))
         spec = self._library.find(node.op_type, node.domain)
@@ -194,7 +191,6 @@ def _may_be_followed_as_is(met: Met) -> bool:
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: Text | None = None) -> Diagnostic:
-    """Report that what CANN computes of a node cannot be followed."""
     from atc_py.diag import Place
 
     why = Text("; it could if {needs}", needs=needs) if needs else Text("")

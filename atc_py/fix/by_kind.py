@@ -5,7 +5,7 @@ nodes of a model are grouped by likeness, and a model of the first of each group
 whole one would be. What it says holds for the whole model because
 
 - the list refuses no node, so that only deviating ones are replaced;
-- no rule that was tried has looked around (`Site.looked_around`), and no deviation of these
+- no rule that was tried has looked around (`RuleContext.looked_around`), and no deviation of these
   operators depends on the nodes before it;
 - each form reads what its node read, and its results have the types that the node's had, so nothing
   changes for the nodes before and after it;
@@ -27,8 +27,7 @@ from atc_py.check.findings import Finding, Standing
 from atc_py.check.nodes_before import depends_on_nodes_before
 from atc_py.fix.deviating import is_unknown_to_parser
 from atc_py.fix.engine import Fixer
-from atc_py.fix.fixed import Fixed
-from atc_py.fix.lineage import MOST_NEW_NODES
+from atc_py.fix.fixed import MOST_NEW_NODES, Fixed
 from atc_py.fix.start import Start
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
@@ -42,7 +41,7 @@ from atc_py.spec import Library
 from atc_py.system.structs import replace
 
 
-class FixedKinds(msgspec.Struct, frozen=True):
+class OneOfEachKind(msgspec.Struct, frozen=True):
     """One node of each kind after fixing.
 
     Attributes:
@@ -54,13 +53,13 @@ class FixedKinds(msgspec.Struct, frozen=True):
     found: Fixed
 
 
-def fixed_by_kind(
+def fix_one_of_each_kind(
     file: OnnxFile,
     conditions: Conditions,
     library: Library,
     rules: FixRules,
     known: tuple[FoldedModel, Checked],
-) -> FixedKinds | None:
+) -> OneOfEachKind | None:
     """The deviating nodes of a file fixed, one of each kind; None where it takes the whole.
 
     Args:
@@ -84,13 +83,13 @@ def fixed_by_kind(
         return None
     start = Start.of(one_of_each, before)
     fixer = Fixer(file, conditions, library, rules, start)
-    found = fixer.fix({}, tidy=False)
+    result = fixer.fix({}, tidy=False)
     counts = {node.index: len(kind) for node, kind in zip(nodes, kinds, strict=True)}
-    if fixer.looked_around or not _tells_of_all(found, nodes, counts, library):
+    if fixer.looked_around or not _tells_of_all(result, nodes, counts, library):
         return None
     indices = [node.index for node in model.source.nodes]
     first = {indices[at]: indices[positions[0]] for positions in kinds for at in positions}
-    return FixedKinds(first, found)
+    return OneOfEachKind(first, result)
 
 
 def _is_refused(
@@ -106,11 +105,8 @@ def _is_refused(
 def _is_open(model: SourceModel) -> bool:
     """True if more may become known of a model, or nodes of it stand in branches."""
     found = model.faults or model.doubts or model.branch_faults or model.quantized
-    return bool(found) or any(tensor.is_open for tensor in model.inputs) or _has_branches(model)
-
-
-def _has_branches(model: SourceModel) -> bool:
-    """True if a node has graphs of its own."""
+    if found or any(tensor.is_open for tensor in model.inputs):
+        return True
     return any(node.branches for node in model.nodes)
 
 
@@ -119,7 +115,7 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
 
     None where a node has no position in the file to itself, or takes values into graphs of its own.
     """
-    found: dict[Hashable, list[int]] = {}
+    results: dict[Hashable, list[int]] = {}
     deviating = {finding.place.node for finding in checked.check.findings if finding.certainty}
     graph, nodes = model.graph, model.source.nodes
     if len({node.index for node in nodes}) < len(nodes):
@@ -130,8 +126,8 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
             continue
         if work.captured or work.holds_graphs or not graph.pinned.keys().isdisjoint(work.writes):
             return None
-        found.setdefault((kind, *_further(work)), []).append(position)
-    return list(found.values())
+        results.setdefault((kind, *_further(work)), []).append(position)
+    return list(results.values())
 
 
 def _further(work: WorkNode) -> tuple[Hashable, ...]:
@@ -156,7 +152,7 @@ def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> F
         graph,
         nodes=nodes,
         inputs={n: types[n] for n in dict.fromkeys(read) if n not in written and n in types},
-        outputs=tuple(dict.fromkeys(each.name for each in asked)),
+        outputs=tuple(dict.fromkeys(want.name for want in asked)),
         consts={name: graph.consts[name] for name in names if name in graph.consts},
         foreign={name: graph.foreign[name] for name in names if name in graph.foreign},
         declared={name: graph.declared[name] for name in names if name in graph.declared},
@@ -192,40 +188,37 @@ def _deviations(findings: Sequence[Finding]) -> Mapping[int | None, list[Finding
 
 
 def _tells_of_all(
-    found: Fixed, nodes: Sequence[SourceNode], counts: Mapping[int, int], library: Library
+    fixed: Fixed, nodes: Sequence[SourceNode], counts: Mapping[int, int], library: Library
 ) -> bool:
     """True if the new form of some nodes is that of all nodes of their kinds.
 
     Args:
-        found: their model after fixing.
+        fixed: their model after fixing.
         nodes: the nodes.
         counts: how many nodes of the whole model are like each, by its position in the file.
         library: the operator list.
     """
-    model = found.model
-    if not found.settled or model is None or _is_refused_after(found) or model.faults:
+    model = fixed.model
+    if not fixed.settled or model is None or model.faults:
         return False
-    times = Counter(applied_rule.node.index for applied_rule in found.applied)
+    if any(row.standing is Standing.ERROR for row in fixed.after.check.rows):
+        return False
+    times = Counter(applied_rule.node.index for applied_rule in fixed.applied)
     if max(times.values(), default=0) > 1:
         return False
     written = sum(
         counts[applied_rule.node.index]
         * (len(applied_rule.node.outputs) + sum(len(n.outputs) for n in applied_rule.made))
-        for applied_rule in found.applied
+        for applied_rule in fixed.applied
     )
     specs = (library.find(node.op_type, node.domain) for node in (*nodes, *model.nodes))
     if written > MOST_NEW_NODES or any(map(depends_on_nodes_before, specs)):
         return False
-    there = {name for node in found.graph.nodes for name in node.writes}
+    there = {name for node in fixed.graph.nodes for name in node.writes}
     made = {
-        name for applied_rule in found.applied for new in applied_rule.made for name in new.outputs
+        name for applied_rule in fixed.applied for new in applied_rule.made for name in new.outputs
     }
-    return made <= there and _fits_in(found.graph, model, nodes)
-
-
-def _is_refused_after(found: Fixed) -> bool:
-    """True if the list refuses a node of the new form."""
-    return any(row.standing is Standing.ERROR for row in found.after.check.rows)
+    return made <= there and _fits_in(fixed.graph, model, nodes)
 
 
 def _fits_in(graph: WorkGraph, model: SourceModel, nodes: Sequence[SourceNode]) -> bool:

@@ -1,23 +1,20 @@
-"""For each deviation of CANN, nodes of ONNX that compute what CANN computes.
+"""For each deviation of CANN, nodes of ONNX that compute what CANN computes."""
 
-Over 400 lines because the forms of all operators are one table.
-"""
-
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
 from atc_py.fix import tables
-from atc_py.fix.parts.resampling import require_places
-from atc_py.fix.parts.windows import take
-from atc_py.fix.site import Site
+from atc_py.fix.context import RuleContext
+from atc_py.fix.parts.windows import require_places, take
 from atc_py.fix.unfit import require
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import KernelAxis
 
-Form = Callable[[Site], Sequence[str]]
+Form = Callable[[RuleContext], Sequence[str]]
 
 FORMS: dict[tuple[str, str], Form] = {}
 """Every form by operator and deviation."""
@@ -46,173 +43,166 @@ def cann_form(operator: str, *deviations: str) -> Callable[[Form], Form]:
     return register
 
 
+_CHANGED: Mapping[tuple[str, str], dict[str, Any]] = {
+    ("AveragePool", "large-window-counts-padding"): {"count_include_pad": 1, "ceil_mode": None},
+    ("BatchMultiClassNMS", "coordinate-frame-ignored"): {"change_coordinate_frame": None},
+    ("EyeLike", "float32-without-dtype"): {"dtype": 1},
+    ("GRU", "activations-ignored"): {
+        "activations": None,
+        "activation_alpha": None,
+        "activation_beta": None,
+    },
+    ("LSTM", "activations-ignored"): {
+        "activations": None,
+        "activation_alpha": None,
+        "activation_beta": None,
+    },
+    ("GRU", "clip-ignored"): {"clip": None},
+    ("LSTM", "clip-ignored"): {"clip": None},
+    ("GRU", "reset-after-product"): {"linear_before_reset": 1},
+    ("GatherND", "batch-dims-ignored"): {"batch_dims": None},
+    ("Gemm", "alpha-ignored"): {"alpha": None},
+    ("Gemm", "alpha-ignored-without-c"): {"alpha": None},
+    ("Gemm", "beta-ignored"): {"beta": None},
+    ("LSTM", "input-forget-ignored"): {"input_forget": None},
+    ("MaxPool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},
+    ("AveragePool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},
+    ("LpPool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},
+    ("Mod", "sign-of-dividend"): {"fmod": 1},
+    ("Multinomial", "one-sample"): {"sample_size": 1},
+    ("ReduceSumSquare", "keepdims-always"): {"keepdims": 1},
+    ("RoiAlign", "mode-is-avg"): {"mode": None},
+}
+"""Attributes with which the operator itself computes what CANN does, by operator and deviation."""
+
+
+def _with_attributes(ctx: RuleContext, changed: Mapping[str, Any]) -> Sequence[str]:
+    return ctx.again(count=ctx.output_count, **changed)
+
+
+FORMS.update({key: partial(_with_attributes, changed=changed) for key, changed in _CHANGED.items()})
+
+
 @cann_form("ArgMax", "kept-axis-at-1")
 @cann_form("ArgMin", "kept-axis-at-1")
-def kept_at_1(site: Site) -> Sequence[str]:
+def kept_at_1(ctx: RuleContext) -> Sequence[str]:
     """Write the positions without the axis, and an axis of 1 after the first one."""
-    results = site.again(keepdims=0)
-    return [site.unsqueeze(results[0], [1])]
+    results = ctx.again(keepdims=0)
+    return [ctx.unsqueeze(results[0], [1])]
 
 
 _INT8 = 3
 
 
 @cann_form("Cast", "float16-wraps")
-def through_int32(site: Site) -> Sequence[str]:
+def through_int32(ctx: RuleContext) -> Sequence[str]:
     """Write the conversion through int32, of which the low eight bits stay."""
-    to = DType.INT8 if site.integer("to", 0) == _INT8 else DType.UINT8
-    return [site.cast(site.cast(site.name(0), DType.INT32), to)]
+    to = DType.INT8 if ctx.integer("to", 0) == _INT8 else DType.UINT8
+    return [ctx.cast(ctx.cast(ctx.name(0), DType.INT32), to)]
 
 
 @cann_form("Cast", "int8-magnitude")
-def magnitude(site: Site) -> Sequence[str]:
+def magnitude(ctx: RuleContext) -> Sequence[str]:
     """Write the magnitude, found in float16, which has 128."""
-    wide = site.cast(site.name(0), DType.FLOAT16)
-    return [site.cast(site.op("Abs", wide), DType.UINT8)]
+    wide = ctx.cast(ctx.name(0), DType.FLOAT16)
+    return [ctx.cast(ctx.op("Abs", wide), DType.UINT8)]
 
 
 @cann_form("Clip", "lower-bound-in-float32", "upper-bound-in-float32")
-def clip_in_float32(site: Site) -> Sequence[str]:
+def clip_in_float32(ctx: RuleContext) -> Sequence[str]:
     """Write the bound in float32, and the result as the integers that the model declares."""
-    inputs = [name and site.cast(name, DType.FLOAT32) for name in site.names]
-    return [site.cast(site.again(*inputs)[0], DType.INT32)]
+    inputs = [name and ctx.cast(name, DType.FLOAT32) for name in ctx.names]
+    return [ctx.cast(ctx.again(*inputs)[0], DType.INT32)]
 
 
 @cann_form("BatchMatMul", "adj-x1-ignored", "adj-x2-ignored")
-def plain_product(site: Site) -> Sequence[str]:
+def plain_product(ctx: RuleContext) -> Sequence[str]:
     """Write the product of the inputs as they are."""
-    return [site.op("MatMul", *site.names)]
-
-
-@cann_form("BatchMultiClassNMS", "coordinate-frame-ignored")
-def in_image_coordinates(site: Site) -> Sequence[str]:
-    """Write the operator without a change of coordinates."""
-    return site.again(count=len(site.node.outputs), change_coordinate_frame=None)
-
-
-@cann_form("Multinomial", "one-sample")
-def one_sample(site: Site) -> Sequence[str]:
-    """Write one draw from each row."""
-    return site.again(sample_size=1)
-
-
-# ONNX's number of the dtype.
-_FLOAT32 = 1
-
-
-@cann_form("EyeLike", "float32-without-dtype")
-def eye_in_float32(site: Site) -> Sequence[str]:
-    """Write the matrix in float32."""
-    return site.again(dtype=_FLOAT32)
-
-
-@cann_form("Gemm", "alpha-ignored", "alpha-ignored-without-c")
-def without_alpha(site: Site) -> Sequence[str]:
-    """Write the product without its factor."""
-    return site.again(alpha=None)
-
-
-@cann_form("Gemm", "beta-ignored")
-def without_beta(site: Site) -> Sequence[str]:
-    """Write the sum without the factor of C."""
-    return site.again(beta=None)
+    return [ctx.op("MatMul", *ctx.names)]
 
 
 @cann_form("GridSample", "ties-go-far")
-def at_pixels(site: Site) -> Sequence[str]:
+def at_pixels(ctx: RuleContext) -> Sequence[str]:
     """Write the sampling at positions that are rounded, halves away from 0, to those of pixels.
 
     Outside of X rounding and the rule of reflection do not change places.
     """
-    padding = site.text("padding_mode", "zeros")
+    padding = ctx.text("padding_mode", "zeros")
     require(padding != "reflection", "padding_mode is not reflection")
-    height, width = site.shape(0)[2:]
+    height, width = ctx.shape(0)[2:]
     sizes = np.array([width, height], np.float32)
-    grid = site.tensor(1)
-    corners = site.integer("align_corners", 0)
+    grid = ctx.tensor(1)
+    corners = ctx.integer("align_corners", 0)
 
     def const(values: object) -> str:
-        return site.const(np.asarray(values, np.float32), DType.FLOAT32, "sizes")
+        return ctx.const(np.asarray(values, np.float32), DType.FLOAT32, "sizes")
 
-    place = site.cast(site.name(1), DType.FLOAT32)
-    place = site.op("Add", place, const(1))
+    place = ctx.cast(ctx.name(1), DType.FLOAT32)
+    place = ctx.op("Add", place, const(1))
     if corners:
-        place = site.op("Mul", site.op("Mul", place, const(0.5)), const(sizes - 1))
+        place = ctx.op("Mul", ctx.op("Mul", place, const(0.5)), const(sizes - 1))
     else:
-        place = site.op("Add", site.op("Mul", place, const(sizes)), const(-1))
-        place = site.op("Mul", place, const(0.5))
-    away = site.op("Floor", site.op("Add", site.op("Abs", place), const(0.5)))
-    pixel = site.op("Mul", site.op("Sign", place), away)
+        place = ctx.op("Add", ctx.op("Mul", place, const(sizes)), const(-1))
+        place = ctx.op("Mul", place, const(0.5))
+    away = ctx.op("Floor", ctx.op("Add", ctx.op("Abs", place), const(0.5)))
+    pixel = ctx.op("Mul", ctx.op("Sign", place), away)
     step = 2 / np.maximum(sizes - 1, 1) if corners else 2 / sizes
     first = tables.full(2, -1) if corners else 1 / sizes - 1
-    y = site.op("Add", site.op("Mul", pixel, const(step)), const(first))
+    y = ctx.op("Add", ctx.op("Mul", pixel, const(step)), const(first))
     if grid is not None and grid.dtype is not None:
-        y = site.cast(y, grid.dtype)
-    return site.again(site.name(0), y)
+        y = ctx.cast(y, grid.dtype)
+    return ctx.again(ctx.name(0), y)
 
 
 @cann_form("OneHot", "indices-wrap")
-def wrapped(site: Site) -> Sequence[str]:
+def wrapped(ctx: RuleContext) -> Sequence[str]:
     """Write the marks where the remainder of index + depth by depth is the place along the axis.
 
     Remainders have the sign of the dividend, so that those of indices below -depth mark nothing.
     """
-    depth = int(site.constant(1).reshape(-1)[0])
+    depth = int(ctx.constant(1).reshape(-1)[0])
     require(depth > 0, "depth is more than 0")
-    rank = len(site.dims(0))
-    axis = site.axis(-1, rank + 1)
-    size = site.const(depth, DType.INT32, "depth")
-    indices = site.cast(site.name(0), DType.INT32)
-    shifted = site.op("Add", indices, size)
-    whole = site.op("Mul", site.op("Div", shifted, size), size)
-    places = site.unsqueeze(site.op("Sub", shifted, whole), [axis])
+    rank = len(ctx.dims(0))
+    axis = ctx.axis(-1, rank + 1)
+    size = ctx.const(depth, DType.INT32, "depth")
+    indices = ctx.cast(ctx.name(0), DType.INT32)
+    shifted = ctx.op("Add", indices, size)
+    whole = ctx.op("Mul", ctx.op("Div", shifted, size), size)
+    places = ctx.unsqueeze(ctx.op("Sub", shifted, whole), [axis])
     along = tables.arange(depth).reshape([-1] + [1] * (rank - axis))
-    marked = site.op("Equal", places, site.const(along, DType.INT32, "places"))
-    return [_chosen(site, marked)]
+    marked = ctx.op("Equal", places, ctx.const(along, DType.INT32, "places"))
+    return [_choose_values(ctx, marked)]
 
 
-def _chosen(site: Site, marked: str) -> str:
-    """Write the second of the values where a mark is, and the first elsewhere."""
-    kind = site.input(2).dtype
+def _choose_values(ctx: RuleContext, marked: str) -> str:
+    kind = ctx.input(2).dtype
     narrow = kind is DType.INT64
-    values = site.cast(site.name(2), DType.INT32) if narrow else site.name(2)
-    off, on = site.slice(values, 0, 0, 1), site.slice(values, 0, 1, 2)
-    y = site.op("Where", marked, on, off)
-    return site.cast(y, DType.INT64) if narrow else y
-
-
-@cann_form("GatherND", "batch-dims-ignored")
-def without_batches(site: Site) -> Sequence[str]:
-    """Write the picks from the whole data."""
-    return site.again(batch_dims=None)
-
-
-@cann_form("Mod", "sign-of-dividend")
-def truncated(site: Site) -> Sequence[str]:
-    """Write the remainder with the sign of the dividend."""
-    return site.again(fmod=1)
+    values = ctx.cast(ctx.name(2), DType.INT32) if narrow else ctx.name(2)
+    off, on = ctx.slice(values, 0, 0, 1), ctx.slice(values, 0, 1, 2)
+    y = ctx.op("Where", marked, on, off)
+    return ctx.cast(y, DType.INT64) if narrow else y
 
 
 @cann_form("Mod", "dividend-in-float32", "divisor-in-float32")
-def mod_in_float32(site: Site) -> Sequence[str]:
+def mod_in_float32(ctx: RuleContext) -> Sequence[str]:
     """Write the remainder of the quotient, truncated, in float32."""
-    dividend, divisor = (site.cast(name, DType.FLOAT32) for name in site.names)
-    size = site.op("Floor", site.op("Abs", site.op("Div", dividend, divisor)))
-    sign = site.op("Mul", site.op("Sign", dividend), site.op("Sign", divisor))
-    whole = site.op("Mul", site.op("Mul", size, sign), divisor)
-    return [site.cast(site.op("Sub", dividend, whole), DType.INT32)]
+    dividend, divisor = (ctx.cast(name, DType.FLOAT32) for name in ctx.names)
+    size = ctx.op("Floor", ctx.op("Abs", ctx.op("Div", dividend, divisor)))
+    sign = ctx.op("Mul", ctx.op("Sign", dividend), ctx.op("Sign", divisor))
+    whole = ctx.op("Mul", ctx.op("Mul", size, sign), divisor)
+    return [ctx.cast(ctx.op("Sub", dividend, whole), DType.INT32)]
 
 
 @cann_form("LogSoftmax", "one-axis")
 @cann_form("Hardmax", "one-axis")
-def over_one_axis(site: Site) -> Sequence[str]:
+def over_one_axis(ctx: RuleContext) -> Sequence[str]:
     """Write the node over one axis, which is put last: there ONNX takes that axis alone, too."""
-    rank = len(site.dims(0))
-    axis = site.axis(-1, rank)
+    rank = len(ctx.dims(0))
+    axis = ctx.axis(-1, rank)
     order = [*(at for at in range(rank) if at != axis), axis]
     back = [order.index(at) for at in range(rank)]
-    moved = site.transpose(site.name(0), order)
-    return [site.transpose(site.op(site.node.op_type, moved, axis=rank - 1), back)]
+    moved = ctx.transpose(ctx.name(0), order)
+    return [ctx.transpose(ctx.op(ctx.node.op_type, moved, axis=rank - 1), back)]
 
 
 # Element that CANN pads X with before a large MaxPool: the least finite one of float16.
@@ -222,97 +212,47 @@ _LEAST = -65504.0
 _OUTER = 2
 
 
-@cann_form("MaxPool", "same-lower-as-upper")
-@cann_form("AveragePool", "same-lower-as-upper")
-@cann_form("LpPool", "same-lower-as-upper")
-def same_upper(site: Site) -> Sequence[str]:
-    """Write the pool with the odd one of each padding at the end."""
-    return site.again(auto_pad="SAME_UPPER")
-
-
-@cann_form("AveragePool", "large-window-counts-padding")
-def with_padding_counted(site: Site) -> Sequence[str]:
-    """Write the means of windows on the padded tensor."""
-    return site.again(count_include_pad=1, ceil_mode=None)
-
-
 @cann_form("MaxPool", "large-window-pads-65504")
-def with_least_padding(site: Site) -> Sequence[str]:
+def with_least_padding(ctx: RuleContext) -> Sequence[str]:
     """Write the pool of X between constants of the least finite element of float16."""
-    y, dims, pads = site.name(0), list(site.shape(0)), site.integers("pads")
+    y, dims, pads = ctx.name(0), list(ctx.shape(0)), ctx.integers("pads")
     for axis, (begin, end) in enumerate(zip(pads, pads[len(pads) // 2 :], strict=False), _OUTER):
         parts = [y]
         for count, at in ((end, 1), (begin, 0)):
             if count:
                 around = [*dims[:axis], count, *dims[axis + 1 :]]
-                parts.insert(at, site.const(tables.full(around, _LEAST), site.element, "least"))
+                parts.insert(at, ctx.full(around, _LEAST, "least"))
         dims[axis] += begin + end
-        y = site.op("Concat", *parts, axis=axis) if len(parts) > 1 else y
-    return site.again(y, pads=None, ceil_mode=None)
+        y = ctx.op("Concat", *parts, axis=axis) if len(parts) > 1 else y
+    return ctx.again(y, pads=None, ceil_mode=None)
 
 
 @cann_form("GlobalLpPool", "odd-p-keeps-signs")
-def norm_of_signed_powers(site: Site) -> Sequence[str]:
+def norm_of_signed_powers(ctx: RuleContext) -> Sequence[str]:
     """Write the root of the sum of powers that keep the signs of their elements."""
-    p, dims = site.integer("p", 2), site.dims(0)
-    require(site.element in {DType.FLOAT16, DType.FLOAT32}, "X is a float")
+    p, dims = ctx.integer("p", 2), ctx.dims(0)
+    require(ctx.element in {DType.FLOAT16, DType.FLOAT32}, "X is a float")
     axes = range(_OUTER, len(dims))
     if p == 1:
-        return [site.reduce("ReduceSum", site.name(0), axes)]
-    power = site.op("Pow", site.name(0), site.scalar(p, "power"))
-    total = site.reduce("ReduceSum", power, axes)
-    return [site.op("Pow", total, site.scalar(1 / p, "root"))]
+        return [ctx.reduce("ReduceSum", ctx.name(0), axes)]
+    power = ctx.op("Pow", ctx.name(0), ctx.scalar(p, "power"))
+    total = ctx.reduce("ReduceSum", power, axes)
+    return [ctx.op("Pow", total, ctx.scalar(1 / p, "root"))]
 
 
 _PEEPHOLES = 7
 
 
-@cann_form("GRU", "reset-after-product")
-def reset_after_product(site: Site) -> Sequence[str]:
-    """Write the layer whose reset gate multiplies the product of the hidden state."""
-    return _with(site, linear_before_reset=1)
-
-
-@cann_form("GRU", "activations-ignored")
-@cann_form("LSTM", "activations-ignored")
-def default_activations(site: Site) -> Sequence[str]:
-    """Write the layer with ONNX's default activations."""
-    return _with(site, activations=None, activation_alpha=None, activation_beta=None)
-
-
-@cann_form("GRU", "clip-ignored")
-@cann_form("LSTM", "clip-ignored")
-def without_clip(site: Site) -> Sequence[str]:
-    """Write the layer without a threshold."""
-    return _with(site, clip=None)
-
-
-@cann_form("LSTM", "input-forget-ignored")
-def separate_gates(site: Site) -> Sequence[str]:
-    """Write the layer with input and forget gates of their own."""
-    return _with(site, input_forget=None)
-
-
 @cann_form("LSTM", "peepholes-ignored")
-def without_peepholes(site: Site) -> Sequence[str]:
+def without_peepholes(ctx: RuleContext) -> Sequence[str]:
     """Write the layer whose gates do not see the cell state."""
-    return site.again(*site.names[:_PEEPHOLES], count=len(site.node.outputs))
-
-
-def _with(site: Site, **changed: object) -> Sequence[str]:
-    return site.again(count=len(site.node.outputs), **changed)
+    return ctx.again(*ctx.names[:_PEEPHOLES], count=ctx.output_count)
 
 
 @cann_form("ReduceSumSquare", "axes-input-not-wired")
-def over_all_axes(site: Site) -> Sequence[str]:
+def over_all_axes(ctx: RuleContext) -> Sequence[str]:
     """Write the sum over all axes."""
-    return site.again(*site.names[:1])
-
-
-@cann_form("ReduceSumSquare", "keepdims-always")
-def axes_kept(site: Site) -> Sequence[str]:
-    """Write the sum that keeps its axes."""
-    return site.again(keepdims=1)
+    return ctx.again(*ctx.names[:1])
 
 
 _AXES = (2, 3)
@@ -324,63 +264,63 @@ _TORCH = frozenset({"pytorch_half_pixel"})
 
 
 @cann_form("Resize", "nearest-mode-ignored")
-def nearest_of_asymmetric(site: Site) -> Sequence[str]:
+def nearest_of_asymmetric(ctx: RuleContext) -> Sequence[str]:
     """Write the elements that the parser of 2022 chooses."""
-    return _nearest(site, _TORCH)
+    return _nearest(ctx, _TORCH)
 
 
 @cann_form("Resize", "nearest-mode-ignored-half-pixel")
-def nearest_of_half_pixel(site: Site) -> Sequence[str]:
+def nearest_of_half_pixel(ctx: RuleContext) -> Sequence[str]:
     """Write the elements that the parser of 2026 chooses."""
-    return _nearest(site, _TORCH | {"half_pixel"})
+    return _nearest(ctx, _TORCH | {"half_pixel"})
 
 
 @cann_form("Resize", "nearest-mode-ignored-ties-up")
-def nearest_with_ties_up(site: Site) -> Sequence[str]:
+def nearest_with_ties_up(ctx: RuleContext) -> Sequence[str]:
     """Write the elements that the parser of 2026 and the kernel of Ascend910_95 choose."""
-    return _nearest(site, _TORCH | {"half_pixel"}, upper=True)
+    return _nearest(ctx, _TORCH | {"half_pixel"}, upper=True)
 
 
 @cann_form("Resize", "linear-as-asymmetric")
-def linear_as_asymmetric(site: Site) -> Sequence[str]:
+def linear_as_asymmetric(ctx: RuleContext) -> Sequence[str]:
     """Write the mean of two neighbors along each axis, weighted by the place between them."""
-    require(site.element in _FLOATS, "X is float16 or float32")
-    y = site.name(0)
-    for axis, places in _axes(site, _TORCH):
+    require(ctx.element in _FLOATS, "X is float16 or float32")
+    y = ctx.name(0)
+    for axis, places in _axes(ctx, _TORCH):
         found = places.linear
         first = np.floor(found).astype(np.int64)
         last = np.minimum(first + 1, places.size - 1)
         dims = [places.count, *(1 for _ in range(axis + 1, 4))]
         share = (found - first).astype(np.float32).reshape(dims)
         low, high = (
-            site.op("Gather", y, site.const(value, label="positions"), axis=axis)
+            ctx.op("Gather", y, ctx.const(value, label="positions"), axis=axis)
             for value in (first, last)
         )
-        rest = site.const(1 - share, site.element, "shares")
+        rest = ctx.const(1 - share, ctx.element, "shares")
         parts = (
-            site.op("Mul", low, rest),
-            site.op("Mul", high, site.const(share, site.element, "shares")),
+            ctx.op("Mul", low, rest),
+            ctx.op("Mul", high, ctx.const(share, ctx.element, "shares")),
         )
-        y = site.op("Add", *parts)
-    return [site.op("Identity", y) if y == site.name(0) else y]
+        y = ctx.op("Add", *parts)
+    return [ctx.own(y)]
 
 
-def _nearest(site: Site, halves: Collection[str], *, upper: bool = False) -> Sequence[str]:
-    y = site.name(0)
-    for axis, places in _axes(site, halves, upper=upper):
-        y = take(site, y, axis, places.nearest, places.size)
-    return [site.op("Identity", y) if y == site.name(0) else y]
+def _nearest(ctx: RuleContext, halves: Collection[str], *, upper: bool = False) -> Sequence[str]:
+    y = ctx.name(0)
+    for axis, places in _axes(ctx, halves, upper=upper):
+        y = take(ctx, y, axis, places.nearest, places.size)
+    return [ctx.own(y)]
 
 
 def _axes(
-    site: Site, halves: Collection[str], *, upper: bool = False
+    ctx: RuleContext, halves: Collection[str], *, upper: bool = False
 ) -> Iterator[tuple[int, KernelAxis]]:
     mode = "asymmetric"
-    if site.node.opset >= _WITH_MODES:
-        mode = site.text("coordinate_transformation_mode", "half_pixel")
-    result = site.output(0)
+    if ctx.node.opset >= _WITH_MODES:
+        mode = ctx.text("coordinate_transformation_mode", "half_pixel")
+    result = ctx.output(0)
     require(result is not None and not result.is_open, "the dims of the result are known")
-    x, y = site.shape(0), cast("SourceTensor", result).shape
+    x, y = ctx.shape(0), cast("SourceTensor", result).shape
     for axis in _AXES:
         if x[axis] != y[axis]:
             require_places([y[axis]])
@@ -388,61 +328,55 @@ def _axes(
             yield axis, KernelAxis(x[axis], y[axis], mode in halves, corners, upper)
 
 
-@cann_form("RoiAlign", "mode-is-avg")
-def mean(site: Site) -> Sequence[str]:
-    """Write the mean of the samples of each bin."""
-    return site.again(mode=None)
-
-
 # Opset as of which the parser has no norms; their sums are written instead.
 _AXES_OF_NORMS_AS_INPUT = 18
 
 
 @cann_form("LpNormalization", "zero-by-zero")
-def divided_by_norm(site: Site) -> Sequence[str]:
+def divided_by_norm(ctx: RuleContext) -> Sequence[str]:
     """Write the quotient by the norm, which is NaN where the norm is 0."""
-    data = site.name(0)
-    axis = site.axis(-1, len(site.dims(0)))
-    first = site.integer("p", 2) == 1
-    if site.opset < _AXES_OF_NORMS_AS_INPUT:
-        norm = site.reduce("ReduceL1" if first else "ReduceL2", data, [axis])
+    data = ctx.name(0)
+    axis = ctx.axis(-1, len(ctx.dims(0)))
+    first = ctx.integer("p", 2) == 1
+    if ctx.opset < _AXES_OF_NORMS_AS_INPUT:
+        norm = ctx.reduce("ReduceL1" if first else "ReduceL2", data, [axis])
     elif first:
-        norm = site.reduce("ReduceSum", site.op("Abs", data), [axis])
+        norm = ctx.reduce("ReduceSum", ctx.op("Abs", data), [axis])
     else:
-        squares = site.reduce("ReduceSum", site.op("Mul", data, data), [axis])
-        norm = site.op("Sqrt", squares)
-    return [site.op("Div", data, norm)]
+        squares = ctx.reduce("ReduceSum", ctx.op("Mul", data, data), [axis])
+        norm = ctx.op("Sqrt", squares)
+    return [ctx.op("Div", data, norm)]
 
 
 @cann_form("ThresholdedRelu", "infinity-by-zero")
-def times_mask(site: Site) -> Sequence[str]:
+def times_mask(ctx: RuleContext) -> Sequence[str]:
     """Write the product with 1 above the threshold and 0 elsewhere."""
-    data = site.name(0)
-    above = site.op("Greater", data, site.scalar(site.number("alpha", 1.0)))
-    return [site.op("Mul", data, site.cast(above, site.element))]
+    data = ctx.name(0)
+    above = ctx.op("Greater", data, ctx.scalar(ctx.number("alpha", 1.0)))
+    return [ctx.op("Mul", data, ctx.cast(above, ctx.element))]
 
 
 @cann_form("ConvTranspose", "output-shape-halves")
-def halves_of_output_shape(site: Site) -> Sequence[str]:
+def halves_of_output_shape(ctx: RuleContext) -> Sequence[str]:
     """Write the pads that CANN takes off what all windows cover, and what it adds at the end."""
-    lengths, windows = site.shape(0)[2:], site.shape(1)[2:]
+    lengths, windows = ctx.shape(0)[2:], ctx.shape(1)[2:]
     axes = len(lengths)
-    strides = site.integers("strides", (1,) * axes)
-    dilations = site.integers("dilations", (1,) * axes)
-    asked = site.integers("output_shape")[-axes:]
+    strides = ctx.integers("strides", (1,) * axes)
+    dilations = ctx.integers("dilations", (1,) * axes)
+    asked = ctx.integers("output_shape")[-axes:]
     covered = [
         (length - 1) * stride + (window - 1) * dilation + 1
         for length, window, stride, dilation in zip(
             lengths, windows, strides, dilations, strict=True
         )
     ]
-    pads = _pads(site, [max(0, most - size) for most, size in zip(covered, asked, strict=True)])
+    pads = _pads(ctx, [max(0, most - size) for most, size in zip(covered, asked, strict=True)])
     left = [most - pads[axis] - pads[axis + axes] for axis, most in enumerate(covered)]
     more = [max(0, size - most) for size, most in zip(asked, left, strict=True)]
-    return site.again(auto_pad=None, output_shape=None, pads=pads, output_padding=more)
+    return ctx.again(auto_pad=None, output_shape=None, pads=pads, output_padding=more)
 
 
-def _pads(site: Site, totals: Sequence[int]) -> list[int]:
+def _pads(ctx: RuleContext, totals: Sequence[int]) -> list[int]:
     less = [total // 2 for total in totals]
     more = [total - half for total, half in zip(totals, less, strict=True)]
-    return more + less if site.text("auto_pad", "") == "SAME_UPPER" else less + more
+    return more + less if ctx.text("auto_pad", "") == "SAME_UPPER" else less + more

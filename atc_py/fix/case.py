@@ -93,6 +93,11 @@ class RuleCase:
     cann: int = NEWEST_CANN
 
     @property
+    def label(self) -> str:
+        """The operator as rules spell it: `domain::Op` outside of ONNX's own domain."""
+        return f"{self.domain}::{self.op_type}" if self.domain else self.op_type
+
+    @property
     def ranges(self) -> dict[str, tuple[int, int]]:
         """Bounds by the names that inputs have in a model of the case: `x0`, `x1` ..."""
         return {

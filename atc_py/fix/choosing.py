@@ -7,13 +7,13 @@ model. Views move nothing, and nodes whose operands are all constant are folded.
 put forms in order; a report has the estimate of the compiled model.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from atc_py.cost.factors import EXPECTED
+from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import FixRule
-from atc_py.fix.site import Site
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.history import history
@@ -62,16 +62,16 @@ _CUBE_CYCLE = 16**3
 _FLOAT_BYTES = 2
 
 
-def form_seconds(site: Site, origin: WorkNode, graph: WorkGraph, soc: Soc) -> float:
+def form_seconds(ctx: RuleContext, origin: WorkNode, graph: WorkGraph, soc: Soc) -> float:
     """The time of the nodes that a rule wrote, on one SoC.
 
     Args:
-        site: the new nodes.
+        ctx: the new nodes.
         origin: the node that they replace.
         graph: the graph of that node.
         soc: whose figures count.
     """
-    form = _graph_of(site, origin, graph)
+    form = _graph_of(ctx, origin, graph)
     infer_what_can_be(form)
     constant = set(form.consts)
     seconds = 0.0
@@ -83,14 +83,14 @@ def form_seconds(site: Site, origin: WorkNode, graph: WorkGraph, soc: Soc) -> fl
     return seconds
 
 
-def _graph_of(site: Site, origin: WorkNode, graph: WorkGraph) -> WorkGraph:
-    made = {name for node in site.made for name in node.outputs}
-    read = dict.fromkeys(name for node in site.made for name in node.inputs if name)
-    around = [name for name in read if name not in made and name not in site.consts]
+def _graph_of(ctx: RuleContext, origin: WorkNode, graph: WorkGraph) -> WorkGraph:
+    made = {name for node in ctx.made for name in node.outputs}
+    read = dict.fromkeys(name for node in ctx.made for name in node.inputs if name)
+    around = [name for name in read if name not in made and name not in ctx.consts]
     inputs = {name: graph.types.get(name) or graph.inputs.get(name) for name in around}
     inputs.update(
         (tensor.name, ValueType(element_of_dtype(tensor.dtype), tensor.dims))
-        for tensor in site.node.inputs
+        for tensor in ctx.node.inputs
         if tensor is not None and tensor.dtype is not None and tensor.name in inputs
     )
     consts = {name: graph.consts[name] for name in around if name in graph.consts}
@@ -104,10 +104,10 @@ def _graph_of(site: Site, origin: WorkNode, graph: WorkGraph) -> WorkGraph:
             if known is not None and name not in consts
         },
         outputs=(),
-        consts={**consts, **site.consts},
+        consts={**consts, **ctx.consts},
     )
     writer = Writer(form)
-    for node in site.made:
+    for node in ctx.made:
         writer.again(origin, node.op_type, node.inputs, node.outputs, **node.plain)
     writer.finish()
     return form
@@ -138,8 +138,8 @@ def _itemsize(dtype: DType | None) -> int:
 
 
 def _products(form: WorkGraph, node: WorkNode) -> int:
-    """The multiplications of a convolution or a matrix product; 0 for others."""
-    shapes = list(_shapes(form, node.inputs[:2]))
+    found = (form.static_shape(name) for name in node.inputs[:2])
+    shapes = [shape for shape in found if shape is not None]
     result = form.static_shape(node.outputs[0])
     if len(shapes) < 2 or result is None:  # noqa: PLR2004  (two operands)
         return 0
@@ -150,13 +150,6 @@ def _products(form: WorkGraph, node: WorkNode) -> int:
     if node.op_type in {"Gemm", "MatMul"}:
         return prod(result) * (shapes[0][-1] if shapes[0] else 1)
     return 0
-
-
-def _shapes(form: WorkGraph, names: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    for name in names:
-        shape = form.static_shape(name)
-        if shape is not None:
-            yield shape
 
 
 Misfit = tuple["FixRule", Text]
@@ -172,17 +165,20 @@ class FittingForm:
 
     Attributes:
         rule: the rule.
-        site: what it writes.
+        ctx: what it writes.
         results: names of the values that become the node's outputs.
     """
 
     rule: FixRule
-    site: Site
+    ctx: RuleContext
     results: Sequence[str]
 
 
 def fitting_forms(
-    node: SourceNode, rules: Iterable[FixRule], open_site: Callable[[], Site], misfits: list[Misfit]
+    node: SourceNode,
+    rules: Iterable[FixRule],
+    open_context: Callable[[], RuleContext],
+    misfits: list[Misfit],
 ) -> list[FittingForm]:
     """The forms of the rules that fit; rules that are `last` only where no other does.
 
@@ -191,7 +187,7 @@ def fitting_forms(
     Args:
         node: the node.
         rules: those of its operator, in the order tried.
-        open_site: returns the node's site, on which nothing is written yet.
+        open_context: returns the node's context, in which nothing is written yet.
         misfits: gains the rules that do not fit.
     """
     if not has_defined_dtypes(node):
@@ -201,9 +197,9 @@ def fitting_forms(
     for rule in rules:
         if rule.last and results:
             break
-        site = open_site()
+        ctx = open_context()
         try:
-            results.append(FittingForm(rule, site, rule.write(site)))
+            results.append(FittingForm(rule, ctx, rule.write(ctx)))
         except UnfitError as error:
             misfits.append((rule, error.reason))
         except (ArithmeticError, LookupError, TypeError, ValueError):
@@ -222,4 +218,4 @@ def cheapest(
     """The form that takes the least time; of equal ones, the first."""
     if len(forms) == 1:
         return forms[0]
-    return min(forms, key=lambda form: form_seconds(form.site, origin, graph, soc))
+    return min(forms, key=lambda form: form_seconds(form.ctx, origin, graph, soc))

@@ -41,7 +41,9 @@ def deviating_nodes(
             continue
         bound = bound_node(placed, conditions, before)
         if met := tuple(met_deviations(bound)):
-            results[placed.node] = frozenset(f"{bound.spec.op}/{each.row.name}" for each in met)
+            results[placed.node] = frozenset(
+                f"{bound.spec.op}/{deviation.row.name}" for deviation in met
+            )
     return results
 
 

@@ -6,21 +6,16 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Standing
 from atc_py.diag.codes import OPERATOR_RESTATED
-from atc_py.fix.bound_inputs import bind_inputs
 from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
+from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
-from atc_py.fix.fixed import Applied, Fixed, Unfit
-from atc_py.fix.lineage import Lineage
+from atc_py.fix.facts import MOST_NODES, Readers, Surroundings, makers_of
+from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of, nodes_looked_through
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
-from atc_py.fix.registry import check_rules, rules_of_operator
 from atc_py.fix.restate import PREFERRED, restate_graph
-from atc_py.fix.rule import Exactness, FixRule, Purpose
-from atc_py.fix.site import Site
-from atc_py.fix.splice import splice
-from atc_py.fix.start import Start
-from atc_py.fix.step import nodes_looked_through, step_of
-from atc_py.fix.surroundings import MOST_NODES, Readers, Surroundings, makers_of
+from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
+from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import FoldedModel
@@ -91,9 +86,9 @@ class Fixer:
         self._levels = max((levels_of(node.proto) for node in file.nodes), default=0)
         self._lineage = Lineage()
         self._made_bytes = 0
-        self._chosen: dict[int, _Choice] = {}
+        self._choices: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
-        self._met: Mapping[SourceNode, frozenset[str]] = {}
+        self._deviations: Mapping[SourceNode, frozenset[str]] = {}
 
     def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """The model in its new form.
@@ -119,29 +114,28 @@ class Fixer:
                 return result
             choices += 1
             for index in refused:
-                if index in self._chosen and choices <= _MOST_CHOICES:
-                    self._barred.add(self._chosen[index])
+                if index in self._choices and choices <= _MOST_CHOICES:
+                    self._barred.add(self._choices[index])
                 else:
                     self._hopeless[index] = [
                         misfit for misfit in result.unfit if misfit.node.index == index
                     ]
             self._applied.clear()
 
-    def _still_refused(self, found: Fixed) -> set[int]:
-        if found.model is None:
+    def _still_refused(self, fixed: Fixed) -> set[int]:
+        if fixed.model is None:
             return set()
-        refused = {node.index for node in self._refused(found.model, found.after)}
-        return refused & {applied_rule.node.index for applied_rule in found.applied}
+        refused = {node.index for node in self._refused(fixed.model, fixed.after)}
+        return refused & {applied_rule.node.index for applied_rule in fixed.applied}
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
-        self._lineage, self._chosen, self._made_bytes = Lineage(self._levels), {}, 0
+        self._lineage, self._choices, self._made_bytes = Lineage(self._levels), {}, 0
         file = self._file
         start = self._start
         if start is None:
-            graph = file.graph(
-                observe_inputs(file.path, file.inputs, shapes), file.bias_convention(None)
-            )
+            inputs = observe_inputs(file.path, file.inputs, shapes)
+            graph = file.graph(inputs, file.bias_convention(None))
             bind_inputs(graph, self._rules.bind)
             quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         else:
@@ -156,15 +150,16 @@ class Fixer:
             model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS + self._levels):
-            refused = set(self._refused(model.source, after))
-            changed, unfit = self._round(graph, model.source, refused)
+            source = model.source
+            refused = set(self._refused(source, after))
+            changed, unfit = self._round(graph, source, refused)
             if not changed and self._rules.for_cann:
-                self._met = deviating_nodes(model.source, after, self._library, self._conditions)
-                changed, misfits = self._round(graph, model.source, self._met, Purpose.CANN)
+                self._deviations = deviating_nodes(source, after, self._library, self._conditions)
+                changed, misfits = self._round(graph, source, self._deviations, Purpose.CANN)
                 unfit += misfits
             if not changed and precise:
-                precise, listed = False, set(model.source.nodes) - refused
-                changed, _misfits = self._round(graph, model.source, listed, Purpose.PRECISION)
+                precise, listed = False, set(source.nodes) - refused
+                changed, _misfits = self._round(graph, source, listed, Purpose.PRECISION)
             if self._lineage.endless:
                 return Fixed(file, graph, before, after, tuple(self._applied), settled=False)
             if not changed:
@@ -198,26 +193,26 @@ class Fixer:
 
         return look
 
-    def _tidy(self, found: Fixed) -> None:
-        if found.model is None or found.look is None or not found.applied:
+    def _tidy(self, fixed: Fixed) -> None:
+        if fixed.model is None or fixed.look is None or not fixed.applied:
             return
-        graph, own = found.graph, {n for a in found.applied for new in a.made for n in new.outputs}
+        graph, own = fixed.graph, {n for a in fixed.applied for new in a.made for n in new.outputs}
         nodes, consts = graph.nodes, dict(graph.consts)
-        refused = {node.index for node in self._refused(found.model, found.after)}
+        refused = {node.index for node in self._refused(fixed.model, fixed.after)}
         barred: set[int] = set()
         for _ in range(_MOST_TIDYINGS):
-            tidied = tidy_graph(graph, found.model, own, barred)
-            folded, after = found.look()
+            tidied = tidy_graph(graph, fixed.model, own, barred)
+            folded, after = fixed.look()
             new = {node.index for node in self._refused(folded.source, after)} - refused
             if not new:
-                found.folded, found.after, found.tidied = folded, after, tidied
-                found.applied = tuple(
-                    applied_rule.with_moved(tidied.moved) for applied_rule in found.applied
+                fixed.folded, fixed.after, fixed.tidied = folded, after, tidied
+                fixed.applied = tuple(
+                    applied_rule.with_moved(tidied.moved) for applied_rule in fixed.applied
                 )
                 return
             barred |= new
             graph.nodes, graph.consts = nodes, dict(consts)
-            found.folded, found.after = found.look()
+            fixed.folded, fixed.after = fixed.look()
 
     def _is_modernized(self, graph: WorkGraph, model: FoldedModel, checked: Checked) -> bool:
         """State a refused model of an old opset at the preferred one; return True if it has changed.
@@ -230,7 +225,6 @@ class Fixer:
         return not restate_graph(graph, model, self._library, PREFERRED)
 
     def _for_precision(self) -> bool:
-        """True if listed nodes that float16 harms are replaced."""
         chosen = self._rules.for_precision
         return self._conditions.mode is PrecisionMode.FORCE_FP16 if chosen is None else chosen
 
@@ -256,7 +250,7 @@ class Fixer:
                 if node in self._pending:
                     self._write(writer, *self._pending.pop(node))
                 continue
-            hit = any(each in todo for each in node.with_inner)
+            hit = any(inner in todo for inner in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
             done = tried and self._replace(writer, work, node, unfit, purpose)
             changed = changed or done
@@ -271,22 +265,25 @@ class Fixer:
         Findings on the opset are not: the model is stated at another one in the end.
         """
         rewritten = {
-            (each.place.node, each.place.node_name or "", each.place.op_type, each.scope)
-            for each in (checked.check.findings if self._rules.all_findings else ())
-            if each.standing.reaches(Standing.REWRITE) and each.code is not OPERATOR_RESTATED
+            (
+                finding.place.node,
+                finding.place.node_name or "",
+                finding.place.op_type,
+                finding.scope,
+            )
+            for finding in (checked.check.findings if self._rules.all_findings else ())
+            if finding.standing.reaches(Standing.REWRITE) and finding.code is not OPERATOR_RESTATED
         }
         for node, row in zip(model.all_nodes, checked.check.rows, strict=True):
             label = node.index, node.name, node.op_type, node.scope
             listed = row.standing is not Standing.ERROR and label not in rewritten
-            if not listed or self._is_unknown_to_parser(node):
+            unknown = self._rules.for_cann and is_unknown_to_parser(
+                node, self._library, self._conditions
+            )
+            if not listed or unknown:
                 yield node
 
-    def _is_unknown_to_parser(self, node: SourceNode) -> bool:
-        """True if the parser of the generation asked for has the operator at no opset."""
-        return self._rules.for_cann and is_unknown_to_parser(node, self._library, self._conditions)
-
     def _allows(self, rule: FixRule) -> bool:
-        """True if the user lets `rule` apply."""
         chosen = self._rules
         if rule.name in chosen.skip or (chosen.only and rule.name not in chosen.only):
             return False
@@ -309,7 +306,7 @@ class Fixer:
         done = before if purpose is Purpose.CANN else ()
         rules = [
             rule
-            for rule in rules_of_operator(label, purpose, self._met.get(node, ()))
+            for rule in rules_of_operator(label, purpose, self._deviations.get(node, ()))
             if self._allows(rule)
             and rule.name not in done
             and (node.index, (*before, rule.name)) not in self._barred
@@ -320,22 +317,22 @@ class Fixer:
             writer.graph, self._makers, self._file.tensors, room, self._readers, self._made_bytes
         )
 
-        sites: list[Site] = []
+        contexts: list[RuleContext] = []
 
-        def open_site() -> Site:
-            sites.append(Site(node, opset, writer.fresh, self._ranges, work, around))
-            return sites[-1]
+        def open_context() -> RuleContext:
+            contexts.append(RuleContext(node, opset, writer.fresh, self._ranges, work, around))
+            return contexts[-1]
 
         misfits: list[Misfit] = []
-        forms = fitting_forms(node, rules, open_site, misfits)
-        self.looked_around = self.looked_around or any(site.looked_around for site in sites)
+        forms = fitting_forms(node, rules, open_context, misfits)
+        self.looked_around = self.looked_around or any(ctx.looked_around for ctx in contexts)
         unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
         if not forms:
             return False
         form = cheapest(forms, work, writer.graph, self._conditions.soc)
         if len(forms) > 1 or purpose is not Purpose.LISTS:
-            self._chosen[node.index] = (node.index, (*before, form.rule.name))
-        absorbed = form.site.absorbed
+            self._choices[node.index] = (node.index, (*before, form.rule.name))
+        absorbed = form.ctx.absorbed
         if absorbed:
             self._readers.taken.update(reader.node for reader in absorbed)
             self._pending[absorbed[-1].node] = (form, work, node)
@@ -345,16 +342,16 @@ class Fixer:
 
     def _write(self, writer: Writer, form: FittingForm, work: WorkNode, node: SourceNode) -> None:
         """Write a form in the place of a node, or of the last of the nodes that go along with it."""
-        site, start = form.site, len(writer.nodes)
-        chain = tuple(reader.work for reader in site.absorbed)
+        ctx, start = form.ctx, len(writer.nodes)
+        chain = tuple(reader.work for reader in ctx.absorbed)
         origin = replace(work, outputs=chain[-1].outputs) if chain else work
-        made = splice(writer, origin, site, form.results)
-        self._made_bytes += site.made_bytes
-        chain = (*chain[:-1], *site.beside, *chain[-1:])
+        made = splice(writer, origin, ctx, form.results)
+        self._made_bytes += ctx.made_bytes
+        chain = (*chain[:-1], *ctx.beside, *chain[-1:])
         new = writer.nodes[start:]
         given = [] if chain else nodes_looked_through(self._makers, work, new, writer.graph.consts)
-        step = step_of(writer.graph, (work, *chain), node, new, self._ranges, given)
+        step = application_of(writer.graph, (work, *chain), node, new, self._ranges, given)
         before = self._lineage.of(work.writes)
-        names = (*origin.writes, *(name for each in made for name in each.outputs))
+        names = (*origin.writes, *(name for new_node in made for name in new_node.outputs))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))

@@ -1,21 +1,131 @@
-"""A model after fixing: its new form, the rules that were applied, and those that did not fit."""
+"""A model before and after fixing: its new form, the rules that were applied, and those that did not fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from atc_py.check.evaluate import Checked
 from atc_py.diag.codes import FIX_NOT_SETTLED
-from atc_py.fix.new_node import NewNode
+from atc_py.fix.context import NewNode
+from atc_py.fix.facts import Maker
+from atc_py.fix.range_rules import Range
+from atc_py.fix.ranges import Ranges
 from atc_py.fix.rule import FixRule
-from atc_py.fix.step import RuleStep
 from atc_py.fix.tidy.tidying import Tidied
+from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import SourceModel, SourceNode
+from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.text import Text
+
+# Nodes before a node that a rule may look through; patterns have fewer.
+_MOST_LOOKED_THROUGH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RuleApplication:
+    """A node and the nodes that a rule wrote in its place, at the opset at which they stood.
+
+    Attributes:
+        origin: the node.
+        chain: further nodes that it stood for, or that the new nodes compute again, producers first.
+        written: the nodes that replaced it, producers first.
+        opsets: imported version of each domain.
+        types: types of the values that either side reads, and of the results, as far as known.
+        ranges: bounds of the integers among the node's inputs and outputs.
+        consts: the constants that either side reads.
+        given: nodes before the node that the rule looked through, producers first.
+    """
+
+    origin: WorkNode
+    written: tuple[WorkNode, ...]
+    opsets: Mapping[str, int]
+    types: Mapping[str, ValueType]
+    ranges: Mapping[str, Range]
+    consts: Mapping[str, ConstData]
+    given: tuple[WorkNode, ...] = ()
+    chain: tuple[WorkNode, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[WorkNode, ...]:
+        """The node, between those that the rule looked through and those of the chain."""
+        return (*self.given, self.origin, *self.chain)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The values that the nodes take from around them."""
+        made = {name for node in self.nodes for name in node.writes}
+        return tuple(dict.fromkeys(n for node in self.nodes for n in node.reads if n not in made))
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The results that others read: those of the last node."""
+        return tuple(self.nodes[-1].writes)
+
+
+def application_of(
+    graph: WorkGraph,
+    nodes: Sequence[WorkNode],
+    node: SourceNode,
+    written: Sequence[WorkNode],
+    ranges: Ranges,
+    given: Sequence[WorkNode] = (),
+) -> RuleApplication:
+    """The step that put `written` in place of `nodes`.
+
+    Args:
+        graph: the graph with the constants of the new nodes.
+        nodes: the node, and those of its chain.
+        node: the first as a source node.
+        written: the new nodes.
+        ranges: of the model as it was before.
+        given: nodes before the node that the rule looked through, producers first.
+    """
+    reads = dict.fromkeys(name for value in (*given, *nodes, *written) for name in value.reads)
+    names = (*reads, *(name for node in nodes for name in node.writes))
+    types = {name: known for name in names if (known := known_type(graph, name)) is not None}
+    tensors = (value for value in (*node.inputs, *node.outputs) if value is not None)
+    bounds = {tensor.name: found for tensor in tensors if (found := ranges.of(tensor)) is not None}
+    consts = {name: graph.consts[name] for name in reads if name in graph.consts}
+    opsets = dict(graph.opsets)
+    return RuleApplication(
+        nodes[0], tuple(written), opsets, types, bounds, consts, tuple(given), tuple(nodes[1:])
+    )
+
+
+def nodes_looked_through(
+    makers: Mapping[str, Maker],
+    origin: WorkNode,
+    written: Sequence[WorkNode],
+    constants: Collection[str],
+) -> list[WorkNode]:
+    """The nodes before `origin` back to what the new nodes read, producers first.
+
+    Args:
+        makers: the origins of values.
+        origin: the node that was replaced.
+        written: the new nodes.
+        constants: names of the constants.
+    """
+    read = {name for node in written for name in node.reads if name not in constants}
+    own = {name for node in written for name in node.writes}
+    if read <= {*origin.reads, *own}:
+        return []
+    results: dict[WorkNode, None] = {}
+
+    def visit(names: Iterable[str]) -> None:
+        for name in names:
+            maker = None if name in read else makers.get(name)
+            if maker is None or maker.work in results or len(results) >= _MOST_LOOKED_THROUGH:
+                continue
+            visit(maker.work.reads)
+            results[maker.work] = None
+
+    visit(origin.reads)
+    return [*results]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +142,12 @@ class Applied:
     rule: FixRule
     node: SourceNode
     made: tuple[NewNode, ...]
-    step: RuleStep
+    step: RuleApplication
 
     def with_moved(self, moved: Mapping[str, NewNode]) -> Applied:
         """The same with those of its nodes that tidying has moved, by former results."""
         new = (moved[name] for node in self.made for name in node.outputs if name in moved)
-        return replace(self, made=(*self.made, *new))
+        return Applied(self.rule, self.node, (*self.made, *new), self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +209,42 @@ class Fixed:
             Text("rules undo each other, or never end: {rules}", rules=rules),
             help=Text("leave one of them out with --skip"),
         )
+
+
+MOST_RETURNS = 8
+"""Times that one rule may take part in what replaces one node of the file, beside once for each level of
+graphs in graphs, which a rule opens one by one."""
+
+MOST_NEW_NODES = 300_000
+"""Nodes that rules may write in one model."""
+
+
+class Lineage:
+    """The rules by which each value of the model has come to be.
+
+    Rules that undo each other return on the way to one node again and again; a rule that writes its
+    own operator several times doubles the model each round. Both end here, long before memory does.
+
+    Attributes:
+        endless: whether a bound was reached; what has been written is then of no use.
+    """
+
+    def __init__(self, levels: int = 0) -> None:
+        """Know nothing yet; `levels` are those of graphs in the graphs of the file's nodes."""
+        self.endless = False
+        self._most = MOST_RETURNS + levels
+        self._rules: dict[str, tuple[str, ...]] = {}
+        self._written = 0
+
+    def of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The names of the rules that wrote a node, the first one first, given its results."""
+        return next((self._rules[name] for name in names if name in self._rules), ())
+
+    def note(self, before: tuple[str, ...], rule: FixRule, made: Iterable[str]) -> None:
+        """Note the results that a rule wrote in place of a node with the lineage `before`."""
+        after = (*before, rule.name)
+        names = tuple(made)
+        self._rules.update(dict.fromkeys(names, after))
+        self._written += len(names)
+        if after.count(rule.name) > self._most or self._written > MOST_NEW_NODES:
+            self.endless = True

@@ -7,7 +7,7 @@ Over 400 lines because each operator has a function of its own, and one table li
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
@@ -52,63 +52,59 @@ _LONGEST = 2**31 - 1
 _LARGEST = 2**80
 
 
-def _first(_node: SourceNode, known: Known) -> Range | None:
-    return known[0] if known else None
-
-
-def _all(node: SourceNode, known: Known) -> list[Range]:
+def _known_ranges(node: SourceNode, known: Known) -> list[Range]:
     """The ranges of the inputs that there are; empty if one is not known."""
     there = [row for row, tensor in zip(known, node.inputs, strict=True) if tensor is not None]
-    found = [each for each in there if each is not None]
-    return found if len(found) == len(there) else []
+    results = [bounds for bounds in there if bounds is not None]
+    return results if len(results) == len(there) else []
 
 
 def _join(ranges: Sequence[Range]) -> Range | None:
-    """The range of all together; None of none."""
     if not ranges:
         return None
-    return Range(min(each.low for each in ranges), max(each.high for each in ranges))
-
-
-def _joined(node: SourceNode, known: Known) -> Range | None:
-    return _join(_all(node, known))
+    return Range(min(bounds.low for bounds in ranges), max(bounds.high for bounds in ranges))
 
 
 def _of(*positions: int, zero: bool = False) -> Rule:
     """The rule of results that come from some inputs; absent ones stand for 0 if `zero`."""
 
     def rule(node: SourceNode, known: Known) -> Range | None:
-        found = [Range(0, 0)] if zero else []
+        result = [Range(0, 0)] if zero else []
         for at in positions:
             if at >= len(known) or node.inputs[at] is None:
                 continue
-            each = known[at]
-            if each is None:
+            known_range = known[at]
+            if known_range is None:
                 return None
-            found.append(each)
-        return _join(found)
+            result.append(known_range)
+        return _join(result)
 
     return rule
 
 
 def _corners(function: Callable[[int, int], int]) -> Rule:
     def rule(node: SourceNode, known: Known) -> Range | None:
-        found = _all(node, known)
-        if len(found) != 2:  # noqa: PLR2004  (two operands)
+        ranges = _known_ranges(node, known)
+        if len(ranges) != 2:  # noqa: PLR2004  (two operands)
             return None
-        if max(each.magnitude for each in found) > _LARGEST:
+        if max(row.magnitude for row in ranges) > _LARGEST:
             return None
-        values = [function(a, b) for a in found[0] for b in found[1]]
+        values = [function(a, b) for a in ranges[0] for b in ranges[1]]
         return Range(min(values), max(values))
 
     return rule
 
 
-def _total(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
-    if not found:
-        return None
-    return Range(sum(each.low for each in found), sum(each.high for each in found))
+def _of_ends(function: Callable[[Iterator[int]], int]) -> Rule:
+    """The rule of results whose bounds are a function of the lower and of the upper bounds."""
+
+    def rule(node: SourceNode, known: Known) -> Range | None:
+        ranges = _known_ranges(node, known)
+        if not ranges:
+            return None
+        return Range(function(row.low for row in ranges), function(row.high for row in ranges))
+
+    return rule
 
 
 def _quotient(_node: SourceNode, known: Known) -> Range | None:
@@ -143,22 +139,14 @@ def _remainder(node: SourceNode, known: Known) -> Range | None:
     return result
 
 
-def _negative(_node: SourceNode, known: Known) -> Range | None:
-    return None if known[0] is None else Range(-known[0].high, -known[0].low)
+def _absolute(bounds: Range) -> Range:
+    least = 0 if bounds.low <= 0 <= bounds.high else min(abs(bounds.low), abs(bounds.high))
+    return Range(least, bounds.magnitude)
 
 
-def _magnitude(_node: SourceNode, known: Known) -> Range | None:
-    return None if known[0] is None else _absolute(known[0])
-
-
-def _absolute(found: Range) -> Range:
-    least = 0 if found.low <= 0 <= found.high else min(abs(found.low), abs(found.high))
-    return Range(least, found.magnitude)
-
-
-def _times(found: Range, count: int) -> Range:
+def _times(bounds: Range, count: int) -> Range:
     """The range of sums of at most `count` elements; no element gives 0."""
-    return Range(min(found.low * count, 0), max(found.high * count, 0))
+    return Range(min(bounds.low * count, 0), max(bounds.high * count, 0))
 
 
 def _count(data: SourceTensor | None, axes: object = None) -> int | None:
@@ -173,45 +161,44 @@ def _count(data: SourceTensor | None, axes: object = None) -> int | None:
     return None if None in dims else math.prod(dim or 0 for dim in dims)
 
 
-def _reduced(element: Callable[[Range], Range] = lambda found: found) -> Rule:
+def _reduction(element: Callable[[Range], Range] = lambda result: result) -> Rule:
     def rule(node: SourceNode, known: Known) -> Range | None:
-        count = _count(node.inputs[0], _axes(node))
-        found = known[0]
-        return None if found is None or count is None else _times(element(found), count)
+        count = _count(node.inputs[0], axes_of(node))
+        result = known[0]
+        return None if result is None or count is None else _times(element(result), count)
 
     return rule
 
 
-def _axes(node: SourceNode) -> object:
-    """The axes of a reduction, from its attribute or a constant; None for all."""
+def axes_of(node: SourceNode) -> tuple[int, ...] | None:
+    """The axes of a node, constant as an input or an attribute; None where they are neither."""
     given = node.inputs[1] if len(node.inputs) > 1 else None
     if given is not None:
         return None if given.const is None else tuple(map(int, given.const.numpy().reshape(-1)))
-    return node.attributes.get("axes")
+    axes = node.attributes.get("axes")
+    return axes if isinstance(axes, tuple) else None  # type: ignore[return-value]
 
 
-def _square(found: Range) -> Range:
-    least = _absolute(found)
+def _square(bounds: Range) -> Range:
+    least = _absolute(bounds)
     return Range(least.low**2, least.high**2)
 
 
 def _sums(node: SourceNode, known: Known) -> Range | None:
-    axis = node.inputs[1] if len(node.inputs) > 1 else None
-    place = None if axis is None or axis.const is None else axis.const.numpy().reshape(-1)
-    axes = None if place is None else tuple(map(int, place))
-    count, found = _count(node.inputs[0], axes), known[0]
-    return None if found is None or count is None else _times(found, count)
+    axes = axes_of(node)
+    count, result = _count(node.inputs[0], axes), known[0]
+    return None if result is None or count is None else _times(result, count)
 
 
 def _products(node: SourceNode, known: Known) -> Range | None:
     """The range of products of elements along axes; no element gives 1."""
-    count, found = _count(node.inputs[0], _axes(node)), known[0]
-    if found is None or count is None:
+    count, result = _count(node.inputs[0], axes_of(node)), known[0]
+    if result is None or count is None:
         return None
-    if found.magnitude > 1 and count * math.log2(found.magnitude) > math.log2(_LARGEST):
+    if result.magnitude > 1 and count * math.log2(result.magnitude) > math.log2(_LARGEST):
         return None
-    most = found.magnitude ** max(count, 1)
-    return Range(-most if found.low < 0 else 0, max(most, 1))
+    most = result.magnitude ** max(count, 1)
+    return Range(-most if result.low < 0 else 0, max(most, 1))
 
 
 def _matrix(node: SourceNode, known: Known) -> Range | None:
@@ -244,7 +231,6 @@ def _size(node: SourceNode, _known: Known) -> Range | None:
 
 
 def _axis_of(default: int) -> Rule:
-    """The rule of positions along the attribute `axis`."""
 
     def rule(node: SourceNode, _known: Known) -> Range | None:
         axis = node.attributes.get("axis", default)
@@ -268,13 +254,12 @@ def _flat(node: SourceNode, _known: Known) -> Range | None:
 
 
 def _clip(node: SourceNode, known: Known) -> Range | None:
-    """The range of a clipped tensor; where the limits cross, the upper one counts."""
-    found = known[0]
-    if found is None or any(
+    data = known[0]
+    if data is None or any(
         row is None and tensor is not None for row, tensor in zip(known, node.inputs, strict=True)
     ):
         return None
-    low, high = found
+    low, high = data
     least, most = (*known[1:], None, None)[:2]
     if least is not None:
         low, high = max(low, least.low), max(high, least.high)
@@ -283,34 +268,24 @@ def _clip(node: SourceNode, known: Known) -> Range | None:
     return Range(low, high)
 
 
-def _least(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
-    return Range(min(r.low for r in found), min(r.high for r in found)) if found else None
-
-
-def _most(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
-    return Range(max(r.low for r in found), max(r.high for r in found)) if found else None
-
-
 def _sign(_node: SourceNode, known: Known) -> Range | None:
-    found = known[0]
-    if found is None:
+    result = known[0]
+    if result is None:
         return Range(-1, 1)
-    return Range((found.low > 0) - (found.low < 0), (found.high > 0) - (found.high < 0))
+    return Range((result.low > 0) - (result.low < 0), (result.high > 0) - (result.high < 0))
 
 
 def _steps(node: SourceNode, known: Known) -> Range | None:
-    found = _all(node, known)
-    return found[0].joined(found[1]) if len(found) == 3 else None  # noqa: PLR2004  (its inputs)
+    result = _known_ranges(node, known)
+    return result[0].joined(result[1]) if len(result) == 3 else None  # noqa: PLR2004  (its inputs)
 
 
 def _scattered(node: SourceNode, known: Known) -> Range | None:
     pair = [known[0], known[2]] if len(known) > 2 else []  # noqa: PLR2004  (its inputs)
-    found = [each for each in pair if each is not None]
-    if len(found) != 2:  # noqa: PLR2004  (data and updates)
+    results = [bounds for bounds in pair if bounds is not None]
+    if len(results) != 2:  # noqa: PLR2004  (data and updates)
         return None
-    data, updates = found
+    data, updates = results
     if node.attributes.get("reduction", "none") in {"none", "max", "min"}:
         return data.joined(updates)
     count = _count(node.inputs[2])
@@ -321,11 +296,10 @@ def _scattered(node: SourceNode, known: Known) -> Range | None:
 
 
 def _power(node: SourceNode, known: Known) -> Range | None:
-    """The range of powers with exponents from 0 on."""
-    found = _all(node, known)
-    if len(found) != 2 or found[1].low < 0:  # noqa: PLR2004  (base and exponent)
+    ranges = _known_ranges(node, known)
+    if len(ranges) != 2 or ranges[1].low < 0:  # noqa: PLR2004  (base and exponent)
         return None
-    base, exponent = found
+    base, exponent = ranges
     if base.magnitude > 1 and exponent.high * math.log2(base.magnitude) > math.log2(_LARGEST):
         return None
     most = max(base.magnitude**exponent.high, 1)
@@ -333,7 +307,6 @@ def _power(node: SourceNode, known: Known) -> Range | None:
 
 
 def _leaky(node: SourceNode, known: Known) -> Range | None:
-    """The range of numbers, of which those below 0 may be multiplied."""
     product = _corners(lambda a, b: a * b)(node, known)
     return None if product is None or known[0] is None else product.joined(known[0])
 
@@ -342,9 +315,8 @@ _WIDEST_SHIFT = 64
 
 
 def _shift(node: SourceNode, known: Known) -> Range | None:
-    """The range of shifted numbers from 0 on."""
-    found = _all(node, known)
-    if len(found) != 2 or found[0].low < 0 or not found[1].within(Range(0, _WIDEST_SHIFT)):  # noqa: PLR2004
+    ranges = _known_ranges(node, known)
+    if len(ranges) != 2 or ranges[0].low < 0 or not ranges[1].within(Range(0, _WIDEST_SHIFT)):  # noqa: PLR2004
         return None
     if node.attributes.get("direction") == "LEFT":
         return _corners(lambda a, b: a << b)(node, known)
@@ -353,12 +325,12 @@ def _shift(node: SourceNode, known: Known) -> Range | None:
 
 def _bits(node: SourceNode, known: Known) -> Range | None:
     """The range of a bitwise combination of numbers from 0 on."""
-    found = _all(node, known)
-    if not found or min(each.low for each in found) < 0:
+    result = _known_ranges(node, known)
+    if not result or min(bits.low for bits in result) < 0:
         return None
     if node.op_type == "BitwiseAnd":
-        return Range(0, min(each.high for each in found))
-    return Range(0, (1 << max(each.high for each in found).bit_length()) - 1)
+        return Range(0, min(bits.high for bits in result))
+    return Range(0, (1 << max(bits.high for bits in result).bit_length()) - 1)
 
 
 POSITIONS: Mapping[str, Mapping[int, Rule]] = {
@@ -376,9 +348,9 @@ RULES: Mapping[str, Rule] = {
             "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "TopK", "Transpose", "Unique",
             "Unsqueeze", "Cast", "CastLike", "MaxPool", "Resize", "Upsample",
         ),
-        _first,
+        lambda _node, known: known[0] if known else None,
     ),
-    "Abs": _magnitude,
+    "Abs": lambda _node, known: known[0] and _absolute(known[0]),
     "Add": _corners(lambda a, b: a + b),
     "ArgMax": _axis_of(0),
     "ArgMin": _axis_of(0),
@@ -389,17 +361,17 @@ RULES: Mapping[str, Rule] = {
     "BitwiseXor": _bits,
     "CenterCropPad": _of(0, zero=True),
     "Clip": _clip,
-    "Concat": _joined,
+    "Concat": lambda node, known: _join(_known_ranges(node, known)),
     "CumSum": _sums,
     "Div": _quotient,
     "EyeLike": lambda _node, _known: Range(0, 1),
     "Gemm": _general,
     "MatMul": _matrix,
-    "Max": _most,
-    "Min": _least,
+    "Max": _of_ends(max),
+    "Min": _of_ends(min),
     "Mod": _remainder,
     "Mul": _corners(lambda a, b: a * b),
-    "Neg": _negative,
+    "Neg": lambda _node, known: known[0] and Range(-known[0].high, -known[0].low),
     "NonMaxSuppression": _places,
     "NonZero": _places,
     "OneHot": _of(2),
@@ -408,10 +380,10 @@ RULES: Mapping[str, Rule] = {
     "Pow": _power,
     "Range": _steps,
     "Relu": lambda _node, known: known[0] and Range(max(known[0].low, 0), max(known[0].high, 0)),
-    "ReduceL1": _reduced(_absolute),
+    "ReduceL1": _reduction(_absolute),
     "ReduceProd": _products,
-    "ReduceSum": _reduced(),
-    "ReduceSumSquare": _reduced(_square),
+    "ReduceSum": _reduction(),
+    "ReduceSumSquare": _reduction(_square),
     "Scatter": _scattered,
     "ScatterElements": _scattered,
     "ScatterND": _scattered,
@@ -419,7 +391,7 @@ RULES: Mapping[str, Rule] = {
     "Sign": _sign,
     "Size": _size,
     "Sub": _corners(lambda a, b: a - b),
-    "Sum": _total,
+    "Sum": _of_ends(sum),
     "Trilu": _of(0, zero=True),
     "Where": _of(1, 2),
 }  # fmt: skip

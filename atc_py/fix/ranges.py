@@ -2,17 +2,93 @@
 
 Sources are dims, constants, the definitions of operators, and what a sound model implies: an index lies
 within the axis that it selects from. Bounds of inputs come from the user.
+Floats have ranges where they come from integers and constants and are cast to integers again: bounds
+are whole numbers, rounded outward by more than the roundings of float32 can add. An operator that may
+give an infinity or NaN has none.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from math import prod
+from typing import Any
 
-from atc_py.fix.float_ranges import FLOAT_RULES, float_limit, range_of_floats
-from atc_py.fix.range_rules import INT32, POSITIONS, RULES, Range, Rule
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.fix.range_rules import INT32, POSITIONS, RULES, Known, Range, Rule
 from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
+
+# Magnitudes that are finite in a dtype, and remain so after one rounding.
+_LARGEST = {DType.FLOAT16: 60_000, DType.FLOAT32: 2**100, DType.FLOAT64: 2**100}
+
+# Operators that give no number outside of the whole numbers around their operands.
+_SAME = (
+    "Ceil", "Clip", "Concat", "Expand", "Flatten", "Floor", "Gather", "Identity", "Max", "Min", "Neg",
+    "ReduceMax", "ReduceMin", "Relu", "Reshape", "Round", "Slice", "Split", "Squeeze", "Tile",
+    "Transpose", "Unsqueeze", "Where", "Abs",
+)  # fmt: skip
+
+
+def float_limit(dtype: DType | None) -> Range | None:
+    """The finite numbers of a float dtype; None for others."""
+    largest = None if dtype is None else _LARGEST.get(dtype)
+    return None if largest is None else Range(-largest, largest)
+
+
+def range_of_floats(data: NDArray[Any]) -> Range | None:
+    """The range of constants; None if one is not finite."""
+    low, high = float(np.min(data)), float(np.max(data))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return Range(math.floor(low), math.ceil(high))
+
+
+def _round_outward(rule: Rule) -> Rule:
+    """A rule whose result is rounded to a float."""
+
+    def outward(node: SourceNode, known: Known) -> Range | None:
+        result = rule(node, known)
+        if result is None:
+            return None
+        return Range(result.low - _slack(result.low), result.high + _slack(result.high))
+
+    return outward
+
+
+def _slack(bound: int) -> int:
+    """More than rounding to float16 adds to a number."""
+    return abs(bound) // 1000 + 1
+
+
+def _ratio(_node: SourceNode, known: Known) -> Range | None:
+    """The range of quotients with divisors of one sign, 1 or more in magnitude."""
+    x, y = (*known, None, None)[:2]
+    if x is None or y is None or y.low <= 0 <= y.high:
+        return None
+    values = [(a, b) for a in x for b in y]
+    return Range(min(a // b for a, b in values), max(-(-a // b) for a, b in values))
+
+
+def _between(low: int, high: int) -> Rule:
+    return lambda _node, known: Range(low, high) if known and known[0] is not None else None
+
+
+FLOAT_RULES: Mapping[str, Rule] = {
+    **{name: RULES[name] for name in _SAME if name in RULES},
+    **dict.fromkeys(("Ceil", "Floor", "Round"), RULES["Identity"]),
+    **{name: _round_outward(RULES[name]) for name in ("Add", "Cast", "Mul", "Sub")},
+    "Div": _round_outward(_ratio),
+    "Cos": _between(-1, 1),
+    "Erf": _between(-1, 1),
+    "Sigmoid": _between(0, 1),
+    "Sin": _between(-1, 1),
+    "Tanh": _between(-1, 1),
+}
+"""By operator: the range of the first output where it has floats."""
+
 
 # Numbers that a dtype can hold.
 _LIMITS = {
@@ -53,14 +129,14 @@ class Ranges:
 
     def maker(self, tensor: SourceTensor) -> SourceNode | None:
         """The node that computes a tensor; None for inputs and constants."""
-        found = self._makers.get(tensor.name)
-        return None if found is None else found[0]
+        result = self._makers.get(tensor.name)
+        return None if result is None else result[0]
 
     def of(self, tensor: SourceTensor) -> Range | None:
         """The range of a tensor of integers; None for other dtypes."""
-        return self._worked_out(tensor) if tensor.dtype in _LIMITS else None
+        return self._work_out(tensor) if tensor.dtype in _LIMITS else None
 
-    def _worked_out(self, tensor: SourceTensor) -> Range | None:
+    def _work_out(self, tensor: SourceTensor) -> Range | None:
         """The range of a tensor; None for floats without one, and dtypes that have no numbers."""
         waiting = [tensor]
         open_: set[str] = set()
@@ -83,7 +159,7 @@ class Ranges:
     def unbounded(
         self, tensor: SourceTensor, target: Range
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what keeps a tensor from being known to lie within `target`.
+        """The values that keep a tensor from being known to lie within `target`.
 
         Returns:
             Inputs of the model without a given range, and results that no rule bounds.
@@ -94,14 +170,14 @@ class Ranges:
         wraps = limit is not None and limit.within(target)  # any of its inputs may matter
         waiting, seen = [tensor], {tensor.name}
         while waiting:
-            each = waiting.pop()
-            maker = self._makers.get(each.name)
+            current = waiting.pop()
+            maker = self._makers.get(current.name)
             if maker is None:
-                if each.name not in self._given:
-                    inputs[each.name] = None
+                if current.name not in self._given:
+                    inputs[current.name] = None
                 continue
-            if self._rule(each) is None:
-                others[each.name] = None
+            if self._rule(current) is None:
+                others[current.name] = None
             for one in maker[0].inputs:
                 found = None if one is None or one.const is not None else self.of(one)
                 if one is None or found is None or one.name in seen:
@@ -115,9 +191,9 @@ class Ranges:
         """Yield the tensors whose ranges have to be known before that of `tensor`."""
         if tensor.name in self._known or self._rule(tensor) is None:
             return
-        for each in self._makers[tensor.name][0].inputs:
-            if each is not None and each.name not in self._known and each.dtype in _NUMBERS:
-                yield each
+        for source in self._makers[tensor.name][0].inputs:
+            if source is not None and source.name not in self._known and source.dtype in _NUMBERS:
+                yield source
 
     def _rule(self, tensor: SourceTensor) -> Rule | None:
         maker = self._makers.get(tensor.name)
@@ -131,7 +207,6 @@ class Ranges:
         return POSITIONS.get(node.op_type, {}).get(position)
 
     def _find(self, tensor: SourceTensor) -> Range | None:
-        """Work out the range of a tensor; those that it comes from are known."""
         limit = _LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
         if limit is None:
             return self._find_floats(tensor)
@@ -142,34 +217,33 @@ class Ranges:
             if prod(data.shape) > _LARGEST_CONSTANT:
                 return limit
             return Range(int(data.numpy().min()), int(data.numpy().max()))
-        found = self._given.get(tensor.name, self._by_rule(tensor))
-        if found is None or not found.within(limit):
-            found = limit  # a result that may wrap may be anything
+        result = self._given.get(tensor.name, self._by_rule(tensor))
+        if result is None or not result.within(limit):
+            result = limit  # a result that may wrap may be anything
             if tensor.name in self._makers:
                 self._free.add(tensor.name)
         size = self._indexes.get(tensor.name)
-        return found if size is None else found.met(Range(-size, size - 1))
+        return result if size is None else result.met(Range(-size, size - 1))
 
     def _by_rule(self, tensor: SourceTensor) -> Range | None:
         rule = self._rule(tensor)
         if rule is None:
             return None
         node = self._makers[tensor.name][0]
-        known = [None if each is None else self._known.get(each.name) for each in node.inputs]
+        known = [None if tensor is None else self._known.get(tensor.name) for tensor in node.inputs]
         return rule(node, known)
 
     def _find_floats(self, tensor: SourceTensor) -> Range | None:
-        """Work out the range of a tensor of finite floats; None if it has none."""
         limit = float_limit(tensor.dtype)
         if limit is None:
             return None
         if tensor.const is None:
-            found = self._by_rule(tensor)
+            result = self._by_rule(tensor)
         elif 0 in tensor.const.shape or prod(tensor.const.shape) > _LARGEST_CONSTANT:
             return None
         else:
-            found = range_of_floats(tensor.const.numpy())
-        return found if found is not None and found.within(limit) else None
+            result = range_of_floats(tensor.const.numpy())
+        return result if result is not None and result.within(limit) else None
 
     def _note_index(self, node: SourceNode) -> None:
         if node.op_type not in _SELECT or node.domain:

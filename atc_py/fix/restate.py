@@ -13,8 +13,7 @@ import numpy as np
 
 from atc_py.check.deviations import parser_opsets
 from atc_py.check.restating import restated_at
-from atc_py.fix.site import Site
-from atc_py.fix.splice import splice
+from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
@@ -61,40 +60,40 @@ def is_old_form(node: SourceNode, opset: int) -> bool:
     return changed and node.opset < _BROADCAST <= opset
 
 
-def new_form(site: Site) -> Sequence[str]:
-    """Write a node in the form of the site's opset."""
-    node = site.node
-    inputs = [site.name(at) for at in range(len(node.inputs))]
+def new_form(ctx: RuleContext) -> Sequence[str]:
+    """Write a node in the form of the opset of its context."""
+    node = ctx.node
+    inputs = [ctx.name(at) for at in range(len(node.inputs))]
     if node.op_type == "Scatter":
-        return [site.op("ScatterElements", *inputs, axis=site.integer("axis", 0))]
+        return [ctx.op("ScatterElements", *inputs, axis=ctx.integer("axis", 0))]
     if node.op_type in _OF_TRAINING:
-        require(site.integer("is_test", 0) == 1, "is_test is 1")
-        require(site.integer("spatial", 1) == 1, "spatial is 1")
-        return site.again(*inputs, count=len(node.outputs), **_DROPPED_OF_TRAINING)
+        require(ctx.integer("is_test", 0) == 1, "is_test is 1")
+        require(ctx.integer("spatial", 1) == 1, "spatial is 1")
+        return ctx.again(*inputs, count=len(node.outputs), **_DROPPED_OF_TRAINING)
     if node.op_type == "PRelu":
-        inputs[1] = _slope(site)
-    elif node.op_type != "Gemm" and site.integer("broadcast", 0):
-        inputs[1] = _aligned(site)
-    return site.again(*inputs, count=len(node.outputs), **_DROPPED)
+        inputs[1] = _slope(ctx)
+    elif node.op_type != "Gemm" and ctx.integer("broadcast", 0):
+        inputs[1] = _align_operand(ctx)
+    return ctx.again(*inputs, count=len(node.outputs), **_DROPPED)
 
 
-def _aligned(site: Site) -> str:
+def _align_operand(ctx: RuleContext) -> str:
     """The second operand with axes of 1 after its own, up to the last axis of the first."""
-    rank, own = len(site.dims(0)), len(site.dims(1))
-    axis = site.integer("axis", rank - own)
+    rank, own = len(ctx.dims(0)), len(ctx.dims(1))
+    axis = ctx.integer("axis", rank - own)
     after = rank - (axis % rank if rank else 0) - own
     require(after >= 0, "the axes of B are among those of A")
     if not after:
-        return site.name(1)
-    return site.unsqueeze(site.name(1), list(range(own, own + after)))
+        return ctx.name(1)
+    return ctx.unsqueeze(ctx.name(1), list(range(own, own + after)))
 
 
-def _slope(site: Site) -> str:
+def _slope(ctx: RuleContext) -> str:
     """The slopes, which are one for each channel, with axes of 1 after the channel's."""
-    rank, slopes = len(site.dims(0)), site.shape(1)
+    rank, slopes = len(ctx.dims(0)), ctx.shape(1)
     if len(slopes) != 1 or slopes == (1,) or rank <= _ROWS:
-        return site.name(1)
-    return site.unsqueeze(site.name(1), list(range(1, rank - 1)))
+        return ctx.name(1)
+    return ctx.unsqueeze(ctx.name(1), list(range(1, rank - 1)))
 
 
 NotStated = tuple["SourceNode", Text]
@@ -110,20 +109,17 @@ _AXIS_CHANGED = 13
 _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 
 
-def best_opset(
-    model: SourceModel, library: Library, preferred: int, cann: int | None = None
-) -> int:
+def best_opset(model: SourceModel, library: Library, cann: int | None = None) -> int:
     """The opset at which every listed operator of `model` is on the list, nearest its own.
 
-    It is `preferred` if the operators have none in common.
+    It is PREFERRED if the operators have none in common.
 
     Args:
         model: the model.
         library: the operator list.
-        preferred: the opset without a common one.
         cann: the generation of CANN whose parser is to have the operators there; None for any.
     """
-    own = model.opsets.get("", preferred)
+    own = model.opsets.get("", PREFERRED)
     specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
     listed = [spec for spec in specs.values() if spec is not None and not spec.custom]
     sets = [set(spec.opsets) for spec in listed]
@@ -132,7 +128,7 @@ def best_opset(
         runs = [parser_opsets(spec, edition) for spec in listed]
         sets += [{n for first, last in run for n in range(first, last + 1)} for run in runs if run]
     common = set.intersection(*sets) if sets else {own}
-    return min(common, key=lambda each: (abs(each - own), -each), default=preferred)
+    return min(common, key=lambda opset: (abs(opset - own), -opset), default=PREFERRED)
 
 
 def changed_operators(names: Collection[str], before: int, after: int) -> frozenset[str]:
@@ -206,14 +202,13 @@ class _Restating:
     def _node(
         self, writer: Writer, work: WorkNode, node: SourceNode, branches: Sequence[Branch]
     ) -> Text | None:
-        """Write one node in its form; return why it has none."""
         spec, opset = self._library.find(node.op_type, node.domain), self._opset
         if node.domain or (spec is not None and spec.custom):
             writer.keep(work)
             return None
         if is_old_form(node, opset):
-            site = Site(node, opset, self._fresh)
-            splice(writer, work, site, new_form(site))
+            ctx = RuleContext(node, opset, self._fresh)
+            splice(writer, work, ctx, new_form(ctx))
             return None
         return self._of_version(writer, work, node, branches)
 
@@ -247,11 +242,11 @@ class _Restating:
     ) -> Text | None:
         """Write one node of another version; `known` has its specification and both definitions."""
         (spec, before, after), opset = known, self._opset
-        site = Site(node, opset, self._fresh)
+        ctx = RuleContext(node, opset, self._fresh)
         if node.op_type in _COERCED and opset < _AXIS_CHANGED <= node.opset:
-            results = _along_last_axis(site, before)
+            results = _along_last_axis(ctx, before)
         else:
-            moved = _attributes_as_inputs(site, after)
+            moved = _attributes_as_inputs(ctx, after)
             result = restated_at(node, spec, history(), opset, moved)
             if isinstance(result, Text):
                 return result
@@ -260,9 +255,9 @@ class _Restating:
             names += [""] * (max(moved, default=-1) + 1 - len(names))
             for position, name in moved.items():
                 names[position] = name
-            _fill_required(site, after, names)
-            results = site.ops(node.op_type, *names, count=len(node.outputs), **attributes)
-        splice(writer, work, site, results)
+            _fill_required(ctx, after, names)
+            results = ctx.ops(node.op_type, *names, count=len(node.outputs), **attributes)
+        splice(writer, work, ctx, results)
         return None
 
     def _holder(
@@ -273,7 +268,6 @@ class _Restating:
         branches: Sequence[Branch],
         spec: OpSpec,
     ) -> Text | None:
-        """Write an If whose branches have their new forms."""
         result = restated_at(node, spec, history(), self._opset, {})
         if isinstance(result, Text):
             return result
@@ -300,40 +294,39 @@ class _Restating:
         return None
 
 
-def _along_last_axis(site: Site, before: OperatorSchema) -> Sequence[str]:
-    """The operator over the last axis, which means the same at every opset."""
-    rank = len(site.dims(0))
+def _along_last_axis(ctx: RuleContext, before: OperatorSchema) -> Sequence[str]:
+    rank = len(ctx.dims(0))
     default = before.attributes["axis"].default
-    axis = site.axis(default if isinstance(default, int) else -1, rank)
+    axis = ctx.axis(default if isinstance(default, int) else -1, rank)
     order = [*(at for at in range(rank) if at != axis), axis]
-    x = site.transpose(site.name(0), order)
-    y = site.op(site.node.op_type, x, axis=rank - 1)
-    return [site.transpose(y, [int(each) for each in np.argsort(order)])]
+    x = ctx.transpose(ctx.name(0), order)
+    y = ctx.op(ctx.node.op_type, x, axis=rank - 1)
+    return [ctx.transpose(y, [int(each) for each in np.argsort(order)])]
 
 
-def _attributes_as_inputs(site: Site, after: OperatorSchema) -> Mapping[int, str]:
+def _attributes_as_inputs(ctx: RuleContext, after: OperatorSchema) -> Mapping[int, str]:
     names = [tensor.name for tensor in after.inputs]
     moved: dict[int, str] = {}
     value: Any
-    for name, value in site.node.attributes.items():
+    for name, value in ctx.node.attributes.items():
         if name in names and name not in after.attributes:
             position = names.index(name)
-            moved[position] = site.const(value, _dtype(site, after, position, value), name)
+            moved[position] = ctx.const(value, _dtype(ctx, after, position, value), name)
     return moved
 
 
-def _fill_required(site: Site, after: OperatorSchema, names: list[str]) -> None:
+def _fill_required(ctx: RuleContext, after: OperatorSchema, names: list[str]) -> None:
     """Give absent inputs that `after` requires as empty constants: ROI and scales of Resize."""
     for position, (name, formal) in enumerate(zip(names, after.inputs, strict=False)):
         if not name and not formal.optional:
             element = DType.FLOAT32 if "float32" in formal.elements else DType.INT64
-            names[position] = site.const([], element, formal.name)
+            names[position] = ctx.const([], element, formal.name)
 
 
-def _dtype(site: Site, after: OperatorSchema, position: int, value: Any) -> DType:
+def _dtype(ctx: RuleContext, after: OperatorSchema, position: int, value: Any) -> DType:
     elements: Collection[str] = after.inputs[position].elements
     if isinstance(value, float) or (
         isinstance(value, tuple) and value and isinstance(value[0], float)
     ):
-        return site.element if site.element.value in elements else DType.FLOAT32
+        return ctx.element if ctx.element.value in elements else DType.FLOAT32
     return DType.INT64

@@ -1,12 +1,17 @@
 """A rule: an operator that the list refuses, float16 harms or CANN reads otherwise, and the form that replaces it."""
 
-from collections.abc import Callable, Sequence
+import importlib
+import pkgutil
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import TypeAlias
 
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag.suggestions import nearest
 from atc_py.fix.case import RuleCase
-from atc_py.fix.site import Site
+from atc_py.fix.context import RuleContext
 from atc_py.text import Text
 
 
@@ -75,7 +80,7 @@ class RuleText:
 # Words with which a form may begin in the middle of a sentence: the docstring has them with a capital.
 _LOWERED = frozenset({"A", "An", "Cubic", "Random", "The"})
 
-Apply: TypeAlias = Callable[[Site], Sequence[str]]
+Apply: TypeAlias = Callable[[RuleContext], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +134,117 @@ class FixRule:
             before = before[0].lower() + before[1:]
         return RuleText(Text(before), Text(after), Text(condition), Text(self.float16))
 
-    def write(self, site: Site) -> tuple[str, ...]:
+    def write(self, ctx: RuleContext) -> tuple[str, ...]:
         """Write the new form; return the names of its results, one for each output of the node.
 
         Raises:
             UnfitError: the rule does not fit the node.
         """
-        results = self.apply(site)
+        results = self.apply(ctx)
         return (results,) if isinstance(results, str) else tuple(results)
+
+
+EQUAL, REORDERED, BOUNDED, APPROXIMATE = Exactness
+
+
+_RULES: dict[str, FixRule] = {}
+
+
+def rule(  # noqa: PLR0913  (a rule is its parts)
+    exactness: Exactness,
+    example: RuleCase,
+    *,
+    operators: str | Iterable[str] = "",
+    miss: RuleCase | None = None,
+    boundary: RuleCase | Sequence[RuleCase] = (),
+    last: bool = False,
+    bound: float = 0.0,
+    precision: bool = False,
+    deviations: str | Iterable[str] = "",
+    lists: bool | None = None,
+    float16: str = "",
+) -> Callable[[Apply], Apply]:
+    """Register a function as a rule: its name with dashes is the rule's, its docstring are the words.
+
+    Operators, by default that of the example, and deviations have blanks between them; `miss` is the
+    near miss. The rule replaces refused nodes where `lists` says so, or where it has no other purpose.
+    For the rest see `FixRule`.
+
+    Raises:
+        ValueError: another rule has the name.
+    """
+    names, removed = (
+        frozenset(words.split() if isinstance(words, str) else words)
+        for words in (operators or example.label, deviations)
+    )
+    others = {Purpose.PRECISION: precision, Purpose.CANN: bool(removed)}
+    purposes = {purpose for purpose, wanted in others.items() if wanted}
+    if lists or (lists is None and not purposes):
+        purposes.add(Purpose.LISTS)
+
+    def register(apply: Apply) -> Apply:
+        name = apply.__name__.replace("_", "-")
+        if name in _RULES:
+            raise ValueError(f"two rules are called {name!r}")
+        words = apply.__doc__ or ""
+        cases = (boundary,) if isinstance(boundary, RuleCase) else tuple(boundary)
+        _RULES[name] = FixRule(
+            name, names, exactness, words, example, miss, cases, apply,
+            last, bound, frozenset(purposes), removed, float16,
+        )  # fmt: skip
+        return apply
+
+    return register
+
+
+def load_rules() -> Mapping[str, FixRule]:
+    """Every rule by name."""
+    _import_rules()
+    return _RULES
+
+
+@cache
+def _import_rules() -> None:
+    # Once: the folder is not looked through for every node.
+    from atc_py.fix import rules
+
+    for module in sorted(pkgutil.iter_modules(rules.__path__), key=lambda page: page.name):
+        importlib.import_module(f"{rules.__name__}.{module.name}")
+
+
+def rules_of_operator(
+    label: str, purpose: Purpose = Purpose.LISTS, deviations: Collection[str] = ()
+) -> tuple[FixRule, ...]:
+    """The rules for an operator, in the order tried.
+
+    Args:
+        label: the operator, as `FixRule.operators` spells it.
+        purpose: that of the rules.
+        deviations: of purpose CANN, those that the node meets: rules remove one of them at least.
+    """
+    rules = (
+        rule
+        for rule in load_rules().values()
+        if purpose in rule.purposes and label in rule.operators
+    )
+    if purpose is Purpose.CANN:
+        rules = (rule for rule in rules if not rule.deviations.isdisjoint(deviations))
+    return tuple(sorted(rules, key=lambda rule: (rule.last, rule.name)))
+
+
+def check_rules(names: Iterable[str]) -> None:
+    """Refuse names that no rule has.
+
+    Raises:
+        AtcError: BAD_OPTION for the first of them, with the nearest name that a rule has.
+    """
+    known = load_rules()
+    for name in sorted(set(names) - known.keys()):
+        near = nearest(name, known, 1)
+        hint = Text("; the nearest is {name}", name=near[0]) if near else ""
+        raise BAD_OPTION.error(
+            Text("no rule is called {name}{hint}", name=repr(name), hint=hint),
+            help=Text(
+                "`atc-py fix MODEL --dry-run` names the rules that apply to a model; docs/rewrites.md, all"
+            ),
+        )

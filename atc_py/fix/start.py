@@ -1,14 +1,22 @@
-"""A file that has been folded and checked, from which fixing starts, any number of times."""
+"""What fixing starts from: a file that was folded and checked, and inputs that the user gives a value."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import msgspec
+import numpy as np
 
 from atc_py.check.evaluate import Checked
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.ir import DenseConst
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import WorkGraph
-from atc_py.onnx_graph.source import QuantizedNode
-from atc_py.system.structs import replace
+from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode, SourceTensor
+from atc_py.system.memory_limit import require_memory
+from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -27,12 +35,12 @@ class Start(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, model: FoldedModel, checked: Checked) -> Start:
         """A start; what becomes of the graph of `model` later is of no concern."""
-        return cls(model, checked, _copied(model.graph))
+        return cls(model, checked, model.graph.copied())
 
     @property
     def graph(self) -> WorkGraph:
         """A graph that may be changed."""
-        return _copied(self.kept)
+        return self.kept.copied()
 
     @property
     def quantized(self) -> tuple[QuantizedNode, ...]:
@@ -41,15 +49,100 @@ class Start(msgspec.Struct, frozen=True):
         return every[: len(every) - len(inner)]
 
 
-def _copied(graph: WorkGraph) -> WorkGraph:
-    return replace(
-        graph,
-        nodes=list(graph.nodes),
-        inputs=dict(graph.inputs),
-        consts=dict(graph.consts),
-        foreign=dict(graph.foreign),
-        declared=dict(graph.declared),
-        types=dict(graph.types),
-        kinds=dict(graph.kinds),
-        pinned=dict(graph.pinned),
-    )
+def bind_inputs(graph: WorkGraph, values: Mapping[str, float]) -> None:
+    """Make inputs constants that are filled with one value.
+
+    Raises:
+        AtcError: BAD_OPTION for an input that the model does not have, or whose dims are open.
+    """
+    for name, value in values.items():
+        if name not in graph.inputs:
+            raise BAD_OPTION.error(
+                Text("the model has no input {name} to bind", name=repr(name)),
+                help=Text("its inputs are {names}", names=", ".join(graph.inputs)),
+            )
+        known = graph.inputs[name]
+        dtype, shape = dtype_of_element(known.element), known.shape
+        if dtype is None or shape is None:
+            raise BAD_OPTION.error(
+                Text("input {name} cannot be bound: its dims are open", name=repr(name)),
+                help=Text("give them with --input-shape {name}:...", name=name),
+            )
+        require_memory(
+            element_count(shape) * dtype.itemsize,
+            Text("input {name}, bound to one value,", name=repr(name)),
+        )
+        graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))
+
+
+_PASSING = frozenset({"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
+_COMBINING = frozenset({"And", "Not", "Or", "Xor", *_PASSING})
+# Distances from the constant to values on which the operators give both answers.
+_STEPS = {
+    "Equal": (0,),
+    "Greater": (0, 1),
+    "GreaterOrEqual": (-1, 0),
+    "Less": (-1, 0),
+    "LessOrEqual": (0, 1),
+}
+
+
+def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
+    """Candidate values by the inputs of one element on which conditions depend.
+
+    Args:
+        model: folded, so that the If nodes that are left depend on inputs.
+    """
+    makers = {
+        tensor.name: node for node in model.nodes for tensor in node.outputs if tensor is not None
+    }
+    inputs = {tensor.name for tensor in model.inputs if _is_single(tensor)}
+    results: dict[str, dict[float, None]] = {}
+    for node in model.nodes:
+        if node.domain or node.op_type != "If" or node.inputs[0] is None:
+            continue
+        for name, values in _decisions(node.inputs[0].name, makers, inputs):
+            results.setdefault(name, {}).update(dict.fromkeys(values))
+    return {name: tuple(values) for name, values in results.items() if values}
+
+
+def _is_single(tensor: SourceTensor) -> bool:
+    """True if an input has one element, so that one value binds it."""
+    return tensor.dims is not None and all(dim == 1 for dim in tensor.dims)
+
+
+def _decisions(
+    name: str, makers: dict[str, SourceNode], inputs: set[str]
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    todo, seen = [name], {name}
+    while todo:
+        name = todo.pop()
+        if name in inputs:
+            yield name, (1, 0)
+            continue
+        node = makers.get(name)
+        if node is None or node.domain:
+            continue
+        if node.op_type in _STEPS:
+            yield from _compared(node, makers, inputs)
+        elif node.op_type in _COMBINING:
+            names = {tensor.name for tensor in node.inputs if tensor is not None} - seen
+            seen |= names
+            todo += sorted(names)
+
+
+def _compared(
+    node: SourceNode, makers: dict[str, SourceNode], inputs: set[str]
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    for at, tensor in enumerate(node.inputs[:2]):
+        other = node.inputs[1 - at] if len(node.inputs) > 1 else None
+        if tensor is None or other is None or other.const is None:
+            continue
+        source = tensor.name
+        while source not in inputs and source in makers and makers[source].op_type in _PASSING:
+            first = makers[source].inputs[0]
+            source = "" if first is None else first.name
+        data = other.const.numpy().reshape(-1)
+        if source in inputs and data.size == 1:
+            value = data[0].item()
+            yield source, tuple(value + step for step in _STEPS[node.op_type])

@@ -72,7 +72,7 @@ def of(positions: Sequence[int] | NDArray[Any]) -> NDArray[Any]:
 
 
 def len_of(*bounds: int) -> int:
-    """Return how many integers a range has, which may be more than `len` can tell."""
+    """The number of integers of a range, which may be more than `len` can tell."""
     steps = range(*(int(bound) for bound in bounds))
     return max(-((steps.start - steps.stop) // steps.step), 0)
 

@@ -11,8 +11,7 @@ import msgspec
 
 from atc_py.check.findings import Finding, FixAdvice, ModelCheck, Standing
 from atc_py.diag import AtcError
-from atc_py.fix.deciding_inputs import deciding_values
-from atc_py.fix.start import Start
+from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.fix_rules import FixRules, bind_options
 from atc_py.options.input_shapes import format_input_shapes
@@ -51,8 +50,7 @@ def with_fixes(
         return check
     # Rules take time to import, which checks of sound models need not spend.
     from atc_py.fix.engine import Fixer
-    from atc_py.fix.registry import load_rules
-    from atc_py.fix.rule import Purpose
+    from atc_py.fix.rule import Purpose, load_rules
 
     refused = {each.place.op_type or "" for each in errors}
     rules_for_lists = (rule for rule in load_rules().values() if Purpose.LISTS in rule.purposes)
@@ -114,7 +112,7 @@ def _with_deviations(
     deviations = [_deviation_of(each) if each.certainty else "" for each in check.findings]
     if not any(deviations):
         return check
-    from atc_py.fix.registry import load_rules
+    from atc_py.fix.rule import load_rules
 
     removed = {name for rule in load_rules().values() for name in rule.deviations}
     if removed.isdisjoint(deviations):
@@ -133,13 +131,13 @@ def _remedies(
     file: OnnxFile, judge: Judge, shapes: Mapping[str, Shape], known: Judgment | None
 ) -> _Remedies | None:
     """The rules that remove deviations of a file; None where they undo each other."""
-    from atc_py.fix.by_kind import fixed_by_kind
+    from atc_py.fix.by_kind import fix_one_of_each_kind
     from atc_py.fix.engine import Fixer
 
     rules = FixRules(for_precision=False, for_cann=True)
     if known is not None:
         folded = known.survey.folded, known.checked
-        kinds = fixed_by_kind(file, judge.conditions, judge.specs, rules, folded)
+        kinds = fix_one_of_each_kind(file, judge.conditions, judge.specs, rules, folded)
         if kinds is not None:
             return _Remedies.of(kinds.found, kinds.first)
     fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known))

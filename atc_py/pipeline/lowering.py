@@ -122,7 +122,7 @@ def _fixed(
     rules, shapes = options.fix, options.input_shapes
     if rules is None:
         return file, options, None
-    from atc_py.fix.in_memory import fixed_file
+    from atc_py.fix.fixed_files import fixed_file
     from atc_py.pipeline.fixed_nodes import fixed_nodes
 
     with clock.stage("fix"):

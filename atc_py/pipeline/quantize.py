@@ -9,7 +9,7 @@ from atc_py.check.findings import OtherVerdict, Standing
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied
-from atc_py.fix.listed_opset import state_at_listed_opset
+from atc_py.fix.fixed_files import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
 from atc_py.onnx_graph.folding.survey import surveyed
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile

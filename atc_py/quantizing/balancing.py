@@ -8,6 +8,12 @@ scale s the noise s^2 / 12. At the result of a layer that is
 with K taps of an input channel i and output channels o. Factors are those of SmoothQuant with the
 strength that gives the least noise, over all layers that read the tensor; none where the gain is
 small.
+
+    f_c = A_c^m / W_c^(1 - m),    x_c / f_c,    w_c * f_c
+
+for each input channel c, with A_c = max|x_c| over the samples and W_c = max|w_c| over the layer's
+weights. m is the migration strength: the larger it is, the more range moves into the weights.
+Sources: `dmq_balancer` of AMCT; Xiao et al., SmoothQuant, 2023, equation 4.
 """
 
 import math
@@ -18,10 +24,72 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.quantizing.calibrate.smoothing import smoothing_factors
+from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
+from atc_py.quantizing.calibrate.value_range import EPSILON
 from atc_py.quantizing.layers.balance_sites import BalanceSite, input_weights
 from atc_py.quantizing.layers.layer_constants import LayerConstants
 from atc_py.quantizing.layers.layers import FloatLayer
+from atc_py.text import Text
+
+
+def smoothing_factors(
+    activations: NDArray[Any], weights: NDArray[Any], strength: float = 0.5
+) -> NDArray[np.float32]:
+    """One factor for each channel, from the largest magnitudes of both sides.
+
+    Values below EPSILON count as 0. A channel that is 0 on both sides has 1. One that is 0 on one
+    side gets what gives its other side the largest magnitude of the other channels after the
+    division. If all channels of a side are 0, all factors are 1.
+
+    Raises:
+        AtcError: BAD_OPTION for a strength outside [0, 1] or counts that differ;
+            VALUES_NOT_FINITE; SCALE_OUT_OF_RANGE for a factor outside (EPSILON, 1 / EPSILON).
+    """
+    if not 0 <= strength <= 1:
+        raise BAD_OPTION.error(
+            Text("the migration strength must be in [0, 1], found {strength}", strength=strength)
+        )
+    if activations.shape != weights.shape or activations.ndim != 1:
+        raise BAD_OPTION.error(
+            Text(
+                "magnitudes of activations {shape} and of weights {shape_2} must be two "
+                "lists of one length",
+                shape=activations.shape,
+                shape_2=weights.shape,
+            )
+        )
+    data, taps = activations.astype(np.float64), weights.astype(np.float64)
+    if not (np.isfinite(data).all() and np.isfinite(taps).all()):
+        raise VALUES_NOT_FINITE.error(Text("magnitudes of channels are not finite"))
+    has_data, has_taps = data >= EPSILON, taps >= EPSILON
+    both = has_data & has_taps
+    factors = np.ones_like(data)
+    if not both.any():
+        return factors.astype(np.float32)
+    factors[both] = data[both] ** strength / taps[both] ** (1 - strength)
+    largest_data = float((data[both] / factors[both]).max())
+    largest_taps = float((taps[both] * factors[both]).max())
+    factors[has_taps & ~has_data] = largest_taps / taps[has_taps & ~has_data]
+    factors[has_data & ~has_taps] = data[has_data & ~has_taps] / largest_data
+    _check_factors(factors)
+    return factors.astype(np.float32)
+
+
+def _check_factors(factors: NDArray[np.float64]) -> None:
+    outside = np.flatnonzero(~((factors > EPSILON) & (factors < 1 / EPSILON)))
+    if outside.size:
+        at = int(outside[0])
+        raise SCALE_OUT_OF_RANGE.error(
+            Text(
+                "the smoothing factor of channel {at} is {factors}, outside ({epsilon}, "
+                "{epsilon_2})",
+                at=at,
+                factors=f"{factors[at]:g}",
+                epsilon=f"{EPSILON:g}",
+                epsilon_2=f"{1 / EPSILON:g}",
+            )
+        )
+
 
 _STRENGTHS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _LEAST_GAIN = 0.5
@@ -85,10 +153,10 @@ def select_balance(
     constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics
 ) -> Balance | None:
     """The factors with the least noise; None where they gain little."""
-    found = [
+    results = [
         balance_of_strength(constants, site, statistics, each, _LEAST_PEAK) for each in _STRENGTHS
     ]
-    gaining = [each for each in found if each is not None and each.gain > _LEAST_GAIN]
+    gaining = [result for result in results if result is not None and result.gain > _LEAST_GAIN]
     return max(gaining, key=lambda each: each.gain, default=None)
 
 
@@ -109,26 +177,26 @@ def balance_of_strength(
         least_peak: share of the largest peak that the peak of every channel is taken to have.
     """
     weights = [
-        input_weights(each, np.asarray(constants.read(each.node, 1), np.float32))
-        for each in site.readers
+        input_weights(reader, np.asarray(constants.read(reader.node, 1), np.float32))
+        for reader in site.readers
     ]
     peaks = np.maximum(np.abs(statistics.low), np.abs(statistics.high))
     peaks = np.maximum(peaks, least_peak * peaks.max(initial=0))
-    taps = np.max([np.abs(each).max(axis=1, initial=0) for each in weights], axis=0)
+    taps = np.max([np.abs(weight).max(axis=1, initial=0) for weight in weights], axis=0)
     if peaks.size != taps.size or not (peaks > 0).any() or not np.isfinite(peaks).all():
         return None
     if not (taps > 0).any():
         return None
     # Factors are centered below: what is left of the magnitudes is how channels compare.
     factors = smoothing_factors(peaks / peaks.max(), taps / taps.max(), strength)
-    factors = np.clip(_centered(factors), 1 / _MOST, _MOST).astype(np.float32)
+    factors = np.clip(_center(factors), 1 / _MOST, _MOST).astype(np.float32)
     before = _noise(site, weights, statistics, np.ones(peaks.size))
     after = _noise(site, weights, statistics, factors.astype(np.float64))
     gain = 10 * math.log10(before / after) if before > 0 and after > 0 else 0.0
     return Balance(site, factors, gain, strength)
 
 
-def _centered(factors: NDArray[np.float32]) -> NDArray[np.float64]:
+def _center(factors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Factors whose geometric mean is 1, so that the tensor keeps its order of magnitude."""
     exact = factors.astype(np.float64)
     return np.asarray(exact / np.exp(np.log(exact).mean()))

@@ -1,9 +1,10 @@
-"""A float model with the numbers of its layers' int8 forms."""
+"""A float model with the numbers of its layers' int8 forms, and these as records."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -13,20 +14,103 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
+from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.ranges import Range
-from atc_py.quantizing.calibrate.scales import ActivationScale
+from atc_py.quantizing.calibrate.value_range import ActivationScale, ValueRange, sqnr
+from atc_py.quantizing.calibrate.weights import dequantized_weights
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale
 from atc_py.quantizing.observe import Observed
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import Prepared
-from atc_py.results.quantization import RangeTrial, StepGain
+from atc_py.quantizing.weights import layer_weights
+from atc_py.results.quantization import BalancedTensor, QuantizedLayerFacts, RangeTrial, StepGain
 
 if TYPE_CHECKING:
     from atc_py.text import Text
+
+
+def layer_facts(calibrated: Calibrated) -> tuple[QuantizedLayerFacts, ...]:
+    """The numbers of each layer, producers first."""
+    numbers = {layer.name: layer for layer in calibrated.layers}
+    return tuple(
+        _facts(calibrated, numbers[layer.name])
+        if layer.name in numbers
+        else QuantizedLayerFacts(
+            layer.name, layer.kind, layer.data, calibrated.left.get(layer.name)
+        )
+        for layer in calibrated.model.found.layers
+    )
+
+
+def balanced_tensors(calibrated: Calibrated) -> tuple[BalancedTensor, ...]:
+    """The tensors whose channels were balanced."""
+    return tuple(
+        BalancedTensor(balance.site.tensor, balance.gain, balance.strength)
+        for balance in calibrated.prepared.balances
+    )
+
+
+def node_outcomes(
+    calibrated: Calibrated, imported: Sequence[QuantizedNode]
+) -> tuple[QuantizedNode, ...]:
+    """The outcome of each layer of the original.
+
+    Args:
+        calibrated: the calibration.
+        imported: what the rewrite to the deploy form says; empty for the other form.
+    """
+    by_name = {layer.name: layer for layer in imported if layer.name}
+    reasons: dict[str, Text] = dict(calibrated.left)
+    model = calibrated.model
+    names = {layer.node: layer.name for layer in model.found.layers}
+    left = {node: reason for node, reason in model.found.left}  # noqa: C416  (pairs of a tuple)
+    on_int8 = {layer.name for layer in calibrated.layers}
+    indices = _original_indices(calibrated)
+    rows = []
+    for node in model.graph.nodes:
+        if node not in names and node not in left:
+            continue
+        name = names.get(node, "")
+        done = by_name.get(node.name)
+        reason = left.get(node) or reasons.get(name)
+        if name in on_int8 and done is not None and done.outcome is not Outcome.INTEGER:
+            reason = done.reason
+        outcome = Outcome.INTEGER if reason is None else Outcome.FLOAT
+        channels = done.channels if done is not None and reason is None else None
+        index = indices.get(node.outputs[0], node.index)
+        rows.append(
+            QuantizedNode(index, node.name, node.op_type, outcome, reason, channels=channels)
+        )
+    return tuple(rows)
+
+
+def _facts(calibrated: Calibrated, layer: CalibratedLayer) -> QuantizedLayerFacts:
+    weights = layer_weights(calibrated.model.graph, layer.layer)
+    axis = None if layer.weight_scale.size == 1 else layer.layer.axis
+    histogram = layer.histogram
+    return QuantizedLayerFacts(
+        name=layer.name,
+        kind=layer.kind,
+        tensor=layer.tensor,
+        low=None if histogram is None else histogram.low,
+        high=None if histogram is None else histogram.high,
+        range_low=layer.activation.low,
+        range_high=layer.activation.high,
+        scale=layer.activation.scale,
+        offset=layer.activation.offset,
+        bias_gain=layer.bias_gain,
+        weight_scales=(float(layer.weight_scale.min()), float(layer.weight_scale.max())),
+        weight_sqnr=sqnr(weights, dequantized_weights(layer.codes, layer.weight_scale, axis)),
+    )
+
+
+def _original_indices(calibrated: Calibrated) -> Mapping[str, int]:
+    nodes: Sequence[WorkNode] = calibrated.original.file.nodes
+    return {name: node.index for node in nodes for name in node.writes}
 
 
 class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
@@ -45,7 +129,7 @@ class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
 
     layer: FloatLayer
     histogram: Histogram | None
-    range: Range
+    range: ValueRange
     activation: ActivationScale
     weight_scale: NDArray[np.float32]
     codes: NDArray[np.int8]
@@ -118,21 +202,9 @@ class Calibrated:
 
     def with_layers(self, layers: Sequence[CalibratedLayer]) -> Calibrated:
         """The same with other numbers; it is open as long as this one is."""
-        made = Calibrated(
-            original=self.original,
-            prepared=self.prepared,
-            layers=tuple(layers),
-            left=self.left,
-            warnings=self.warnings,
-            observed=self.observed,
-            settings=self.settings,
-            seconds=self.seconds,
-            folder=self.folder,
-            resources=ExitStack(),
-        )
-        made._qdq_model = self._qdq_model
-        made.steps, made.trials = self.steps, self.trials
-        return made
+        made = copy(self)
+        made.layers = tuple(layers)
+        return made.owning(ExitStack(), self.seconds)
 
     def having(self, *steps: StepGain, trials: Sequence[RangeTrial] = ()) -> Calibrated:
         """Add what steps gained, and ranges that were tried; return this."""
@@ -170,11 +242,15 @@ class Calibrated:
         Raises:
             AtcError: CANNOT_WRITE; NO_QDQ_FORM.
         """
-        chosen = {each.name: each for each in self.layers if layers is None or each.name in layers}
+        chosen = {
+            layer.name: layer for layer in self.layers if layers is None or layer.name in layers
+        }
 
         def numbers(found: FoundLayers) -> list[Int8Layer]:
             return [
-                _int8_layer(each, chosen[each.name]) for each in found.layers if each.name in chosen
+                _int8_layer(layer, chosen[layer.name])
+                for layer in found.layers
+                if layer.name in chosen
             ]
 
         if form == "qdq":
@@ -190,9 +266,11 @@ class Calibrated:
 
     def forms(self) -> dict[str, Int8Layer]:
         """The numbers of each layer of `qdq_model`, by its name."""
-        own = {each.name: each for each in self.layers}
-        found = self.qdq_model.found.layers
-        return {each.name: _int8_layer(each, own[each.name]) for each in found if each.name in own}
+        own = {layer.name: layer for layer in self.layers}
+        layers = self.qdq_model.found.layers
+        return {
+            layer.name: _int8_layer(layer, own[layer.name]) for layer in layers if layer.name in own
+        }
 
     def close(self) -> None:
         """Remove the temporary files."""
@@ -210,6 +288,6 @@ class Calibrated:
         self.close()
 
 
-def _int8_layer(layer: FloatLayer, found: CalibratedLayer) -> Int8Layer:
-    data = TensorScale(found.activation.scale, found.activation.offset)
-    return Int8Layer(layer, data, found.codes, found.weight_scale, found.bias)
+def _int8_layer(layer: FloatLayer, calibrated: CalibratedLayer) -> Int8Layer:
+    data = TensorScale(calibrated.activation.scale, calibrated.activation.offset)
+    return Int8Layer(layer, data, calibrated.codes, calibrated.weight_scale, calibrated.bias)

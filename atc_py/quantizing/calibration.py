@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
@@ -10,22 +10,26 @@ from numpy.typing import NDArray
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.pipeline.running.samples import Samples
-from atc_py.quantizing.auto import AUTO, AUTO_SAMPLES, with_best_ranges
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
-from atc_py.quantizing.channel_errors import ChannelErrors, channel_errors, corrected_bias
 from atc_py.quantizing.checkpoint import Checkpoint, digest_of
-from atc_py.quantizing.judging import JUDGED, KeptParts, StepJudge, StepSamples, judged_outputs
-from atc_py.quantizing.layers.float_model import FloatModel
-from atc_py.quantizing.layers.mean_errors import FormBeside
+from atc_py.quantizing.judging import (
+    JUDGED,
+    ChannelErrors,
+    KeptParts,
+    StepJudge,
+    StepSamples,
+    channel_errors,
+    corrected_bias,
+    judged_outputs,
+)
+from atc_py.quantizing.layers.float_model import FloatModel, in_original, original_places
+from atc_py.quantizing.layers.measured import FormBeside, SwitchedForm
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
-from atc_py.quantizing.layers.switched import SwitchedForm
-from atc_py.quantizing.numbers import LayerNumbers
-from atc_py.quantizing.observe import Observed, observe
+from atc_py.quantizing.numbers import AUTO, AUTO_SAMPLES, LayerNumbers, with_best_ranges
+from atc_py.quantizing.observe import ChosenSamples, Observed, first_feeds, no_progress, observe
 from atc_py.quantizing.options import CalibrationOptions
-from atc_py.quantizing.original_places import in_original, original_places
 from atc_py.quantizing.prepare import FirstSamples, prepare
-from atc_py.quantizing.sample_choice import ChosenSamples, first_feeds
 from atc_py.quantizing.selection import skipped_layers
 from atc_py.results.quantization import StepGain
 from atc_py.system.structs import replace
@@ -37,7 +41,7 @@ CORRECT_BIAS = "correct_bias"
 
 
 def with_corrected_biases(
-    found: Calibrated,
+    calibrated: Calibrated,
     samples: Samples,
     on_stage: Callable[[str], None] | None = None,
 ) -> Calibrated:
@@ -48,18 +52,18 @@ def with_corrected_biases(
     Raises:
         AtcError: what samples and the executor raise; NO_QDQ_FORM.
     """
-    model = found.qdq_model
-    own = found.forms()
-    forms = [each for each in own.values() if takes_bias(model.graph, each.layer)]
+    model = calibrated.qdq_model
+    own = calibrated.forms()
+    forms = [form for form in own.values() if takes_bias(model.graph, form.layer)]
     if not forms:
-        return found
+        return calibrated
     seen = StepSamples(judged_outputs(model))
     errors = channel_errors(
         model,
-        found.folder / "mean_errors.onnx",
-        [FormBeside(each.layer.name, each) for each in forms],
+        calibrated.folder / "mean_errors.onnx",
+        [FormBeside(form.layer.name, form) for form in forms],
         FirstSamples(samples),
-        found.settings.executor,
+        calibrated.settings.executor,
         seen=seen,
         on_stage=on_stage,
     )
@@ -72,15 +76,15 @@ def with_corrected_biases(
         addend = _along_channels(own[name], errors[name].correction())
         switched.append(SwitchedForm(at, off=own[name], addend=addend))
     path = model.file.path.with_name("judged_biases.onnx")
-    executor = found.settings.executor
-    with StepJudge(model, path, switched, len(order), seen, executor) as judge:
+    executor = calibrated.settings.executor
+    with closing(StepJudge(model, path, switched, len(order), seen, executor)) as judge:
         verdict = judge.verdict(range(len(order)))
     kept = {order[at] for at in verdict.kept}
     layers = [
-        _corrected(found, each, errors[each.name]) if each.name in kept else each
-        for each in found.layers
+        _correct_layer(calibrated, layer, errors[layer.name]) if layer.name in kept else layer
+        for layer in calibrated.layers
     ]
-    return found.with_layers(layers).having(_step(verdict, order, kept))
+    return calibrated.with_layers(layers).having(_step(verdict, order, kept))
 
 
 def _step(verdict: KeptParts, names: Sequence[str], kept: Collection[str]) -> StepGain:
@@ -95,9 +99,10 @@ def _along_channels(form: Int8Layer, addend: NDArray[np.float64]) -> NDArray[np.
     return addend.reshape(-1, *[1] * trailing)
 
 
-def _corrected(found: Calibrated, layer: CalibratedLayer, errors: ChannelErrors) -> CalibratedLayer:
-    """A layer whose bias makes up for its mean errors."""
-    bias = corrected_bias(found.model.graph, layer.layer, errors)
+def _correct_layer(
+    calibrated: Calibrated, layer: CalibratedLayer, errors: ChannelErrors
+) -> CalibratedLayer:
+    bias = corrected_bias(calibrated.model.graph, layer.layer, errors)
     return replace(layer, bias=bias, bias_gain=errors.gain())
 
 
@@ -127,16 +132,16 @@ def calibrate(
         stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
         prepared = prepare(original, folder, samples, settings, skipped, on_stage)
-        seen = _observed(prepared.model, skipped, samples, settings, on_stage)
+        seen = _observe_data(prepared.model, skipped, samples, settings, on_stage)
         numbers = LayerNumbers(prepared.model, settings, seen.histograms)
-        layers = [each for each in prepared.model.found.layers if each.name not in skipped]
+        layers = [layer for layer in prepared.model.found.layers if layer.name not in skipped]
         found = tuple(filter(None, map(numbers.of_layer, layers)))
         made = Calibrated(
             original=original,
             prepared=prepared,
             layers=found,
             left={**skipped, **numbers.left},
-            warnings=tuple(in_original(each, original, folder) for each in numbers.warnings),
+            warnings=tuple(in_original(warning, original, folder) for warning in numbers.warnings),
             observed=seen,
             settings=settings,
             seconds=0.0,
@@ -145,18 +150,14 @@ def calibrate(
         )
         if settings.calibrator == AUTO and settings.config is None:
             feeds = [*ChosenSamples(prepared.model, samples, AUTO_SAMPLES)]
-            made = with_best_ranges(made, numbers, feeds, on_stage or _no_progress)
+            made = with_best_ranges(made, numbers, feeds, on_stage or no_progress)
         if settings.correct_bias:
             made = with_corrected_biases(made, samples, on_stage)
         return made.owning(stack.pop_all(), time.monotonic() - began)
 
 
 def _refuse_calibrator(settings: CalibrationOptions) -> None:
-    """Refuse a calibrator that is none.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """Refuse a calibrator that is none."""
     if settings.calibrator not in {*CALIBRATORS, AUTO}:
         raise BAD_OPTION.error(
             Text("no calibrator is called {calibrator}", calibrator=repr(settings.calibrator)),
@@ -164,25 +165,19 @@ def _refuse_calibrator(settings: CalibrationOptions) -> None:
         )
 
 
-def _observed(
+def _observe_data(
     model: FloatModel,
     skipped: Collection[str],
     samples: Samples,
     settings: CalibrationOptions,
     on_stage: Callable[[str], None] | None,
 ) -> Observed:
-    """The values of the layers' data in all samples.
-
-    Raises:
-        AtcError: what `observe` raises; BAD_HISTOGRAM for a file to resume that does not fit.
-    """
-    names = [*dict.fromkeys(each.data for each in model.found.layers if each.name not in skipped)]
+    """The values of the layers' data in all samples."""
+    names = [
+        *dict.fromkeys(layer.data for layer in model.found.layers if layer.name not in skipped)
+    ]
     checkpoint = None
     if settings.resume is not None:
         checkpoint = Checkpoint(settings.resume, digest_of(model.file.path, names))
     executor = settings.executor
     return observe(model, names, samples, executor, checkpoint=checkpoint, on_stage=on_stage)
-
-
-def _no_progress(_stage: str) -> None:
-    """Ignore all progress."""

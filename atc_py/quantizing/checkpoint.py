@@ -56,16 +56,16 @@ class Checkpoint:
         place = Place(str(self._path))
         data = read_bytes(self._path, _MOST_BYTES, own=True)
         try:
-            found = msgspec.msgpack.decode(data, type=_Stored)
+            result = msgspec.msgpack.decode(data, type=_Stored)
         except msgspec.DecodeError as error:
             raise BAD_HISTOGRAM.error(
                 Text("it holds no histograms: {error}", error=error), place=place
             ) from None
-        if found.format != _FORMAT or found.samples < 0:
+        if result.format != _FORMAT or result.samples < 0:
             raise BAD_HISTOGRAM.error(
-                Text("its format is {format}", format=repr(found.format[:80])), place=place
+                Text("its format is {format}", format=repr(result.format[:80])), place=place
             )
-        if found.digest != self._digest or found.histograms.keys() != histograms.keys():
+        if result.digest != self._digest or result.histograms.keys() != histograms.keys():
             raise BAD_HISTOGRAM.error(
                 Text(
                     "it has histograms of another model, or of other layers or rewrites of this one"
@@ -74,10 +74,13 @@ class Checkpoint:
                 help=Text("give the options with which it was written, or delete the file"),
             )
         histograms.update(
-            {name: Histogram.from_bytes(each, place) for name, each in found.histograms.items()}
+            {
+                name: Histogram.from_bytes(histogram, place)
+                for name, histogram in result.histograms.items()
+            }
         )
-        self._samples = self._kept = found.samples
-        return found.samples
+        self._samples = self._kept = result.samples
+        return result.samples
 
     def counted(self, samples: int) -> None:
         """Note that so many samples have been counted."""
@@ -100,8 +103,8 @@ class Checkpoint:
         """
         if self._samples == self._kept:
             return
-        found = {name: each.as_bytes() for name, each in histograms.items()}
-        stored = _Stored(_FORMAT, self._digest, self._samples, found)
+        results = {name: histogram.as_bytes() for name, histogram in histograms.items()}
+        stored = _Stored(_FORMAT, self._digest, self._samples, results)
         with atomic_write(self._path) as file:
             file.write(msgspec.msgpack.encode(stored, enc_hook=plain_text))
         self._kept, self._written = self._samples, time.monotonic()
@@ -109,10 +112,10 @@ class Checkpoint:
 
 def digest_of(model: Path, names: Iterable[str]) -> str:
     """The digest of a model's file and of names of tensors."""
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     with model.open("rb") as file:
         while block := file.read(1 << 20):
-            found.update(block)
+            result.update(block)
     for name in names:
-        found.update(b"\0" + name.encode())
-    return found.hexdigest()
+        result.update(b"\0" + name.encode())
+    return result.hexdigest()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED
 from atc_py.pipeline.running.model import Model
-from atc_py.quantizing.layers.watched import write_watched
+from atc_py.quantizing.layers.measured import write_watched
 from atc_py.system.one_thread import granted_threads
 from atc_py.text import Text
 
@@ -110,14 +110,14 @@ class _Onnxruntime:
                 raise _failure(model, error) from error
 
     def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        found = {name: np.asarray(feeds[name]) for name in self._fed}
+        results = {name: np.asarray(feeds[name]) for name in self._fed}
         if self._session is None:
-            return found
+            return results
         try:
             made = self._session.run(self._names, dict(feeds))
         except Exception as error:
             raise _failure(self._path, error) from error
-        return {**found, **dict(zip(self._names, made, strict=True))}
+        return {**results, **dict(zip(self._names, made, strict=True))}
 
     def close(self) -> None:
         self._session = None
@@ -135,12 +135,12 @@ class _Simulated:
         self._models: dict[tuple[Any, ...], Model] = {}
 
     def run(self, feeds: Arrays) -> dict[str, NDArray[Any]]:
-        found = {name: np.asarray(feeds[name]) for name in self._fed}
+        results = {name: np.asarray(feeds[name]) for name in self._fed}
         if not self._made:
-            return found
+            return results
         model = self._model({name: array.shape for name, array in feeds.items()})
         taken = {port.name: feeds[port.name] for port in model.inputs}
-        return {**found, **model.run(taken)}
+        return {**results, **model.run(taken)}
 
     def close(self) -> None:
         for model in self._models.values():
@@ -158,11 +158,7 @@ class _Simulated:
         return self._models[key]
 
     def _convert(self, path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Compile the model in float32, or in float16 where the operator list has no float32.
-
-        Raises:
-            AtcError: what compiling raises in float16.
-        """
+        """Compile the model in float32, or in float16 where the operator list has no float32."""
         from atc_py.pipeline.convert import convert
 
         with suppress(AtcError):

@@ -63,9 +63,9 @@ def cost_order(
     for number, name in enumerate(trials.layers, 1):
         if tasks is None:
             told(number)
-        found = trials.errors({name}, RANKING_SAMPLES)
-        noise[name] = sum(each.noise for each in found.values())
-        ratios[name] = min((each.figures().snr for each in found.values()), default=0.0)
+        errors = trials.errors({name}, RANKING_SAMPLES)
+        noise[name] = sum(error.noise for error in errors.values())
+        ratios[name] = min((error.figures().snr for error in errors.values()), default=0.0)
     return tuple(sorted(noise, key=lambda name: -noise[name])), ratios
 
 
@@ -92,7 +92,7 @@ def fall_back(
     floats = [] if search.try_floats(()).reached else search.fewest_first()
     search.draw_curve()
     # Shares of rows do not rise with every layer in floats: bisection may pass over what reaches.
-    reaching = [each.floats for each in search.curve() if each.reached and each.int8]
+    reaching = [trial.floats for trial in search.curve() if trial.reached and trial.int8]
     reached = bool(reaching)
     floats = list(reaching[0]) if reached else floats
     floats = search.thinned(floats) if reached else floats
@@ -130,14 +130,13 @@ class _Search:
         """Try the first of some sets of layers in floats at the same time, as many as run at once."""
         if self._tasks is None:
             return
-        unknown = (each for each in map(frozenset, sets) if each not in self.points)
+        unknown = (group for group in map(frozenset, sets) if group not in self.points)
         chosen = [*islice(unknown, self._tasks.jobs)]
         if len(chosen) > 1:
             self._tell(f"target: {len(chosen)} sets of layers at the same time")
             self._trials.make_ahead(self._tasks, map(self._on_int8, chosen))
 
     def _on_int8(self, floats: frozenset[str]) -> list[str]:
-        """The layers that are not in floats."""
         return [name for name in self._order if name not in floats]
 
     def try_floats(self, floats: Iterable[str]) -> FallBackPoint:
@@ -178,9 +177,9 @@ class _Search:
         left = list(floats)
         for at, name in enumerate(reversed(floats)):
             self.try_ahead(
-                [each for each in left if each != later] for later in [*reversed(floats)][at:]
+                [name for name in left if name != later] for later in [*reversed(floats)][at:]
             )
-            rest = [each for each in left if each != name]
+            rest = [other for other in left if other != name]
             if self.try_floats(rest).reached:
                 left = rest
         return left
@@ -188,12 +187,12 @@ class _Search:
     def draw_curve(self) -> None:
         counts = [1 << at for at in range(_CURVE) if 1 << at < len(self._order)]
         for at, count in enumerate(counts):
-            self.try_ahead(self._order[:each] for each in counts[at:])
+            self.try_ahead(self._order[:count] for count in counts[at:])
             self.try_floats(self._order[:count])
 
     def curve(self) -> tuple[FallBackPoint, ...]:
         """All points, those with the most layers on int8 first."""
-        return tuple(sorted(self.points.values(), key=lambda each: -each.int8))
+        return tuple(sorted(self.points.values(), key=lambda point: -point.int8))
 
 
 def _middles(low: int, high: int) -> Iterator[int]:

@@ -1,7 +1,7 @@
 """Balanced channels judged by the model's outputs, with ranges of the samples that chose them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,17 +9,20 @@ from numpy.typing import NDArray
 from atc_py.diag import AtcError
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.balancing import Balance, ChannelStatistics
-from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import ValueRange
+from atc_py.quantizing.calibrate.value_range import ValueRange, activation_scale
 from atc_py.quantizing.calibrate.weights import quantized_weights, weight_scales
-from atc_py.quantizing.channel_errors import channel_errors, corrected_bias
-from atc_py.quantizing.judging import KeptParts, StepJudge, StepSamples
+from atc_py.quantizing.judging import (
+    KeptParts,
+    StepJudge,
+    StepSamples,
+    channel_errors,
+    corrected_bias,
+)
 from atc_py.quantizing.layers.balance_sites import over_inputs
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.layers.mean_errors import FormBeside
+from atc_py.quantizing.layers.measured import FormBeside, SwitchedForm
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale, takes_bias
-from atc_py.quantizing.layers.switched import SwitchedForm
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.quantization import StepGain
@@ -63,18 +66,18 @@ def judged_balances(
         forms = _with_biases(model, base, forms, samples, settings.executor)
     path = base.file.path.with_name("judged_balances.onnx")
     verdicts = {}
-    with StepJudge(base, path, forms, len(judged), samples, settings.executor) as judge:
+    with closing(StepJudge(base, path, forms, len(judged), samples, settings.executor)) as judge:
         for name in (EQUALIZE, SMOOTH):
-            parts = [at for at, each in enumerate(judged) if _step_of(each) == name]
+            parts = [at for at, balance in enumerate(judged) if _step_of(balance) == name]
             if parts:
                 verdicts[name] = judge.verdict(sorted(parts, key=lambda at: -judged[at].gain))
-    kept = {judged[at].site.tensor for each in verdicts.values() for at in each.kept}
-    left_out = {each.site.tensor for each in judged} - kept
+    kept = {judged[at].site.tensor for verdict in verdicts.values() for at in verdict.kept}
+    left_out = {balance.site.tensor for balance in judged} - kept
     steps = tuple(
-        _step(name, verdict, [each for each in judged if _step_of(each) == name], kept)
+        _step(name, verdict, [balance for balance in judged if _step_of(balance) == name], kept)
         for name, verdict in verdicts.items()
     )
-    return [each for each in candidates if each.site.tensor not in left_out], steps
+    return [candidate for candidate in candidates if candidate.site.tensor not in left_out], steps
 
 
 def _comparable(
@@ -90,14 +93,21 @@ def _comparable(
     """
     judged: list[Balance] = []
     forms: list[SwitchedForm] = []
-    for each in candidates:
+    for candidate in candidates:
         with suppress(AtcError):
             forms += [
-                _switched(model, layer, len(judged), each, statistics[each.site.tensor], settings)
-                for layer in each.site.readers
+                _switched_form(
+                    model,
+                    layer,
+                    len(judged),
+                    candidate,
+                    statistics[candidate.site.tensor],
+                    settings,
+                )
+                for layer in candidate.site.readers
                 if layer.name not in skipped
             ]
-            judged.append(each)
+            judged.append(candidate)
     return judged, forms
 
 
@@ -110,46 +120,38 @@ def _with_biases(
 ) -> list[SwitchedForm]:
     """Forms with corrected biases, as the model will have them: they lose less in the mean.
 
-    Args:
-        model: the float model.
-        base: the same, of an opset with QuantizeLinear.
-        forms: the forms.
-        samples: those on which the errors are measured.
-        executor: the engine.
-
-    Raises:
-        AtcError: what the executor raises.
+    `base` is the model at an opset with QuantizeLinear.
     """
-    able = [each for each in forms if takes_bias(model.graph, each.off.layer)]
+    able = [form for form in forms if takes_bias(model.graph, form.off.layer)]
     beside = []
-    for each in able:
-        name = each.off.layer.name
-        beside.append(FormBeside(f"off {name}", each.off))
-        if each.on is not None:
-            beside.append(FormBeside(f"on {name}", each.on, each.factors))
+    for switched in able:
+        name = switched.off.layer.name
+        beside.append(FormBeside(f"off {name}", switched.off))
+        if switched.on is not None:
+            beside.append(FormBeside(f"on {name}", switched.on, switched.factors))
     path = base.file.path.with_name("judged_errors.onnx")
     errors = channel_errors(base, path, beside, ArraySamples(samples.feeds), executor)
 
     def corrected(form: Int8Layer, side: str) -> Int8Layer:
-        found = errors.get(f"{side} {form.layer.name}")
-        if found is None:
+        error = errors.get(f"{side} {form.layer.name}")
+        if error is None:
             return form
-        return replace(form, bias=corrected_bias(model.graph, form.layer, found))
+        return replace(form, bias=corrected_bias(model.graph, form.layer, error))
 
     return [
         replace(
-            each,
-            off=corrected(each.off, "off"),
-            on=None if each.on is None else corrected(each.on, "on"),
+            form,
+            off=corrected(form.off, "off"),
+            on=None if form.on is None else corrected(form.on, "on"),
         )
-        for each in forms
+        for form in forms
     ]
 
 
 def _step(
     name: str, verdict: KeptParts, parts: Sequence[Balance], kept: Collection[str]
 ) -> StepGain:
-    left_out = tuple(each.site.tensor for each in parts if each.site.tensor not in kept)
+    left_out = tuple(part.site.tensor for part in parts if part.site.tensor not in kept)
     return StepGain(
         name,
         len(parts),
@@ -160,24 +162,24 @@ def _step(
     )
 
 
-def _step_of(found: Balance) -> str:
-    return SMOOTH if found.site.maker is None else EQUALIZE
+def _step_of(balance: Balance) -> str:
+    return SMOOTH if balance.site.maker is None else EQUALIZE
 
 
-def _switched(
+def _switched_form(
     model: FloatModel,
     layer: FloatLayer,
     at: int,
-    found: Balance,
+    balance: Balance,
     statistics: ChannelStatistics,
     settings: CalibrationOptions,
 ) -> SwitchedForm:
     """A layer on int8 whose switch balances the channels of its data."""
-    factors = found.factors.astype(np.float64)
+    factors = balance.factors.astype(np.float64)
     weights = layer_weights(model.graph, layer)
     balanced = (weights * over_inputs(layer, factors)).astype(np.float32)
     low, high = statistics.low, statistics.high
-    shape = (-1, *[1] * (len(layer.shape) - 2)) if found.site.axis == 1 else (-1,)
+    shape = (-1, *[1] * (len(layer.shape) - 2)) if balance.site.axis == 1 else (-1,)
     return SwitchedForm(
         at,
         off=_form(layer, weights, low, high, settings),
@@ -193,7 +195,6 @@ def _form(
     high: NDArray[np.float64],
     settings: CalibrationOptions,
 ) -> Int8Layer:
-    """The int8 form of a layer whose data's channels have these bounds."""
     place = layer.node.place.with_field(f"data {layer.data}")
     found = ValueRange(float(low.min()), float(high.max()))
     data = activation_scale(found, symmetric=settings.ranges.symmetric, place=place)

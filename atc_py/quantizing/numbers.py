@@ -1,21 +1,149 @@
 """The numbers of layers' int8 forms, from the histograms of their data."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.diag import Diagnostic
 from atc_py.diag.codes import CONSTANT_TENSOR, LAYER_LEFT_FLOAT, NO_VALUES, ZERO_CHANNEL
 from atc_py.quantizing.calibrate.amct_choices import LayerChoice
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
-from atc_py.quantizing.calibrate.scales import EPSILON, activation_scale
-from atc_py.quantizing.calibrated import CalibratedLayer
+from atc_py.quantizing.calibrate.value_range import (
+    EPSILON,
+    RangeOptions,
+    ValueRange,
+    activation_scale,
+)
+from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.options import CalibrationOptions
+from atc_py.quantizing.trial_model import form_errors
 from atc_py.quantizing.weights import layer_weights, weight_numbers
+from atc_py.results.output_error import ErrorSums
+from atc_py.results.quantization import RangeTrial
 from atc_py.text import Text
+
+# Every calibrator proposes a range. The layers that read the tensor are computed with each of them,
+# their weights quantized, beside the result in floats, in one run over a few samples; the range with
+# the least sum of relative errors of their results is taken.
+
+Feeds = Mapping[str, NDArray[Any]]
+
+
+AUTO = "auto"
+"""Its name among the calibrators."""
+
+AUTO_SAMPLES = 4
+"""Samples on which layers are computed with every range."""
+
+_AMONG = ("min-max", "mse", "percentile", "ifmr")
+"""The calibrators that propose ranges; the first is taken where several err alike."""
+
+
+def with_best_ranges(
+    calibrated: Calibrated,
+    numbers: LayerNumbers,
+    feeds: Sequence[Feeds],
+    tell: Callable[[str], None],
+) -> Calibrated:
+    """The calibration with the best range of each tensor.
+
+    Args:
+        calibrated: the calibration with some range of each tensor.
+        numbers: makes the numbers of a layer with a range.
+        feeds: samples on which layers are computed.
+        tell: called with the progress.
+
+    Raises:
+        AtcError: what the executor raises.
+    """
+    tell("choose ranges")
+    settings = calibrated.settings.ranges
+    histograms = {layer.tensor: layer.histogram for layer in calibrated.layers}
+    proposed = {
+        tensor: _propose_ranges(histogram, settings)
+        for tensor, histogram in histograms.items()
+        if histogram is not None
+    }
+    tried = {
+        layer.name: [numbers.with_range(layer.layer, one) for one in proposed[layer.tensor].ranges]
+        for layer in calibrated.layers
+        if layer.tensor in proposed and len(proposed[layer.tensor].ranges) > 1
+    }
+    if not tried:
+        return calibrated
+    sets = [
+        calibrated.with_layers([_at(tried, layer, at) for layer in calibrated.layers]).forms()
+        for at in range(max(map(len, tried.values())))
+    ]
+    forms = {name: [sets[at][name] for at in range(len(trial))] for name, trial in tried.items()}
+    errors = form_errors(calibrated, forms, feeds, calibrated.settings.executor)
+    trials = _trials(
+        [layer for layer in calibrated.layers if layer.name in tried], proposed, errors
+    )
+    best = {trial.tensor: proposed[trial.tensor].places[trial.chosen] for trial in trials}
+    layers = [_at(tried, layer, best.get(layer.tensor, 0)) for layer in calibrated.layers]
+    return calibrated.with_layers(layers).having(trials=trials)
+
+
+def _trials(
+    layers: Sequence[CalibratedLayer],
+    proposed: Mapping[str, _Proposed],
+    errors: Mapping[str, Sequence[ErrorSums]],
+) -> list[RangeTrial]:
+    sums: dict[str, list[float]] = {}
+    for layer in layers:
+        own = [error.noise for error in errors[layer.name]]
+        known = sums.setdefault(layer.tensor, [0.0] * len(own))
+        sums[layer.tensor] = [a + b for a, b in zip(known, own, strict=True)]
+    results = []
+    for tensor, each_sum in sums.items():
+        by_name = {name: each_sum[at] for name, at in proposed[tensor].places.items()}
+        best = min(by_name, key=by_name.__getitem__)
+        results.append(RangeTrial(tensor, best, by_name))
+    return results
+
+
+def _at(
+    tried: Mapping[str, Sequence[CalibratedLayer]], layer: CalibratedLayer, at: int
+) -> CalibratedLayer:
+    """A layer with one of the ranges that were tried; with the last one if there are fewer."""
+    if layer.name not in tried:
+        return layer
+    return tried[layer.name][min(at, len(tried[layer.name]) - 1)]
+
+
+class _Proposed(NamedTuple):
+    """The ranges that calibrators choose for a tensor.
+
+    Attributes:
+        ranges: those of equal scales once.
+        places: where the range of each calibrator is among them.
+    """
+
+    ranges: list[ValueRange]
+    places: dict[str, int]
+
+
+def _propose_ranges(histogram: Histogram, settings: RangeOptions) -> _Proposed:
+    results: dict[tuple[float, int], ValueRange] = {}
+    places: dict[str, int] = {}
+    for name in _AMONG:
+        chosen = CALIBRATORS[name].range_of(histogram, settings)
+        if not math.isfinite(chosen.high - chosen.low):
+            continue
+        scale = activation_scale(chosen, symmetric=settings.symmetric)
+        key = (scale.scale, scale.offset)
+        results.setdefault(key, chosen)
+        places[name] = list(results).index(key)
+    return _Proposed(list(results.values()), places)
 
 
 class LayerNumbers:
@@ -32,7 +160,7 @@ class LayerNumbers:
         self.left: dict[str, Text] = {}
         self.warnings: list[Diagnostic] = []
         self._model, self._settings, self._histograms = model, settings, histograms
-        self._ranges: dict[tuple[object, ...], Range] = {}
+        self._ranges: dict[tuple[object, ...], ValueRange] = {}
 
     def of_layer(self, layer: FloatLayer) -> CalibratedLayer | None:
         """A layer with its numbers; None where it has none and stays in floats.
@@ -47,15 +175,15 @@ class LayerNumbers:
         if steps < EPSILON:
             self._leave(layer, "data", steps)
             return None
-        found = self.with_range(layer, chosen)
+        result = self.with_range(layer, chosen)
         largest = float(np.abs(layer_weights(self._model.graph, layer)).max(initial=0))
         if 0 < largest / 127 < EPSILON:
             self._leave(layer, "weights", largest / 127)
             return None
         self._note_zero_channels(layer)
-        return found
+        return result
 
-    def with_range(self, layer: FloatLayer, chosen: Range) -> CalibratedLayer:
+    def with_range(self, layer: FloatLayer, chosen: ValueRange) -> CalibratedLayer:
         """A layer whose data has that range.
 
         Raises:
@@ -77,7 +205,7 @@ class LayerNumbers:
     def _choice(self, layer: FloatLayer) -> LayerChoice:
         return self._settings.choice_of(layer.name, layer.kind) or LayerChoice()
 
-    def _range(self, layer: FloatLayer, histogram: Histogram) -> Range:
+    def _range(self, layer: FloatLayer, histogram: Histogram) -> ValueRange:
         """The range of a layer's data, chosen once for all layers that choose alike."""
         choice = self._choice(layer)
         key = (layer.data, choice.calibrator, choice.settings)
@@ -109,7 +237,6 @@ class LayerNumbers:
         )
 
     def _note_zero_channels(self, layer: FloatLayer) -> None:
-        """Note output channels whose weights are all 0."""
         weights = layer_weights(self._model.graph, layer)
         others = tuple(at for at in range(weights.ndim) if at != layer.axis)
         count = int((~weights.any(axis=others)).sum())
@@ -129,11 +256,7 @@ class LayerNumbers:
 
 
 def _refuse_odd(layer: FloatLayer, histogram: Histogram) -> None:
-    """Refuse data from which no range can be chosen.
-
-    Raises:
-        AtcError: NO_VALUES or CONSTANT_TENSOR.
-    """
+    """Refuse data from which no range can be chosen."""
     if not histogram.count:
         raise NO_VALUES.error(
             Text(

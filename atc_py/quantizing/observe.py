@@ -1,7 +1,8 @@
-"""One run of a float model over all samples: what the tensors that layers read hold."""
+"""Runs of a float model over all samples, or over some: what the tensors that layers read hold."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from atc_py.diag.codes import BAD_SAMPLE
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name
 from atc_py.pipeline.running.model import Port
-from atc_py.pipeline.running.samples import Samples, checked
+from atc_py.pipeline.running.samples import Samples, checked, evenly
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.checkpoint import Checkpoint
 from atc_py.quantizing.executors import start_executor
@@ -21,6 +22,47 @@ from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.system.signal_guard import undisturbed
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
+
+Feeds = Mapping[str, NDArray[Any]]
+
+
+class ChosenSamples:
+    """Some of the samples, at even distances; one at a time is in memory.
+
+    Attributes:
+        count: how many there are.
+    """
+
+    def __init__(self, model: FloatModel, samples: Samples, most: int | None) -> None:
+        """Choose at most so many samples; None for all."""
+        self._ports, self._samples = ports_of_model(model), samples
+        self._positions = evenly(samples.count, samples.count if most is None else most)
+        self.count = len(self._positions)
+
+    def __iter__(self) -> Iterator[Feeds]:
+        """Yield the arrays of each sample.
+
+        Raises:
+            AtcError: what samples raise.
+        """
+        for at, (_, feeds) in enumerate(checked(self._samples, self._ports)):
+            if at in self._positions:
+                yield feeds
+
+    def first(self) -> Feeds:
+        """The arrays of the first sample."""
+        return next(iter(self))
+
+
+def first_feeds(model: FloatModel, samples: Samples, most: int) -> list[Feeds]:
+    """The first samples, at most so many.
+
+    Raises:
+        AtcError: what samples raise.
+    """
+    ports = ports_of_model(model)
+    return [feeds for _, feeds in islice(checked(samples, ports), most)]
+
 
 _LONG = 100
 """Seconds from which on time left is given in minutes."""
@@ -49,23 +91,23 @@ def ports_of_model(
         AtcError: BAD_SAMPLE for an input of a type that no sample can have; BAD_INPUT_SHAPE for
             shapes that fit no input.
     """
-    found = []
+    results = []
     own = model.file
     observed = observe_inputs(own.path, own.inputs, shapes or {}, None, own.nodes)
-    for each in model.file.inputs:
-        dtype = dtype_of_element(each.element)
-        if dtype is None or each.dims is None:
-            kind = each.kind or f"{element_name(each.element)}, {each.label}"
+    for port in model.file.inputs:
+        dtype = dtype_of_element(port.element)
+        if dtype is None or port.dims is None:
+            kind = port.kind or f"{element_name(port.element)}, {port.label}"
             raise BAD_SAMPLE.error(
                 Text(
                     "no sample can be made for input {name}, which is {kind}",
-                    name=repr(each.name),
+                    name=repr(port.name),
                     kind=kind,
                 ),
-                place=Place(str(model.file.path), field=Text("input {at}", at=each.name)),
+                place=Place(str(model.file.path), field=Text("input {at}", at=port.name)),
             )
-        found.append(Port(each.name, dtype, observed[each.name].dims or ()))
-    return tuple(found)
+        results.append(Port(port.name, dtype, observed[port.name].dims or ()))
+    return tuple(results)
 
 
 def observe(
@@ -90,31 +132,31 @@ def observe(
     Raises:
         AtcError: what samples, the engine and histograms raise.
     """
-    found = {name: Histogram() for name in names}
-    done = 0 if checkpoint is None else checkpoint.load(found)
+    results = {name: Histogram() for name in names}
+    done = 0 if checkpoint is None else checkpoint.load(results)
 
     def count(position: int, label: str, values: Mapping[str, NDArray[Any]]) -> None:
         places = {name: Place(label, field=Text("tensor {tensor}", tensor=name)) for name in values}
         if checkpoint is None:
             for name, array in values.items():
-                found[name].add(array, places[name])
+                results[name].add(array, places[name])
             return
         # What is written has whole samples, also where one is refused or the run is interrupted.
         own = {name: Histogram() for name in values}
         for name, array in values.items():
             own[name].add(array, places[name])
         with undisturbed():
-            for name, each in own.items():
-                found[name].merge(each)
+            for name, form in own.items():
+                results[name].merge(form)
             checkpoint.counted(position + 1)
-        checkpoint.write_if_due(found)
+        checkpoint.write_if_due(results)
 
     try:
         engine = run_samples(model, names, samples, choice, count, start=done, on_stage=on_stage)
     finally:
         if checkpoint is not None:
-            checkpoint.write(found)
-    return Observed(found, samples.count, engine)
+            checkpoint.write(results)
+    return Observed(results, samples.count, engine)
 
 
 def run_samples(  # noqa: PLR0913  (a run and its observers)
@@ -159,6 +201,10 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
     finally:
         executor.close()
     return executor.name
+
+
+def no_progress(_stage: str) -> None:
+    """Take no notice of progress."""
 
 
 def _progress(stage: str, position: int, count: int, done: int, seconds: float) -> str:

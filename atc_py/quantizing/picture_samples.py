@@ -65,11 +65,7 @@ class PictureSamples:
             yield str(paths[0]), {self._port.name: features.astype(self._port.dtype.numpy)}
 
     def _features(self, path: Path) -> NDArray[Any]:
-        """The features of a picture, [C, H, W].
-
-        Raises:
-            AtcError: BAD_PICTURE, NO_PILLOW, BAD_AIPP; faults of files.
-        """
+        """The features of a picture, [C, H, W]."""
         is_uint8 = self._port.dtype is DType.UINT8
         network = NetworkInput(
             name=self._port.name,
@@ -83,11 +79,7 @@ class PictureSamples:
 
 
 def _picture_port(ports: Sequence[Port]) -> tuple[Port, tuple[int, ...]]:
-    """The input that takes pictures, and its shape; an open batch is 1.
-
-    Raises:
-        AtcError: BAD_OPTION where there is none, or its size is open.
-    """
+    """The input that takes pictures, and its shape; an open batch is 1."""
     if len(ports) != 1 or len(ports[0].shape) != _IMAGE:
         raise BAD_OPTION.error(
             Text(

@@ -27,12 +27,10 @@ from atc_py.quantizing.layers.balance_sites import (
     scaled_values,
 )
 from atc_py.quantizing.layers.float_model import FloatModel
-from atc_py.quantizing.layers.fold_norms import fold_norms
-from atc_py.quantizing.layers.layer_constants import LayerConstants
+from atc_py.quantizing.layers.layer_constants import LayerConstants, fold_norms
 from atc_py.quantizing.layers.layers import find_layers
-from atc_py.quantizing.observe import run_samples
+from atc_py.quantizing.observe import first_feeds, run_samples
 from atc_py.quantizing.options import CalibrationOptions
-from atc_py.quantizing.sample_choice import first_feeds
 from atc_py.results.quantization import StepGain
 from atc_py.system.structs import replace
 from atc_py.text import Text
@@ -97,12 +95,12 @@ def prepare(
     model, folded = _with_folded_norms(original, folder, settings)
     asked = _strengths(model, settings, skipped)
     sites = [
-        each
-        for each in balance_sites(model.graph, model.found)
-        if any(layer.name in asked for layer in each.readers)
+        site
+        for site in balance_sites(model.graph, model.found)
+        if any(layer.name in asked for layer in site.readers)
         or (
-            (settings.smooth if each.maker is None else settings.equalize)
-            and not all(layer.name in skipped for layer in each.readers)
+            (settings.smooth if site.maker is None else settings.equalize)
+            and not all(layer.name in skipped for layer in site.readers)
         )
     ]
     _refuse_strengths(model, asked, sites)
@@ -111,9 +109,13 @@ def prepare(
     seen = StepSamples(judged_outputs(model))
     statistics = _statistics(model, sites, samples, settings, on_stage, seen)
 
-    found = _candidates(model, statistics, asked)
-    named = [each for each in found if any(layer.name in asked for layer in each.site.readers)]
-    free = [each for each in found if each not in named]
+    candidates = _candidates(model, statistics, asked)
+    named = [
+        balance
+        for balance in candidates
+        if any(layer.name in asked for layer in balance.site.readers)
+    ]
+    free = [balance for balance in candidates if balance not in named]
     if free:
         _tell(on_stage, "judge balances")
         seen.feeds = first_feeds(model, samples, JUDGED)
@@ -129,7 +131,7 @@ def _tell(on_stage: Callable[[str], None] | None, stage: str) -> None:
 def _with_balances(
     model: FloatModel, folder: Path, folded: int, balances: Sequence[Balance]
 ) -> Prepared:
-    by_tensor = {each.site.tensor: each for each in balances}
+    by_tensor = {balance.site.tensor: balance for balance in balances}
     if not by_tensor:
         return Prepared(model, folded, ())
 
@@ -137,7 +139,7 @@ def _with_balances(
         known = by_tensor.get(site.tensor)
         return None if known is None else replace(known, site=site)
 
-    return _balanced(model, folder, folded, chosen)
+    return _balance_sites(model, folder, folded, chosen)
 
 
 def _candidates(
@@ -150,12 +152,12 @@ def _candidates(
     Each is chosen after those before it were applied.
     """
     constants = LayerConstants(model.graph)
-    found: list[Balance] = []
+    results: list[Balance] = []
     for site in balance_sites(model.graph, model.found):
         own = statistics.get(site.tensor)
         if own is None:
             continue
-        strengths = [asked[each.name] for each in site.readers if each.name in asked]
+        strengths = [asked[reader.name] for reader in site.readers if reader.name in asked]
         balance = (
             balance_of_strength(constants, site, own, strengths[0])
             if strengths
@@ -163,8 +165,8 @@ def _candidates(
         )
         if balance is not None:
             apply_factors(constants, site, balance.factors)
-            found.append(balance)
-    return found
+            results.append(balance)
+    return results
 
 
 def _strengths(
@@ -172,24 +174,20 @@ def _strengths(
 ) -> dict[str, float]:
     if settings.config is None:
         return {}
-    found = {}
+    results = {}
     for layer in model.found.layers:
         choice = settings.choice_of(layer.name, layer.kind)
         if layer.name not in skipped and choice is not None and choice.migration_strength:
-            found[layer.name] = choice.migration_strength
-    return found
+            results[layer.name] = choice.migration_strength
+    return results
 
 
 def _refuse_strengths(
     model: FloatModel, asked: Mapping[str, float], sites: Sequence[BalanceSite]
 ) -> None:
-    """Refuse a migration strength of a layer of its own whose data cannot be scaled.
-
-    Raises:
-        AtcError: QUANT_FIELD_NOT_MODELED.
-    """
+    """Refuse a migration strength of a layer of its own whose data cannot be scaled."""
     done = {layer.name for site in sites for layer in site.readers}
-    missing = [each for each in model.found.layers if each.name in asked.keys() - done]
+    missing = [layer for layer in model.found.layers if layer.name in asked.keys() - done]
     if missing:
         raise QUANT_FIELD_NOT_MODELED.error(
             Text(
@@ -222,7 +220,7 @@ def prepare_with_factors(
         asked = factors.get(site.readers[0].name)
         return None if asked is None else Balance(site, asked, 0.0, 0.0)
 
-    return _balanced(model, folder, folded, choose) if factors else Prepared(model, folded, ())
+    return _balance_sites(model, folder, folded, choose) if factors else Prepared(model, folded, ())
 
 
 def _with_folded_norms(
@@ -241,7 +239,7 @@ def _with_folded_norms(
     return FloatModel(path, original), folded
 
 
-def _balanced(
+def _balance_sites(
     model: FloatModel,
     folder: Path,
     folded: int,
@@ -254,10 +252,10 @@ def _balanced(
     def balance(graph: WorkGraph) -> None:
         constants = LayerConstants(graph)
         for site in balance_sites(graph, find_layers(graph)):
-            found = choose(constants, site)
-            if found is not None:
-                apply_factors(constants, site, found.factors)
-                balances.append(found)
+            choice = choose(constants, site)
+            if choice is not None:
+                apply_factors(constants, site, choice.factors)
+                balances.append(choice)
                 scaled.extend(scaled_values(graph, site))
         constants.apply()
 
@@ -274,18 +272,18 @@ def _statistics(
     on_stage: Callable[[str], None] | None,
     seen: StepSamples,
 ) -> dict[str, ChannelStatistics]:
-    """Return what the channels of each site's tensor hold in the first samples.
+    """Statistics of the channels of each site's tensor in the first samples.
 
     `seen` takes in the outputs.
     """
-    found = {site.tensor: ChannelStatistics(site.axis) for site in sites}
+    results = {site.tensor: ChannelStatistics(site.axis) for site in sites}
 
     def see(_position: int, _label: str, values: Mapping[str, NDArray[Any]]) -> None:
-        for name, statistics in found.items():
+        for name, statistics in results.items():
             statistics.add(values[name])
         seen.see(values)
 
     first = FirstSamples(samples)
-    names = [*dict.fromkeys((*found, *seen.outputs))]
+    names = [*dict.fromkeys((*results, *seen.outputs))]
     run_samples(model, names, first, settings.executor, see, stage="balance", on_stage=on_stage)
-    return found
+    return results

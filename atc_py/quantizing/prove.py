@@ -14,15 +14,18 @@ from atc_py.cost.network import network_time
 from atc_py.package.reader import open_model
 from atc_py.pipeline.convert import convert
 from atc_py.pipeline.running.samples import Samples
-from atc_py.quantizing.calibrate.errors import decibels
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import pieces_of
-from atc_py.quantizing.calibrate.scales import ActivationScale, activation_scale
-from atc_py.quantizing.calibrate.value_range import ValueRange
+from atc_py.quantizing.calibrate.value_range import (
+    ActivationScale,
+    ValueRange,
+    activation_scale,
+    decibels,
+)
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
+from atc_py.quantizing.observe import ChosenSamples, no_progress
 from atc_py.quantizing.options import ProofOptions
-from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures, ErrorSums
 from atc_py.results.quantization import (
@@ -48,17 +51,17 @@ _MOST = 8
 """Points of a curve whose times are estimated; each is compiled."""
 
 
-def estimated_speed(found: Calibrated, shapes: Shapes, soc: str) -> Speed:
+def estimated_speed(calibrated: Calibrated, shapes: Shapes, soc: str) -> Speed:
     """The times of the float model and of the model with all of its layers on int8.
 
     Raises:
         AtcError: what compiling raises.
     """
-    float16 = _microseconds(found.original.file.path, shapes, soc)
-    return Speed(soc, float16, _of_layers(found, None, shapes, soc))
+    float16 = _microseconds(calibrated.original.file.path, shapes, soc)
+    return Speed(soc, float16, _time_of_layers(calibrated, None, shapes, soc))
 
 
-def with_times(found: Calibrated, searched: FallBack, shapes: Shapes, soc: str) -> FallBack:
+def with_times(calibrated: Calibrated, searched: FallBack, shapes: Shapes, soc: str) -> FallBack:
     """A search whose curve has times, at its ends, at its result and at points between.
 
     Raises:
@@ -66,32 +69,27 @@ def with_times(found: Calibrated, searched: FallBack, shapes: Shapes, soc: str) 
     """
     points = searched.points
     step = max(len(points) // _MOST, 1)
-    names = [each.name for each in found.layers]
+    names = [layer.name for layer in calibrated.layers]
     timed = []
     for at, point in enumerate(points):
         if at % step and point.floats != searched.floats and at != len(points) - 1:
             timed.append(point)
             continue
         layers = [name for name in names if name not in point.floats]
-        timed.append(replace(point, microseconds=_of_layers(found, layers, shapes, soc)))
+        timed.append(replace(point, microseconds=_time_of_layers(calibrated, layers, shapes, soc)))
     return replace(searched, points=tuple(timed))
 
 
-def _of_layers(
-    found: Calibrated, layers: Collection[str] | None, shapes: Shapes, soc: str
+def _time_of_layers(
+    calibrated: Calibrated, layers: Collection[str] | None, shapes: Shapes, soc: str
 ) -> float:
-    """The time with layers on int8, None for all."""
-    path = found.folder / "timed.onnx"
-    found.written(path, layers)
+    path = calibrated.folder / "timed.onnx"
+    calibrated.written(path, layers)
     return _microseconds(path, shapes, soc)
 
 
 def _microseconds(model: Path, shapes: Shapes, soc: str) -> float:
-    """The expected time of a model, compiled in float16.
-
-    Raises:
-        AtcError: what compiling raises.
-    """
+    """The expected time of a model, compiled in float16."""
     with work_folder() as folder:
         om = folder / "timed.om"
         convert(model, om, soc=soc, input_shape=shapes)
@@ -113,7 +111,7 @@ _BINS = 96
 
 
 def proved(
-    found: Calibrated,
+    calibrated: Calibrated,
     samples: Samples,
     settings: ProofOptions,
     on_stage: Callable[[str], None] | None = None,
@@ -123,14 +121,14 @@ def proved(
     Raises:
         AtcError: what samples and the executor raise.
     """
-    tell = on_stage or _no_progress
-    feeds = ChosenSamples(found.model, samples, settings.samples)
-    executor = found.settings.executor
+    tell = on_stage or no_progress
+    feeds = ChosenSamples(calibrated.model, samples, settings.samples)
+    executor = calibrated.settings.executor
     tell("measure layers")
     own = form_errors(
-        found, {name: (form,) for name, form in found.forms().items()}, feeds, executor
+        calibrated, {name: (form,) for name, form in calibrated.forms().items()}, feeds, executor
     )
-    trials = TrialModel(found, feeds, executor)
+    trials = TrialModel(calibrated, feeds, executor)
     try:
         searched, ratios = None, dict[str, float]()
         if settings.target:
@@ -138,19 +136,19 @@ def proved(
                 order, ratios = cost_order(trials, tell, tasks)
                 searched = fall_back(trials, settings.target, order, tell, tasks)
         floats = () if searched is None else searched.floats
-        kept = [each for each in found.layers if each.name not in floats]
-        outputs = trials.figures([each.name for each in kept])
+        kept = [layer for layer in calibrated.layers if layer.name not in floats]
+        outputs = trials.figures([layer.name for layer in kept])
     finally:
         trials.close()
-    chosen = found.with_layers(kept).leaving(dict.fromkeys(floats, FALLEN_BACK))
+    chosen = calibrated.with_layers(kept).leaving(dict.fromkeys(floats, FALLEN_BACK))
     speed = None
     if settings.soc:
         tell("estimate times")
         shapes = {name: array.shape for name, array in feeds.first().items()}
         speed = estimated_speed(chosen, shapes, settings.soc)
         if searched is not None:
-            searched = with_times(found, searched, shapes, settings.soc)
-    costs = tuple(_layer_cost(each, own[each.name][0], ratios) for each in found.layers)
+            searched = with_times(calibrated, searched, shapes, settings.soc)
+    costs = tuple(_layer_cost(layer, own[layer.name][0], ratios) for layer in calibrated.layers)
     return chosen, QuantizationProof(feeds.count, outputs, costs, searched, speed=speed)
 
 
@@ -182,10 +180,10 @@ def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, f
     )
 
 
-def _data_snr(histogram: Histogram, found: ActivationScale) -> float:
+def _data_snr(histogram: Histogram, scale: ActivationScale) -> float:
     """The signal to noise of values as codes, in dB; values are even within a bin."""
     pieces = pieces_of(histogram)
-    noise = pieces.error(found.scale, -128 - found.offset, 127 - found.offset)
+    noise = pieces.error(scale.scale, -128 - scale.offset, 127 - scale.offset)
     cubes = pieces.ends**3 - pieces.starts**3
     signal = float(pieces.counts / (pieces.ends - pieces.starts) @ cubes) / 3
     return decibels(signal, noise)
@@ -200,11 +198,11 @@ def _range_gain(layer: CalibratedLayer, histogram: Histogram, snr: float) -> flo
     return gain if math.isfinite(gain) else None
 
 
-def _clipped(histogram: Histogram, found: ActivationScale) -> float:
+def _clipped(histogram: Histogram, scale: ActivationScale) -> float:
     """The share of the values beyond the lowest and highest code, by half a step or more."""
     pieces = pieces_of(histogram)
-    slack = found.scale / 2 + histogram.width  # what is at the border of a bin may be in either
-    low, high = found.low - slack, found.high + slack
+    slack = scale.scale / 2 + histogram.width  # what is at the border of a bin may be in either
+    low, high = scale.low - slack, scale.high + slack
     width = pieces.ends - pieces.starts
     inside = np.minimum(pieces.ends, high) - np.maximum(pieces.starts, low)
     outside = pieces.counts * (1 - np.clip(inside / width, 0, 1))
@@ -219,8 +217,4 @@ def _shares(histogram: Histogram) -> ValueShares:
         high = low + 1.0
     sums, _ = np.histogram(centers.clip(low, high), _BINS, (low, high), weights=counts)
     total = max(int(counts.sum()), 1)
-    return ValueShares(low, high, tuple(float(each) / total for each in sums))
-
-
-def _no_progress(_stage: str) -> None:
-    """Ignore all progress."""
+    return ValueShares(low, high, tuple(float(count) / total for count in sums))

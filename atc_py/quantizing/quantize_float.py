@@ -22,14 +22,12 @@ from atc_py.options.quantize_options import BOTH, FORMS
 from atc_py.pipeline.quantize import list_verdict
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.samples import ArraySamples, RandomSamples, Samples, open_samples
-from atc_py.quantizing.calibrated import Calibrated
+from atc_py.quantizing.calibrated import Calibrated, balanced_tensors, layer_facts, node_outcomes
 from atc_py.quantizing.calibration import calibrate
-from atc_py.quantizing.facts import balanced_tensors, layer_facts, node_outcomes
-from atc_py.quantizing.layers.bodies import layers_in_bodies
-from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.float_model import FloatModel, original_places
+from atc_py.quantizing.layers.layers import layers_in_bodies
 from atc_py.quantizing.observe import ports_of_model
 from atc_py.quantizing.options import QuantizeOptions
-from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record

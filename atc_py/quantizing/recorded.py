@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
-from atc_py.quantizing.calibrate.ranges import Range
 from atc_py.quantizing.calibrate.record import (
     LayerRecord,
     RecordedLayer,
@@ -18,13 +17,12 @@ from atc_py.quantizing.calibrate.record import (
     read_record,
     record_text,
 )
-from atc_py.quantizing.calibrate.scales import ActivationScale
+from atc_py.quantizing.calibrate.value_range import ActivationScale, ValueRange
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.layers.balance_sites import input_channels
-from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.layers.float_model import FloatModel, original_places
 from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.options import CalibrationOptions
-from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.prepare import prepare_with_factors
 from atc_py.quantizing.selection import skipped_layers
 from atc_py.quantizing.weights import layer_weights, weight_codes, weight_numbers
@@ -38,30 +36,30 @@ _MOST_BYTES = 64 << 20
 NOT_RECORDED = Text("the record has no entry for it")
 
 
-def write_record(found: Calibrated, path: Path) -> None:
+def write_record(calibrated: Calibrated, path: Path) -> None:
     """Write the scales and offsets of a calibration; the file appears whole or not at all.
 
     Raises:
         AtcError: CANNOT_WRITE.
     """
     with atomic_write(path) as file:
-        file.write(record_text(record_of(found)).encode())
+        file.write(record_text(record_of(calibrated)).encode())
 
 
-def record_of(found: Calibrated) -> dict[str, LayerRecord]:
+def record_of(calibrated: Calibrated) -> dict[str, LayerRecord]:
     """The scales and offsets of a calibration by layer."""
     factors = {
         layer.name: balance.factors
-        for balance in found.prepared.balances
+        for balance in calibrated.prepared.balances
         for layer in balance.site.readers
     }
     records = {}
-    for each in found.layers:
-        scales = [float(scale) for scale in each.weight_scale.reshape(-1)]
-        own = factors.get(each.name)
-        records[each.name] = LayerRecord(
-            scale_d=each.activation.scale,
-            offset_d=each.activation.offset,
+    for layer in calibrated.layers:
+        scales = [float(scale) for scale in layer.weight_scale.reshape(-1)]
+        own = factors.get(layer.name)
+        records[layer.name] = LayerRecord(
+            scale_d=layer.activation.scale,
+            offset_d=layer.activation.offset,
             scale_w=tuple(scales),
             offset_w=(0,) * len(scales),
             tensor_balance_factor=() if own is None else tuple(map(float, own)),
@@ -84,16 +82,19 @@ def calibrated_by_record(model: Path, record: Path, settings: CalibrationOptions
         original = FloatModel(model)
         stack.enter_context(original_places(original, folder))
         skipped = skipped_layers(original, settings)
-        known = {each.name: _channels(each) for each in original.found.layers}
+        known = {
+            layer.name: RecordedLayer(layer.shape[layer.axis], input_channels(layer))
+            for layer in original.found.layers
+        }
         check_record(records, known, str(record))
         _refuse_not_modeled(records, record)
         factors = {
-            name: np.array(each.tensor_balance_factor, np.float32)
-            for name, each in records.items()
-            if each.tensor_balance_factor
+            name: np.array(record.tensor_balance_factor, np.float32)
+            for name, record in records.items()
+            if record.tensor_balance_factor
         }
         prepared = prepare_with_factors(original, folder, settings, factors)
-        done = {layer.name for each in prepared.balances for layer in each.site.readers}
+        done = {layer.name for balance in prepared.balances for layer in balance.site.readers}
         _refuse_factors(factors, done, record)
         layers, left = [], dict(skipped)
         for layer in prepared.model.found.layers:
@@ -103,7 +104,7 @@ def calibrated_by_record(model: Path, record: Path, settings: CalibrationOptions
             if own is None:
                 left[layer.name] = NOT_RECORDED
             else:
-                layers.append(_calibrated(prepared.model, layer, own, settings))
+                layers.append(_calibrate_layer(prepared.model, layer, own, settings))
         return Calibrated(
             original=original,
             prepared=prepared,
@@ -118,15 +119,11 @@ def calibrated_by_record(model: Path, record: Path, settings: CalibrationOptions
         )
 
 
-def _channels(layer: FloatLayer) -> RecordedLayer:
-    return RecordedLayer(layer.shape[layer.axis], input_channels(layer))
-
-
-def _calibrated(
+def _calibrate_layer(
     model: FloatModel, layer: FloatLayer, record: LayerRecord, settings: CalibrationOptions
 ) -> CalibratedLayer:
     activation = ActivationScale(float(np.float32(record.scale_d)), int(record.offset_d or 0))
-    chosen = Range(activation.low, activation.high)
+    chosen = ValueRange(activation.low, activation.high)
     if not record.scale_w:
         scale, codes = weight_numbers(model.graph, layer, activation.scale, settings.weights)
         return CalibratedLayer(layer, None, chosen, activation, scale, codes)
@@ -138,18 +135,14 @@ def _calibrated(
 
 
 def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:
-    """Refuse what a record asks for and this form does not have.
-
-    Raises:
-        AtcError: QUANT_FIELD_NOT_MODELED.
-    """
-    for name, each in records.items():
-        if any(each.shift_bit):
+    """Refuse what a record asks for and this form does not have."""
+    for name, record in records.items():
+        if any(record.shift_bit):
             raise QUANT_FIELD_NOT_MODELED.error(
                 Text("{name} has shift_bit other than 0", name=repr(name)),
                 place=Place(str(path), field=name),
             )
-        if {each.dst_type, each.act_type, each.wts_type} - {None, "INT8"}:
+        if {record.dst_type, record.act_type, record.wts_type} - {None, "INT8"}:
             raise QUANT_FIELD_NOT_MODELED.error(
                 Text("{name} has a type other than INT8", name=repr(name)),
                 place=Place(str(path), field=name),
@@ -157,11 +150,7 @@ def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:
 
 
 def _refuse_factors(factors: Mapping[str, NDArray[np.float32]], done: set[str], path: Path) -> None:
-    """Refuse factors of data whose maker cannot be divided by them.
-
-    Raises:
-        AtcError: BAD_QUANT_RECORD.
-    """
+    """Refuse factors of data whose maker cannot be divided by them."""
     for name in factors.keys() - done:
         raise BAD_QUANT_RECORD.error(
             Text(

@@ -6,9 +6,8 @@ from atc_py.diag import Place
 from atc_py.diag.codes import NO_FLOAT_LAYERS, NOT_IN_MODEL
 from atc_py.diag.suggestions import nearest_of_many
 from atc_py.onnx_graph.folding.graph import WorkGraph
-from atc_py.quantizing.layers.bodies import layers_in_bodies
 from atc_py.quantizing.layers.float_model import FloatModel
-from atc_py.quantizing.layers.layers import FloatLayer
+from atc_py.quantizing.layers.layers import FloatLayer, layers_in_bodies
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.text import COLON, COMMA, Text
 

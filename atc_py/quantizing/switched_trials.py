@@ -8,13 +8,42 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.pipeline.running.stored_array import StoredArray, stored_array
 from atc_py.quantizing.executors import Executor, start_executor
 from atc_py.quantizing.layers.measured import SWITCHES
-from atc_py.quantizing.trial_samples import TrialSample
 from atc_py.results.output_error import ErrorSums
 from atc_py.system.one_thread import limited_threads
 
 Feeds = Mapping[str, NDArray[Any]]
+
+
+class TrialSample(NamedTuple):
+    """One sample.
+
+    Attributes:
+        feeds: what the model is fed.
+        wanted: its outputs in floats, as far as a file can hold them.
+    """
+
+    feeds: Mapping[str, StoredArray]
+    wanted: Mapping[str, StoredArray]
+
+
+def stored_sample(feeds: Feeds, wanted: Feeds, start: Path) -> TrialSample:
+    """Write the arrays of a sample to files whose names begin with that of `start`.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    kept = {name: array for name, array in wanted.items() if array.dtype.kind not in "OSU"}
+    return TrialSample(_store(feeds, start, "feed"), _store(kept, start, "output"))
+
+
+def _store(arrays: Feeds, start: Path, kind: str) -> dict[str, StoredArray]:
+    return {
+        name: stored_array(array, start.with_name(f"{start.name}-{kind}{at}.bin"))
+        for at, (name, array) in enumerate(arrays.items())
+    }
 
 
 class SwitchedModel(NamedTuple):
@@ -83,14 +112,14 @@ class RunningModel:
         Raises:
             AtcError: what the engine raises.
         """
-        found: dict[str, ErrorSums] = {}
+        results: dict[str, ErrorSums] = {}
         for sample in samples:
-            feeds = {name: each.read() for name, each in sample.feeds.items()}
+            feeds = {name: feed.read() for name, feed in sample.feeds.items()}
             for name, array in self.outputs(feeds, on).items():
                 wanted = sample.wanted.get(name)
                 if wanted is not None and wanted.dtype.kind == "f":
-                    found.setdefault(name, ErrorSums()).add(array, wanted.read())
-        return found
+                    results.setdefault(name, ErrorSums()).add(array, wanted.read())
+        return results
 
     def close(self) -> None:
         """Release the model."""

@@ -24,10 +24,10 @@ def read_target(given: Iterable[str]) -> dict[str, float]:
         AtcError: BAD_OPTION for another figure, one that comes twice, and a number that the figure
             cannot have.
     """
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for text in given:
         name, _, number = text.partition("=")
-        if name in found:
+        if name in results:
             raise BAD_OPTION.error(
                 Text(
                     "--target gives {name} twice, the second time as {text}",
@@ -36,12 +36,12 @@ def read_target(given: Iterable[str]) -> dict[str, float]:
                 )
             )
         try:
-            found[name] = float(number)
+            results[name] = float(number)
         except ValueError:
             raise BAD_OPTION.error(
                 Text("--target {text} has no number", text=repr(text)), help=_HINT
             ) from None
-    return checked_target(found)
+    return checked_target(results)
 
 
 def checked_target(target: Mapping[str, float]) -> dict[str, float]:
@@ -79,6 +79,6 @@ def reaches_target(outputs: Mapping[str, ErrorFigures], target: Mapping[str, flo
     """True if every output has the least figures; one without rows has no top1 to miss."""
     return all(
         value is None or value >= least
-        for each in outputs.values()
-        for value, least in ((getattr(each, name), least) for name, least in target.items())
+        for output in outputs.values()
+        for value, least in ((getattr(output, name), least) for name, least in target.items())
     )

@@ -17,8 +17,8 @@ from atc_py.quantizing.switched_trials import (
     SwitchedModel,
     SwitchedTrial,
     run_trial,
+    stored_sample,
 )
-from atc_py.quantizing.trial_samples import stored_sample
 from atc_py.results.output_error import ErrorFigures, ErrorSums
 
 Feeds = Mapping[str, NDArray[Any]]
@@ -51,7 +51,7 @@ class TrialModel:
         forms = {name: (form,) for name, form in found.forms().items()}
         write_measured(model, path, forms, switched=True)
         self.layers = tuple(forms)
-        inputs = tuple(each.name for each in model.file.inputs)
+        inputs = tuple(port.name for port in model.file.inputs)
         outputs = tuple(name for name in model.graph.outputs if name not in inputs)
         self._model = SwitchedModel(path, self.layers, inputs, outputs, executor)
         self._running = RunningModel(self._model)
@@ -93,7 +93,7 @@ class TrialModel:
             done: called with the number of trials that are done.
         """
         samples = self._samples[:count]
-        keys = [*dict.fromkeys((frozenset(each), len(samples)) for each in sets)]
+        keys = [*dict.fromkeys((frozenset(group), len(samples)) for group in sets)]
         if keys and keys[0] in self._ready:
             return
         wanted = [
@@ -106,7 +106,7 @@ class TrialModel:
 
     def figures(self, on: Collection[str]) -> dict[str, ErrorFigures]:
         """The figures of `errors` on all samples."""
-        return {name: each.figures() for name, each in self.errors(on).items()}
+        return {name: error.figures() for name, error in self.errors(on).items()}
 
     def close(self) -> None:
         """Release the model."""
@@ -114,7 +114,7 @@ class TrialModel:
 
 
 def form_errors(
-    found: Calibrated,
+    calibrated: Calibrated,
     forms: Mapping[str, Sequence[Int8Layer]],
     samples: Iterable[Feeds],
     executor: str,
@@ -124,10 +124,10 @@ def form_errors(
     Raises:
         AtcError: what the executor raises.
     """
-    model = found.qdq_model
-    path = found.folder / "measured.onnx"
+    model = calibrated.qdq_model
+    path = calibrated.folder / "measured.onnx"
     names = write_measured(model, path, forms)
-    inputs = [each.name for each in model.file.inputs]
+    inputs = [port.name for port in model.file.inputs]
     wanted = [name for sums in names.values() for name in sums.names]
     errors = {name: tuple(ErrorSums() for _ in forms[name]) for name in names}
     running = start_executor(executor, path, wanted, inputs)

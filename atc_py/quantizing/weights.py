@@ -4,9 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.folding.graph import WorkGraph
-from atc_py.quantizing.calibrate.biases import scales_that_hold_bias
-from atc_py.quantizing.calibrate.scales import EPSILON
-from atc_py.quantizing.calibrate.weights import quantized_weights, weight_scales
+from atc_py.quantizing.calibrate.value_range import EPSILON
+from atc_py.quantizing.calibrate.weights import (
+    quantized_weights,
+    scales_that_hold_bias,
+    weight_scales,
+)
 from atc_py.quantizing.layers.layers import FloatLayer
 
 _MOST_CODE = 127
@@ -18,9 +21,9 @@ _LARGEST_PRODUCT = 128 * 128
 def layer_weights(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32]:
     """The weights of a layer."""
     const = graph.consts[layer.weight]
-    found = np.array(const.numpy(), np.float32)
+    result = np.array(const.numpy(), np.float32)
     const.release()
-    return found
+    return result
 
 
 def layer_bias(graph: WorkGraph, layer: FloatLayer) -> NDArray[np.float32] | None:

@@ -12,9 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.diag.codes import BAD_OPTION, FIX_DIFFERS, FIX_NOT_SETTLED
-from atc_py.fix import registry
+from atc_py.fix import rule
+from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import Exactness, FixRule
-from atc_py.fix.site import Site
 from tests.cli.conftest import Result
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.fix.draws import all_draws
@@ -171,21 +171,21 @@ def test_rules_without_fix_have_no_effect_and_are_refused(atc: Atc) -> None:
     assert "--bind has no effect without --fix" in done.err
 
 
-def lying(apply: Callable[[Site], Sequence[str]], *operators: str) -> FixRule:
+def lying(apply: Callable[[RuleContext], Sequence[str]], *operators: str) -> FixRule:
     """Return a rule that claims to be exact."""
     case = all_draws()["window-1d"](np.random.default_rng(0))
-    words = registry.load_rules()["window-1d"].words
+    words = rule.load_rules()["window-1d"].words
     return FixRule("lying", frozenset(operators), Exactness.EQUAL, words, case, None, (), apply)
 
 
 def test_a_rule_that_changes_results_writes_nothing(
     atc: Atc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def apply(site: Site) -> Sequence[str]:
-        return [site.op("Relu", site.name(0))]
+    def apply(ctx: RuleContext) -> Sequence[str]:
+        return [ctx.op("Relu", ctx.name(0))]
 
-    monkeypatch.setitem(registry.load_rules(), "lying", lying(apply, "Mish"))
-    monkeypatch.delitem(registry.load_rules(), "function-body")
+    monkeypatch.setitem(rule.load_rules(), "lying", lying(apply, "Mish"))
+    monkeypatch.delitem(rule.load_rules(), "function-body")
     graph = write([node("Abs", ["x"], ["y"])])
     model = onnx.load(graph)
     model.graph.node[0].op_type = "Mish"
@@ -197,10 +197,10 @@ def test_a_rule_that_changes_results_writes_nothing(
 
 
 def test_rules_that_undo_each_other_end(atc: Atc, monkeypatch: pytest.MonkeyPatch) -> None:
-    def apply(site: Site) -> Sequence[str]:
-        return [site.op("Mish", site.name(0))]
+    def apply(ctx: RuleContext) -> Sequence[str]:
+        return [ctx.op("Mish", ctx.name(0))]
 
-    monkeypatch.setitem(registry.load_rules(), "lying", lying(apply, "Mish"))
+    monkeypatch.setitem(rule.load_rules(), "lying", lying(apply, "Mish"))
     graph = write([node("Abs", ["x"], ["y"])])
     model = onnx.load(graph)
     model.graph.node[0].op_type = "Mish"

@@ -18,7 +18,7 @@ from onnx.reference import ReferenceEvaluator
 import atc_py
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError
-from atc_py.fix.registry import rules_of_operator
+from atc_py.fix.rule import rules_of_operator
 from atc_py.results.fixing import Fixing
 from atc_py.spec import ONNX_DOMAINS
 from atc_py.spec.library import library

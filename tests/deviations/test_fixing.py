@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.fix.registry import load_rules
+from atc_py.fix.rule import load_rules
 from tests.deviations.case import DeviationCase, all_cases
 from tests.deviations.test_deviations import MODE, ROWS, agree
 from tests.end_to_end import run_with_atc_py

@@ -12,10 +12,9 @@ from onnx import compose, helper
 import atc_py
 from atc_py.check.findings import Finding
 from atc_py.fix import by_kind, engine
-from atc_py.fix.by_kind import FixedKinds
-from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Purpose
-from atc_py.fix.site import Site
+from atc_py.fix.by_kind import OneOfEachKind
+from atc_py.fix.context import RuleContext
+from atc_py.fix.rule import Purpose, load_rules
 from atc_py.onnx_graph.folding import if_branches
 from atc_py.onnx_graph.source import SourceNode
 from tests.bench.growing_models import SHAPES
@@ -41,18 +40,18 @@ def both_ways(
     path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
 ) -> tuple[list[tuple[Finding, ...]], bool]:
     """Return the findings on a model by kind and as a whole, and whether one of a kind was enough."""
-    found: list[FixedKinds | None] = []
-    by = by_kind.fixed_by_kind
+    found: list[OneOfEachKind | None] = []
+    by = by_kind.fix_one_of_each_kind
 
-    def noted(*args: Any) -> FixedKinds | None:
+    def noted(*args: Any) -> OneOfEachKind | None:
         found.append(by(*args))
         return found[-1]
 
-    monkeypatch.setattr(by_kind, "fixed_by_kind", noted)
+    monkeypatch.setattr(by_kind, "fix_one_of_each_kind", noted)
     kinds = atc_py.check_models(path, **options).models[0]
-    monkeypatch.setattr(by_kind, "fixed_by_kind", lambda *_: None)
+    monkeypatch.setattr(by_kind, "fix_one_of_each_kind", lambda *_: None)
     whole = atc_py.check_models(path, **options).models[0]
-    monkeypatch.setattr(by_kind, "fixed_by_kind", by)
+    monkeypatch.setattr(by_kind, "fix_one_of_each_kind", by)
     return [kinds.findings, whole.findings], any(found)
 
 
@@ -125,17 +124,17 @@ def test_restated_nodes_are_fixed_alike(
 def test_a_site_notes_that_a_rule_looks_around() -> None:
     node = SourceNode(0, "n", "Relu", "", 13, 13, (tensor(2),), (tensor(2),))
     asked: dict[str, Callable[[Any], object]] = {
-        "tensor": lambda site: (site.tensor(0), site.shape(0), site.element, site.output(0)),
-        "around": lambda site: site.around,
-        "maker": lambda site: site.maker(site.tensor(0)),
-        "range": lambda site: site.range(0),
-        "result": lambda site: site.result_range(),
-        "wrap": lambda site: site.may_wrap(),
-        "bounds": lambda site: site.unbounded(site.tensor(0), None),
+        "tensor": lambda ctx: (ctx.tensor(0), ctx.shape(0), ctx.element, ctx.output(0)),
+        "around": lambda ctx: ctx.around,
+        "maker": lambda ctx: ctx.maker(ctx.tensor(0)),
+        "range": lambda ctx: ctx.range(0),
+        "result": lambda ctx: ctx.result_range(),
+        "wrap": lambda ctx: ctx.may_wrap(),
+        "bounds": lambda ctx: ctx.unbounded(ctx.tensor(0), None),
     }
     seen = {}
     for name, ask in asked.items():
-        site = Site(node, 13, str)
-        ask(site)
-        seen[name] = site.looked_around
+        ctx = RuleContext(node, 13, str)
+        ask(ctx)
+        seen[name] = ctx.looked_around
     assert seen == {name: name != "tensor" for name in asked}

@@ -12,12 +12,12 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_NOT_SETTLED
-from atc_py.fix import lineage, registry
-from atc_py.fix.rule import Exactness, FixRule
-from atc_py.fix.site import Site
+from atc_py.fix import fixed
+from atc_py.fix.context import RuleContext
+from atc_py.fix.rule import Exactness, FixRule, load_rules
 from tests.fix.draws import all_draws
 
-Apply = Callable[[Site], Sequence[str]]
+Apply = Callable[[RuleContext], Sequence[str]]
 
 pytestmark = pytest.mark.usefixtures("base_list")
 
@@ -27,10 +27,10 @@ def add_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Apply], Non
     """Return a function that registers a rule for one test."""
 
     def add(name: str, operator: str, apply: Apply) -> None:
-        words = registry.load_rules()["window-1d"].words
+        words = load_rules()["window-1d"].words
         case = all_draws()["window-1d"](np.random.default_rng(0))
         rule = FixRule(name, frozenset({operator}), Exactness.EQUAL, words, case, None, (), apply)
-        monkeypatch.setitem(registry.load_rules(), name, rule)
+        monkeypatch.setitem(load_rules(), name, rule)
 
     return add
 
@@ -45,18 +45,18 @@ def model_of(operator: str, path: Path, *dims: int, **attributes: Any) -> Path:
     return path / "m.onnx"
 
 
-def repeated(site: Site) -> Sequence[str]:
+def repeated(ctx: RuleContext) -> Sequence[str]:
     """Write |x| in three launches, whose work grows with the square of the width."""
-    size = site.shape(0)[-1]
-    wide = site.op("Tile", site.name(0), site.const([1, size]))
-    return [site.slice(site.op("Abs", wide), 1, 0, size)]
+    size = ctx.shape(0)[-1]
+    wide = ctx.op("Tile", ctx.name(0), ctx.const([1, size]))
+    return [ctx.slice(ctx.op("Abs", wide), 1, 0, size)]
 
 
-def row_by_row(site: Site) -> Sequence[str]:
+def row_by_row(ctx: RuleContext) -> Sequence[str]:
     """Write |x| in four parts, which takes nine launches."""
-    size = site.shape(0)[-1] // 4
-    parts = [site.slice(site.name(0), 1, at * size, (at + 1) * size) for at in range(4)]
-    return [site.op("Concat", *(site.op("Abs", each) for each in parts), axis=1)]
+    size = ctx.shape(0)[-1] // 4
+    parts = [ctx.slice(ctx.name(0), 1, at * size, (at + 1) * size) for at in range(4)]
+    return [ctx.op("Concat", *(ctx.op("Abs", each) for each in parts), axis=1)]
 
 
 @pytest.mark.parametrize(("width", "wanted"), [(16, "a-repeated"), (32768, "b-parts")])
@@ -72,8 +72,8 @@ def test_the_cheaper_form_depends_on_dims(
 def test_another_form_is_tried_where_the_first_is_refused(
     tmp_path: Path, add_rule: Callable[[str, str, Apply], None]
 ) -> None:
-    def short(site: Site) -> Sequence[str]:
-        return [site.op("RandomNormalLike", site.name(0))]
+    def short(ctx: RuleContext) -> Sequence[str]:
+        return [ctx.op("RandomNormalLike", ctx.name(0))]
 
     add_rule("a-short", "Mish", short)
     add_rule("b-parts", "Mish", row_by_row)
@@ -84,13 +84,13 @@ def test_another_form_is_tried_where_the_first_is_refused(
 
 def undo(other: str) -> Apply:
     """Return a rule that writes another operator that the list does not have."""
-    return lambda site: [site.op(other, site.name(0))]
+    return lambda ctx: [ctx.op(other, ctx.name(0))]
 
 
 def test_rules_that_undo_each_other_end_and_nothing_is_written(
     tmp_path: Path, add_rule: Callable[[str, str, Apply], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(registry.load_rules(), "function-body")
+    monkeypatch.delitem(load_rules(), "function-body")
     add_rule("there", "Mish", undo("HardSwish"))
     add_rule("back", "HardSwish", undo("Mish"))
     model = model_of("Mish", tmp_path, 4, 16)
@@ -105,7 +105,7 @@ def test_rules_that_undo_each_other_end_and_nothing_is_written(
     assert [*tmp_path.iterdir()] == [model]
 
 
-@pytest.mark.parametrize("most", [lineage.MOST_NEW_NODES, 100])
+@pytest.mark.parametrize("most", [fixed.MOST_NEW_NODES, 100])
 def test_a_rule_that_doubles_the_model_is_stopped_early(
     most: int,
     tmp_path: Path,
@@ -114,12 +114,12 @@ def test_a_rule_that_doubles_the_model_is_stopped_early(
 ) -> None:
     written = 0
 
-    def double(site: Site) -> Sequence[str]:
+    def double(ctx: RuleContext) -> Sequence[str]:
         nonlocal written
         written += 1
-        return [site.op("Add", *(site.op("Mish", site.name(0)) for _ in range(2)))]
+        return [ctx.op("Add", *(ctx.op("Mish", ctx.name(0)) for _ in range(2)))]
 
-    monkeypatch.setattr(lineage, "MOST_NEW_NODES", most)
+    monkeypatch.setattr(fixed, "MOST_NEW_NODES", most)
     add_rule("double", "Mish", double)
     with pytest.raises(AtcError, match="double"):
         atc_py.fix_model(model_of("Mish", tmp_path, 4, 16))

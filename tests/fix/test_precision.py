@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import atc_py
-from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Purpose
+from atc_py.fix.rule import Purpose, load_rules
 from tests.end_to_end import run_with_onnxruntime
 from tests.fix.cases import write_case
 

@@ -17,14 +17,13 @@ from atc_py.compare.proof.region_proof import RegionProof, RegionTest
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_DIFFERS, REFERENCE_FAILED
-from atc_py.fix import registry
-from atc_py.fix.rule import Exactness, FixRule
-from atc_py.fix.site import Site
-from atc_py.fix.tidy.relations import Reshaped
+from atc_py.fix.context import RuleContext
+from atc_py.fix.rule import Exactness, FixRule, load_rules
+from atc_py.fix.tidy.known_equalities import Reshaped
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
 
-Apply = Callable[[Site], Sequence[str]]
+Apply = Callable[[RuleContext], Sequence[str]]
 
 pytestmark = pytest.mark.usefixtures("base_list")
 
@@ -45,7 +44,7 @@ def use_rule(
     called: str = "tried",
 ) -> None:
     """Make `apply` the one rule for an operator."""
-    known = registry.load_rules()
+    known = load_rules()
     words, case = known["window-1d"].words, known["window-1d"].example
     for name, rule in [*known.items()]:
         if operator in rule.operators:
@@ -89,22 +88,22 @@ def path_names() -> list[str]:
 def wrong_at(value: float) -> Apply:
     """Return a rule that is right but for elements of one value."""
 
-    def apply(site: Site) -> Sequence[str]:
-        (right,) = site.body()
-        there = site.op("Equal", site.name(0), site.scalar(value))
-        return [site.op("Where", there, site.scalar(7.0), right)]
+    def apply(ctx: RuleContext) -> Sequence[str]:
+        (right,) = ctx.body()
+        there = ctx.op("Equal", ctx.name(0), ctx.scalar(value))
+        return [ctx.op("Where", there, ctx.scalar(7.0), right)]
 
     return apply
 
 
-def wrong_everywhere(site: Site) -> Sequence[str]:
+def wrong_everywhere(ctx: RuleContext) -> Sequence[str]:
     """Return another function of the input."""
-    return [site.op("Relu", site.name(0))]
+    return [ctx.op("Relu", ctx.name(0))]
 
 
-def right(site: Site) -> Sequence[str]:
+def right(ctx: RuleContext) -> Sequence[str]:
     """Return ONNX's own definition."""
-    return site.body()
+    return ctx.body()
 
 
 YES = np.ones((), np.bool_)
@@ -135,12 +134,12 @@ def test_a_rule_that_is_wrong_at_one_value_is_caught(
 def test_a_rule_that_loses_large_values_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """tanh(log(1 + e^x)) as a quotient of squares: right, but infinity over infinity for large x."""
 
-    def apply(site: Site) -> Sequence[str]:
-        one = site.scalar(1.0)
-        sum_ = site.op("Add", site.op("Exp", site.name(0)), one)
-        square = site.op("Mul", sum_, sum_)
-        parts = [site.op("Sub", square, one), site.op("Add", square, one)]
-        return [site.op("Mul", site.name(0), site.op("Div", *parts))]
+    def apply(ctx: RuleContext) -> Sequence[str]:
+        one = ctx.scalar(1.0)
+        sum_ = ctx.op("Add", ctx.op("Exp", ctx.name(0)), one)
+        square = ctx.op("Mul", sum_, sum_)
+        parts = [ctx.op("Sub", square, one), ctx.op("Add", square, one)]
+        return [ctx.op("Mul", ctx.name(0), ctx.op("Div", *parts))]
 
     use_rule(monkeypatch, apply, Exactness.REORDERED)
     (found,) = refusal(save(MISH)).diagnostics
@@ -182,14 +181,14 @@ def test_a_node_of_a_branch_is_shown_on_drawn_data(monkeypatch: pytest.MonkeyPat
 def test_each_step_of_a_chain_is_judged_by_its_own_class(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that claims to be equal is caught although the chain as a whole may differ."""
 
-    def first(site: Site) -> Sequence[str]:
-        (result,) = site.body()
-        other = site.op("HardSwish", site.name(0))
-        return [site.op("Add", result, site.op("Sub", other, other))]
+    def first(ctx: RuleContext) -> Sequence[str]:
+        (result,) = ctx.body()
+        other = ctx.op("HardSwish", ctx.name(0))
+        return [ctx.op("Add", result, ctx.op("Sub", other, other))]
 
-    def second(site: Site) -> Sequence[str]:
-        (result,) = site.body()
-        return [site.op("Mul", result, site.scalar(1 + 1e-6))]
+    def second(ctx: RuleContext) -> Sequence[str]:
+        (result,) = ctx.body()
+        return [ctx.op("Mul", result, ctx.scalar(1 + 1e-6))]
 
     use_rule(monkeypatch, second, Exactness.EQUAL, "HardSwish", "second")
     use_rule(monkeypatch, first, Exactness.REORDERED)

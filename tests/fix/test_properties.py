@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Exactness, Purpose
+from atc_py.fix.rule import Exactness, Purpose, load_rules
 from tests.fix.cases import write_case
 from tests.fix.draws import all_draws
 from tests.sampling import rounds

@@ -14,8 +14,7 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.fix.case import RuleCase
-from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Exactness, FixRule, Purpose
+from atc_py.fix.rule import Exactness, FixRule, Purpose, load_rules
 from atc_py.results.fixing import Fixing
 from atc_py.system.register import place_of
 from tests.failures import in_one_item

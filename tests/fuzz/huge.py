@@ -27,7 +27,7 @@ from onnx import AttributeProto, numpy_helper
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.fix.registry import load_rules
+from atc_py.fix.rule import load_rules
 from atc_py.tensor.shapes import closed_shape
 from tests.fix.cases import write_case
 from tests.fuzz.cases import MutatedModel

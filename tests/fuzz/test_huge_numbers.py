@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.fix.registry import load_rules
+from atc_py.fix.rule import load_rules
 from tests.fix.cases import write_case
 from tests.fuzz.huge import HugeTrial, huge_model
 from tests.fuzz.trial import Step

@@ -11,8 +11,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import LAYER_LEFT_FLOAT
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
+from atc_py.quantizing.observe import ChosenSamples
 from atc_py.quantizing.options import CalibrationOptions
-from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
 from atc_py.results.quantization import FloatQuantization

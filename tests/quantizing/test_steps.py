@@ -12,8 +12,7 @@ from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing import prepare
 from atc_py.quantizing.balancing import Balance, select_balance
 from atc_py.quantizing.calibration import calibrate
-from atc_py.quantizing.channel_errors import ChannelErrors
-from atc_py.quantizing.judging import select_parts
+from atc_py.quantizing.judging import ChannelErrors, select_parts
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.results.quantization import StepGain
 from atc_py.system.structs import replace

@@ -13,8 +13,7 @@ import onnxruntime
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.fix.registry import load_rules
-from atc_py.fix.rule import Exactness
+from atc_py.fix.rule import Exactness, load_rules
 from atc_py.results.fixing import Fixing
 from tests.trained.in_float64 import run_in_float64
 from tests.trained.subjects import Subject

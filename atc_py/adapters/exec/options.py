@@ -40,7 +40,7 @@ def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str |
 
         find_passes(keywords["disable_pass"])
     if options.fix is not None:
-        from atc_py.fix.registry import check_rules
+        from atc_py.fix.rule import check_rules
 
         check_rules(options.fix.only | options.fix.skip)
     if precision.given():

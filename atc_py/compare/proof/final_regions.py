@@ -4,20 +4,93 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 from numpy.typing import NDArray
+from onnx import helper, numpy_helper
 
-from atc_py.compare.proof.node_group import group_of
-from atc_py.compare.proof.region_data import OWN_RUN, DataSet
+from atc_py.compare.node_order import read_by
+from atc_py.compare.piece import Piece
+from atc_py.compare.proof.node_group import FED_BYTES, constant_bytes, group_of
+from atc_py.compare.proof.region_data import OWN_RUN, DataSet, is_float
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest, run_drawn
-from atc_py.compare.proof.rounded_values import is_float
-from atc_py.compare.proof.streamed_model import StreamedModel
-from atc_py.compare.reference import ReferenceRun
+from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.diag import Place
 from atc_py.diag.codes import REFERENCE_FAILED
 from atc_py.fix.fixed import Applied
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.rewriting.proto_parts import whole_node
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
+
+_PIECE = 128 << 20
+"""Bytes of weights of a piece, unless one node has more."""
+
+
+class StreamedModel(ReferenceModel):
+    """A model whose weights are read from its file as pieces run.
+
+    Attributes:
+        file: the file.
+    """
+
+    def __init__(self, file: OnnxFile) -> None:
+        self.file = file
+        super().__init__(file.path, file.proto, _PIECE)
+
+    def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Results of the piece at `at`; those that are not tensors are left out.
+
+        Raises:
+            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it.
+        """
+        weights = self.file.contents.weights
+        weights = self.file.contents.weights
+        large = [
+            name
+            for name in self._constants_of(self.pieces[at])
+            if name in weights and self._weight_bytes(name) >= FED_BYTES
+        ]
+        try:
+            fed = {name: np.asarray(weights[name].numpy()) for name in large}
+            return super().run_piece(at, {**feeds, **fed})
+        finally:
+            for name in large:
+                weights[name].release()
+
+    def constant(self, name: str) -> NDArray[Any] | None:
+        """The constant of an initializer or a Constant node; None for other names."""
+        weight = self.file.contents.weights.get(name)
+        return super().constant(name) if weight is None else np.asarray(weight.numpy())
+
+    def _weight_bytes(self, name: str) -> int:
+        weight = self.file.contents.weights.get(name)
+        return super()._weight_bytes(name) if weight is None else constant_bytes(weight)
+
+    def _constants_of(self, piece: Piece) -> list[str]:
+        read = dict.fromkeys(name for node in piece.nodes for name in read_by(node))
+        return [name for name in read if name in self.constants]
+
+    def _model_of(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
+        """A model of the piece alone; the types of its inputs are those of `feeds`."""
+        model = onnx.ModelProto(ir_version=self._proto.ir_version)
+        model.opset_import.extend(self._proto.opset_import)
+        graph, place = model.graph, Place(str(self.path))
+        graph.name = "piece"
+        graph.node.extend(whole_node(node, self.file.tensors, place) for node in piece.nodes)
+        for name, array in feeds.items():
+            element = helper.np_dtype_to_tensor_dtype(array.dtype)
+            graph.input.append(helper.make_tensor_value_info(name, element, array.shape))
+        for name in self._constants_of(piece):
+            const = self.file.contents.weights.get(name)
+            if const is None:
+                graph.initializer.append(self.constants[name])
+            elif name not in feeds:
+                graph.initializer.append(numpy_helper.from_array(np.asarray(const.numpy()), name))
+        graph.sparse_initializer.extend(self._proto.graph.sparse_initializer)
+        graph.output.extend(onnx.ValueInfoProto(name=name) for name in piece.writes)
+        return model
 
 
 class TwinValues:
@@ -27,7 +100,9 @@ class TwinValues:
         """Take the names of the original's values, and the twins that tidying made."""
         self._found: dict[str, Twin] = {}
         for name, several in twins.items():
-            twin = next((each for each in several if each.value in known), None)
+            twin = next(
+                (application for application in several if application.value in known), None
+            )
             if twin is not None and name not in known:
                 self._found[name] = twin
 
@@ -125,7 +200,6 @@ class FinalRegion:
 
 
 def _overflowed(arrays: Iterable[NDArray[Any]]) -> bool:
-    """True if 16-bit floats among the data are infinite."""
     narrow = (array for array in arrays if is_float(array.dtype) and array.itemsize == _NARROW)
     return any(np.isinf(array.astype(np.float32)).any() for array in narrow)
 
@@ -151,9 +225,9 @@ class FinalRegions:
         self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
         kept = {name for group in groups for name in group[0].step.writes}
         self._rules: dict[str, dict[str, float]] = {}
-        for each in (each for group in groups for each in group):
-            for name in (name for node in each.step.written for name in node.writes):
-                self._rules.setdefault(name, {})[each.rule.name] = each.rule.limit
+        for applied in (applied for group in groups for applied in group):
+            for name in (name for node in applied.step.written for name in node.writes):
+                self._rules.setdefault(name, {})[applied.rule.name] = applied.rule.limit
         self._new = self._rules.keys() - kept
         self._twins = TwinValues({*original.makers, *original.inputs}, twins)
         there = (name for name in self._twins if name in self._makers)
@@ -164,45 +238,43 @@ class FinalRegions:
 
     def in_order(self) -> Iterator[FinalRegion]:
         """Yield the regions that a run of the original can show."""
-        return (each for each in self.regions if each is not None)
+        return (region for region in self.regions if region is not None)
 
     def awaited(self) -> Iterator[str]:
         """Yield the values that regions look at, once for each look."""
-        for each in self.in_order():
-            yield from each.looked_at
+        for name in self.in_order():
+            yield from name.looked_at
 
     def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
         step = group[0].step
         shown = [name for name in step.writes if name in self._makers]
-        writes = [*shown, *self._stand_ins({*step.writes}.difference(shown))]
+        # Values of the fixed model stand for results that it does not show.
+        gone = {*step.writes}.difference(shown)
+        writes = [*shown, *(self._shown_as[name] for name in gone if name in self._shown_as)]
         if not writes:
             return None
         nodes = self._nodes_between(set(step.reads), writes)
         file = self._fixed.file
         after = group_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
         before = group_of(step.nodes, step.opsets, step.consts, shown, self._original.file.tensors)
-        limits = {each.rule.name: each.rule.limit for each in group}
+        limits = {applied.rule.name: applied.rule.limit for applied in group}
         for name in (name for node in nodes for name in node.writes):
             # What the node reads may have gone, so that rewrites before it belong to its region.
             limits.update(self._rules.get(name, {}))
         test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
         return FinalRegion(test, group, self._twins)
 
-    def _stand_ins(self, gone: set[str]) -> list[str]:
-        """The values of the fixed model that stand for results that it does not show."""
-        return [self._shown_as[name] for name in gone if name in self._shown_as]
-
     def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[WorkNode]:
         """The nodes that make `writes` of what the original shows, producers first."""
-        found: set[WorkNode] = set()
+        results: set[WorkNode] = set()
         waiting = [*writes]
         while waiting:
             node = self._makers.get(waiting.pop())
-            if node is None or node in found:
+            if node is None or node in results:
                 continue
-            found.add(node)
+            results.add(node)
             waiting += [name for name in node.reads if not self._ends_at(name, reads)]
-        return sorted(found, key=self._order.__getitem__)
+        return sorted(results, key=self._order.__getitem__)
 
     def _ends_at(self, name: str, reads: set[str]) -> bool:
         """True for a value that the node reads, or that the original's own run shows."""

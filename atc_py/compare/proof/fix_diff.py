@@ -40,8 +40,6 @@ def graph_changes(fixed: Fixed, written: Sequence[onnx.NodeProto]) -> tuple[Node
 
 
 class _Diff:
-    """The comparison of two graphs."""
-
     def __init__(self, fixed: Fixed, written: Sequence[onnx.NodeProto]) -> None:
         self._fixed = fixed
         self._written = written
@@ -57,14 +55,14 @@ class _Diff:
                 self._new[node.index].append(proto)
                 self._ops[node.index].append(node)
         self._replaced = {
-            each.name: _tensor_value(each)
+            tensor.name: _tensor_value(tensor)
             for applied in fixed.applied
-            for each in (*applied.node.inputs, *applied.node.outputs)
-            if each is not None
+            for tensor in (*applied.node.inputs, *applied.node.outputs)
+            if tensor is not None
         }
         self._applied: dict[int, list[Applied]] = defaultdict(list)
-        for each in fixed.applied:
-            self._applied[each.node.index].append(each)
+        for application in fixed.applied:
+            self._applied[application.node.index].append(application)
         self._producers = {name: proto for proto in written for name in proto.output if name}
         self._readers: dict[str, onnx.NodeProto] = {}
         for proto in reversed(written):
@@ -74,7 +72,7 @@ class _Diff:
         """Yield every change; those of nodes in a branch that was chosen after that of the If."""
         for node in self._fixed.file.nodes:
             applied = self._applied.get(node.index, [])
-            if node.is_if and all(each.node.op_type != "If" for each in applied):
+            if node.is_if and all(application.node.op_type != "If" for application in applied):
                 inside = list(self._changes_inside(node, applied))
                 yield from self._change(node, (), ChangeKind.CHOSEN)
                 yield from inside
@@ -84,13 +82,19 @@ class _Diff:
     def _changes_inside(self, node: WorkNode, applied: Sequence[Applied]) -> Iterator[NodeChange]:
         """Yield the changes of nodes in a branch, and take their new nodes out of those of the If."""
         by_name: dict[str, list[Applied]] = defaultdict(list)
-        for each in applied:
-            by_name[each.node.name].append(each)
+        for application in applied:
+            by_name[application.node.name].append(application)
         for several in by_name.values():
-            made = {name for each in several for new in each.made for name in new.outputs}
-            new = [each for each in self._new[node.index] if not made.isdisjoint(each.output)]
-            ids = {id(each) for each in new}
-            left = [each for each in self._new[node.index] if id(each) not in ids]
+            made = {
+                name for application in several for new in application.made for name in new.outputs
+            }
+            new = [
+                new_node
+                for new_node in self._new[node.index]
+                if not made.isdisjoint(new_node.output)
+            ]
+            ids = {id(new_node) for new_node in new}
+            left = [new_node for new_node in self._new[node.index] if id(new_node) not in ids]
             self._new[node.index] = left
             first = several[0].node
             yield NodeChange(
@@ -99,14 +103,13 @@ class _Diff:
                 rules=_rules(several),
                 before=self._source_node(first),
                 after=tuple(map(self._node, new)),
-                producer=self._producer(new, (each.name for each in first.reads)),
-                reader=self._reader(new, (each.name for each in first.outputs if each)),
+                producer=self._producer(new, (read.name for read in first.reads)),
+                reader=self._reader(new, (output.name for output in first.outputs if output)),
             )
 
     def _change(
         self, node: WorkNode, rules: tuple[str, ...], kind: ChangeKind
     ) -> Iterator[NodeChange]:
-        """Yield the change of one node of the file, if it has changed."""
         new = self._new.get(node.index, [])
         if not new and not self._there.isdisjoint(node.writes):
             return
@@ -127,18 +130,18 @@ class _Diff:
         new = self._ops.get(node.index, [])
         if applied:
             return ChangeKind.RULES
-        if not any(each.op_type == node.op_type for each in new) or len(new) > 1:
+        if not any(new_node.op_type == node.op_type for new_node in new) or len(new) > 1:
             return ChangeKind.QUANTIZED
         return ChangeKind.RESTATED if new[0].outputs == node.outputs else ChangeKind.MOVED
 
     def _producer(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
         """A node before `new`, which have taken the place of one that reads `names`."""
-        read = (name for each in new for name in each.input)
+        read = (name for new_node in new for name in new_node.input)
         return self._around(new, (*names, *read), self._producers)
 
     def _reader(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
         """A node after `new`, which have taken the place of one that writes `names`."""
-        written = (name for each in new for name in each.output)
+        written = (name for new_node in new for name in new_node.output)
         return self._around(new, (*names, *written), self._readers)
 
     def _around(
@@ -148,7 +151,7 @@ class _Diff:
         found: Mapping[str, onnx.NodeProto],
     ) -> DiffNode | None:
         """The first node of the new graph that makes or reads one of `names`."""
-        inside = [id(each) for each in new]
+        inside = [id(new_node) for new_node in new]
         around = (found[name] for name in names if name in found)
         return next((self._node(each) for each in around if id(each) not in inside), None)
 
@@ -159,15 +162,19 @@ class _Diff:
             name=proto.name,
             inputs=tuple(self._value(name) if name else None for name in proto.input),
             outputs=tuple(self._value(name) for name in proto.output if name),
-            attributes={each.name: _attribute_text(each) for each in proto.attribute},
+            attributes={
+                attribute.name: _attribute_text(attribute) for attribute in proto.attribute
+            },
         )
 
     def _source_node(self, node: SourceNode) -> DiffNode:
         return DiffNode(
             operator=f"{node.domain}::{node.op_type}" if node.domain else node.op_type,
             name=node.name,
-            inputs=tuple(None if each is None else _tensor_value(each) for each in node.inputs),
-            outputs=tuple(_tensor_value(each) for each in node.outputs if each is not None),
+            inputs=tuple(
+                None if tensor is None else _tensor_value(tensor) for tensor in node.inputs
+            ),
+            outputs=tuple(_tensor_value(output) for output in node.outputs if output is not None),
             attributes={name: _data_text(value) for name, value in node.attributes.items()},
         )
 
@@ -184,8 +191,7 @@ class _Diff:
 
 
 def _rules(applied: Iterable[Applied]) -> tuple[str, ...]:
-    """The names of rules, each once, in order."""
-    return tuple(dict.fromkeys(each.rule.name for each in applied))
+    return tuple(dict.fromkeys(application.rule.name for application in applied))
 
 
 def _tensor_value(tensor: SourceTensor) -> DiffValue:

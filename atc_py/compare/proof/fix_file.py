@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.compare.original import runnable_file
+from atc_py.compare.proof.final_regions import StreamedModel
 from atc_py.compare.proof.fix_diff import graph_changes
 from atc_py.compare.proof.fix_record import (
     difference_of,
@@ -23,18 +24,15 @@ from atc_py.compare.proof.fix_record import (
     rewrites_of,
 )
 from atc_py.compare.proof.node_group import constant_bytes
-from atc_py.compare.proof.streamed_model import StreamedModel
 from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, ModelFeeds, prove
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED
-from atc_py.fix.deciding_inputs import deciding_values
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
-from atc_py.fix.listed_opset import state_at_listed_opset
-from atc_py.fix.original_layers import with_original_layers
+from atc_py.fix.fixed_files import state_at_listed_opset, with_original_layers
 from atc_py.fix.restate import changed_operators
-from atc_py.fix.start import Start
+from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
@@ -73,25 +71,27 @@ def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
     Raises:
         AtcError: a file cannot be read, or does not fit its input.
     """
-    typed = [each for each in source.inputs if not each.is_open and each.dtype is not None]
+    typed = [tensor for tensor in source.inputs if not tensor.is_open and tensor.dtype is not None]
     if len(typed) < len(source.inputs):
         if options.data:
-            names = ", ".join(each.name for each in source.inputs if each not in typed)
+            names = ", ".join(tensor.name for tensor in source.inputs if tensor not in typed)
             raise BAD_RUN_INPUT.error(
                 Text("data cannot be fed while dims of {names} are open", names=names),
                 help=Text("give the dims with --input-shape"),
             )
         return None
-    ports = [Port(each.name, each.required_dtype, each.required_dims) for each in typed]
-    free = [each for each in ports if each.name not in options.rules.bind]
+    ports = [Port(tensor.name, tensor.required_dtype, tensor.required_dims) for tensor in typed]
+    free = [port for port in ports if port.name not in options.rules.bind]
     read = read_feeds(_files(options.data, free), free)
     for port in free:
         if port.name in read:
             _refuse_misfit(port, read[port.name])
     bound: dict[str, NDArray[Any]] = {
-        each.name: np.full(each.shape, options.rules.bind[each.name], each.required_dtype.numpy)
-        for each in typed
-        if each.name in options.rules.bind
+        tensor.name: np.full(
+            tensor.shape, options.rules.bind[tensor.name], tensor.required_dtype.numpy
+        )
+        for tensor in typed
+        if tensor.name in options.rules.bind
     }
     # Where files have every input, a second run would be the first one again.
     runs = 1 if free and len(read) == len(free) else options.seeds
@@ -101,33 +101,28 @@ def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
 
 
 def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
-    """Yield `name=file` texts; a folder stands for its files, each called like an input.
-
-    Raises:
-        AtcError: BAD_RUN_INPUT for a folder without such a file.
-    """
-    names = [each.name for each in ports]
+    """Yield `name=file` texts; a folder stands for its files, each called like an input."""
+    names = [port.name for port in ports]
     for text in given:
         folder = Path(text)
         if not is_folder(folder):
             yield text
             continue
-        found = [
+        results = [
             f"{name}={folder / f'{name}{form}'}"
             for name in names
             for form in sorted(_FORMS)
             if (folder / f"{name}{form}").is_file()
         ]
-        if not found:
+        if not results:
             raise BAD_RUN_INPUT.error(
                 Text("{folder} has no file that is named after an input", folder=folder),
                 help=Text("name files {names}", names=", ".join(f"{name}.npy" for name in names)),
             )
-        yield from found
+        yield from results
 
 
 def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
-    """Refuse data of other dims or of another element type than an input's."""
     dims = tuple(port.shape)
     if array.shape != dims or array.dtype != port.dtype.numpy:
         raise BAD_RUN_INPUT.error(
@@ -147,17 +142,17 @@ def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
     """The steps of each rewrite, the node of the file first, in the order of the nodes."""
     groups: list[list[Applied]] = []
     by_value: dict[str, list[Applied]] = {}
-    for each in applied:
+    for application in applied:
         several = next(
-            (by_value[name] for name in each.step.origin.writes if name in by_value), None
+            (by_value[name] for name in application.step.origin.writes if name in by_value), None
         )
         if several is None:
             several = []
             groups.append(several)
-        several.append(each)
-        for node in each.step.written:
+        several.append(application)
+        for node in application.step.written:
             by_value.update(dict.fromkeys(node.writes, several))
-    return [tuple(each) for each in sorted(groups, key=lambda each: each[0].node.index)]
+    return [tuple(group) for group in sorted(groups, key=lambda group: group[0].node.index)]
 
 
 _LESS_PROOF = Text("{raise_it}; --seeds 0 fixes it without a proof", raise_it=RAISE_IT)
@@ -165,8 +160,6 @@ _WITHOUT_PROOF = Text("run the model in onnxruntime to see why; --seeds 0 fixes 
 
 
 class _Verdicts(TypedDict):
-    """The parts of the record that the checks fill."""
-
     errors: tuple[int, int]
     verdicts: tuple[str, str]
     left: tuple[Left, ...]
@@ -175,8 +168,6 @@ class _Verdicts(TypedDict):
 
 
 class _Proved(TypedDict):
-    """The parts of the record that the proof fills."""
-
     seeds: tuple[int, ...]
     outputs: Mapping[str, Difference]
 
@@ -235,20 +226,18 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
 def _verdicts(
     fixed: Fixed, checks: tuple[ModelCheck, ModelCheck], options: FixOptions
 ) -> _Verdicts:
-    """The parts of the record that the checks of the file and of its new form fill."""
     before, after = checks
     left = errors_left(after, options.rules)
     return {
         "errors": (_errors(before.counts), _errors(after.counts)),
         "verdicts": (before.standing.value, after.standing.value),
         "left": tuple(left_findings(fixed, left, after.faults)),
-        "diagnostics": (*after.faults, *(each.diagnostic() for each in left)),
+        "diagnostics": (*after.faults, *(name.diagnostic() for name in left)),
         "deciding": deciding_values(fixed.model) if left and fixed.model is not None else {},
     }
 
 
 def _has_errors(check: ModelCheck, options: FixOptions) -> bool:
-    """True if anything is left to remove."""
     return bool(check.faults or errors_left(check, options.rules))
 
 
@@ -312,7 +301,7 @@ class _Writer:
     def write(self, fixed: Fixed, graph: WorkGraph, trial: Path, path: Path) -> _Form:
         """Write a graph and check it; no folded node comes back that the list does not take."""
         operators = {node.op_type for node in fixed.file.nodes}
-        gone = {each for each in operators if self.library.find(each) is None}
+        gone = {operator for operator in operators if self.library.find(operator) is None}
         # The file's producer becomes atc-py, so biases of int8 layers need the mark of their convention.
         marks = {MARK: graph.quant_bias.value} if has_ascend_nodes(graph) else {}
         written = write_onnx(
@@ -325,25 +314,27 @@ class _Writer:
             bound=self.options.rules.bind,
             final=path,
             replaced={
-                each.name for applied in fixed.applied for each in applied.node.outputs if each
+                output.name
+                for applied in fixed.applied
+                for output in applied.node.outputs
+                if output
             },
         )
         return _Form(graph, written, self._check(trial, fixed.file, written))
 
     def _check(self, trial: Path, file: OnnxFile, written: Written) -> ModelCheck:
-        """Check what was written, as `check` does."""
-        found = read_model(trial, lenient=True)
-        inputs = {each.name for each in found.inputs}
+        model = read_model(trial, lenient=True)
+        inputs = {tensor.name for tensor in model.inputs}
         given = self.options.check.input_shapes
         shapes = {name: dims for name, dims in given.items() if name in inputs}
-        check = judged(found, shapes, self.options.check).check
+        check = judged(model, shapes, self.options.check).check
         return placed_in(check, file.path, written.sources)
 
 
 def _proved(proof: FixProof | None) -> _Proved:
     if proof is None:
         return {"seeds": (), "outputs": {}}
-    outputs = {name: difference_of(each) for name, each in proof.outputs.items()}
+    outputs = {name: difference_of(output) for name, output in proof.outputs.items()}
     return {"seeds": proof.seeds, "outputs": outputs}
 
 
@@ -370,7 +361,10 @@ def _prove(
     except AtcError as error:
         helps = {REFERENCE_FAILED: _WITHOUT_PROOF, MEMORY_LIMIT: _LESS_PROOF}
         raise AtcError(
-            *(replace(each, help=helps.get(each.code, each.help)) for each in error.diagnostics)
+            *(
+                replace(diagnostic, help=helps.get(diagnostic.code, diagnostic.help))
+                for diagnostic in error.diagnostics
+            )
         ) from error
 
 
@@ -382,10 +376,10 @@ def _on_target(
         return None
     bound = options.rules.bind
     samples = [
-        ({name: each for name, each in feeds.items() if name not in bound}, results)
+        ({name: feed for name, feed in feeds.items() if name not in bound}, results)
         for feeds, results in proof.samples
     ]
-    size = sum(constant_bytes(each) for each in fixed.graph.consts.values())
+    size = sum(constant_bytes(const) for const in fixed.graph.consts.values())
     with held_memory(proof.nbytes):
         return prove_on_target(folder / name, size, options.check, samples, folder)
 

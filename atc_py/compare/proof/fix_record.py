@@ -31,8 +31,11 @@ class Assumptions:
     def __init__(self, fixed: Fixed, rules: FixRules) -> None:
         """Follow bound values through what they make constant, and ranges through integers."""
         self._floats = _float_values(fixed)
-        self._said = {name: _binding(name, value) for name, value in rules.bind.items()}
-        self._said |= {name: _range(name, *bounds) for name, bounds in rules.ranges.items()}
+        self._said = {name: verbatim(f"{name} = {value:g}") for name, value in rules.bind.items()}
+        self._said |= {
+            name: Text("{name} in [{low}, {high}]", name=name, low=low, high=high)
+            for name, (low, high) in rules.ranges.items()
+        }
         self._constants = {*fixed.file.contents.weights, *rules.bind}
         self._by_node = self._follow(fixed, rules)
 
@@ -40,42 +43,36 @@ class Assumptions:
         """The assumptions of the rules that were applied to one node."""
         at = applied[0].node.index
         said = [self._said[name] for name in self._by_node.get(at, ())]
-        conditions = (each.rule.text.condition for each in applied)
-        return tuple(dict.fromkeys((*said, *(each for each in conditions if each))))
+        conditions = (application.rule.text.condition for application in applied)
+        return tuple(dict.fromkeys((*said, *(condition for condition in conditions if condition))))
 
     def _follow(self, fixed: Fixed, rules: FixRules) -> Mapping[int, list[str]]:
         """The inputs with values or ranges that reach each node of the file."""
         reached: dict[str, set[str]] = {name: {name} for name in self._said}
-        found: dict[int, dict[str, None]] = defaultdict(dict)
+        results: dict[int, dict[str, None]] = defaultdict(dict)
         if not self._said:
             return {}
         for node in fixed.file.nodes:
             reads = [*node.reads]
             read = {each for name in reads for each in reached.get(name, ())}
-            found[node.index].update(dict.fromkeys(sorted(read)))
+            results[node.index].update(dict.fromkeys(sorted(read)))
             constant = all(name in self._constants for name in reads)
             if constant:
                 self._constants.update(node.writes)
-            passed = {each for each in read if constant or each in rules.ranges}
+            passed = {value for value in read if constant or value in rules.ranges}
             for name in node.writes if passed else ():
                 if constant or name not in self._floats:
                     reached[name] = passed
-        return {at: list(names) for at, names in found.items()}
+        return {at: list(names) for at, names in results.items()}
 
 
 def _float_values(fixed: Fixed) -> set[str]:
-    nodes = [each.node for each in fixed.applied]
+    nodes = [application.node for application in fixed.applied]
     nodes += fixed.model.all_nodes if fixed.model is not None else ()
-    tensors = (each for node in nodes for each in (*node.inputs, *node.outputs) if each is not None)
-    return {each.name for each in tensors if each.dtype is not None and each.dtype.is_float}
-
-
-def _binding(name: str, value: float) -> Text:
-    return verbatim(f"{name} = {value:g}")
-
-
-def _range(name: str, low: int, high: int) -> Text:
-    return Text("{name} in [{low}, {high}]", name=name, low=low, high=high)
+    tensors = (
+        tensor for node in nodes for tensor in (*node.inputs, *node.outputs) if tensor is not None
+    )
+    return {tensor.name for tensor in tensors if tensor.dtype is not None and tensor.dtype.is_float}
 
 
 _OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
@@ -107,8 +104,8 @@ def rewrites_of(
     assumptions = Assumptions(fixed, options.rules)
     makers = _makers(written)
     proofs = [None] * len(groups) if proof is None else proof.rewrites
-    for several, found in zip(groups, proofs, strict=True):
-        limits = {each.rule.name: each.rule.limit for each in several}
+    for several, judged in zip(groups, proofs, strict=True):
+        limits = {application.rule.name: application.rule.limit for application in several}
         new = _new_nodes(several, makers)
         first, limit = several[0].node, sum(limits.values())
         yield Rewrite(
@@ -117,15 +114,17 @@ def rewrites_of(
             operator=first.op_type,
             rules=tuple(limits),
             exactness=max(
-                (each.rule.exactness for each in several), key=list(Exactness).index
+                (application.rule.exactness for application in several), key=list(Exactness).index
             ).value,
-            after=tuple(each.operator for each in new),
-            difference=_region_difference(found),
+            after=tuple(new_node.operator for new_node in new),
+            difference=difference_of(judged) if judged is not None and judged.is_shown else None,
             limit=limit if isfinite(limit) else None,
-            shown=_proof_data(found, options),
+            shown=_proof_data(judged, options),
             assumptions=assumptions.of(several),
             new=new,
-            microseconds=sum(times.get(each.position, 0.0) for each in new) if times else None,
+            microseconds=sum(times.get(new_node.position, 0.0) for new_node in new)
+            if times
+            else None,
         )
 
 
@@ -140,28 +139,28 @@ def refuse_differences(
     """
     if proof is None:
         return
-    found = [
-        _differs(several, each.wrong, model)
-        for several, each in zip(groups, proof.rewrites, strict=True)
-        if each.wrong is not None
+    results = [
+        _differs(several, rewrite.wrong, model)
+        for several, rewrite in zip(groups, proof.rewrites, strict=True)
+        if rewrite.wrong is not None
     ]
-    if not found and proof.astray:
-        gap = proof.outputs[proof.astray]
-        found = [
+    if not results and proof.diverging_output:
+        gap = proof.outputs[proof.diverging_output]
+        results = [
             FIX_DIFFERS.diagnostic(
                 Text(
-                    "output {astray} differs by {error} of its range, although each rewrite "
+                    "output {name} differs by {error} of its range, although each rewrite "
                     "by itself keeps to its class; this is a fault of atc-py, nothing was "
                     "written",
-                    astray=repr(proof.astray),
+                    name=repr(proof.diverging_output),
                     error=f"{gap.error:.3g}",
                 ),
                 place=Place(str(model)),
                 help=Text("report the model with this message"),
             )
         ]
-    if found:
-        raise AtcError(*found)
+    if results:
+        raise AtcError(*results)
 
 
 def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> Diagnostic:
@@ -190,17 +189,9 @@ def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> 
     )
 
 
-def _region_difference(found: RegionProof | None) -> Difference | None:
-    """The figures of one rewrite; None where nothing was compared."""
-    if found is None or not found.is_shown:
-        return None
-    return Difference(found.error, found.differing, found.elements)
-
-
-def _proof_data(found: RegionProof | None, options: FixOptions) -> ProofData:
-    """The data of the proof of one rewrite, or why there is none."""
-    if found is not None:
-        return ProofData(found.runs, found.drawn, Text("") if found.is_shown else found.why)
+def _proof_data(proof: RegionProof | None, options: FixOptions) -> ProofData:
+    if proof is not None:
+        return ProofData(proof.runs, proof.drawn, Text("") if proof.is_shown else proof.why)
     return ProofData(why=_OPEN if options.seeds else _UNWANTED)
 
 
@@ -216,10 +207,9 @@ def _makers(written: Sequence[onnx.NodeProto]) -> Mapping[str, NewNodePlace]:
 def _new_nodes(
     several: Iterable[Applied], makers: Mapping[str, NewNodePlace]
 ) -> tuple[NewNodePlace, ...]:
-    """The nodes of the file that rules wrote in place of one node, in order."""
-    names = (name for each in several for new in each.made for name in new.outputs)
-    found = {makers[name] for name in names if name in makers}
-    return tuple(sorted(found, key=lambda each: each.position))
+    names = (name for application in several for new in application.made for name in new.outputs)
+    result = {makers[name] for name in names if name in makers}
+    return tuple(sorted(result, key=lambda each: each.position))
 
 
 def left_findings(
@@ -232,7 +222,7 @@ def left_findings(
     for finding in findings:
         node = finding.place.node
         unfit = dict.fromkeys(
-            (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
+            (miss.rule.name, miss.reason) for miss in fixed.unfit if miss.node.index == node
         )
         operator = finding.place.op_type or ""
         yield Left(node, operator, finding.code.id, finding.message, tuple(unfit))
@@ -241,9 +231,9 @@ def left_findings(
 def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:
     """The findings that are left of those that `rules` were to remove."""
     return [
-        each
-        for each in check.findings
-        if each.standing is Standing.ERROR or (rules.for_cann and each.code in _OF_CANN)
+        finding
+        for finding in check.findings
+        if finding.standing is Standing.ERROR or (rules.for_cann and finding.code in _OF_CANN)
     ]
 
 
@@ -267,13 +257,13 @@ def placed_in(check: ModelCheck, path: Path, sources: Sequence[WorkNode]) -> Mod
 
     return replace(
         check,
-        findings=tuple(replace(each, place=placed(each.place)) for each in check.findings),
+        findings=tuple(replace(finding, place=placed(finding.place)) for finding in check.findings),
         faults=tuple(
-            with_changes(each, place=placed(each.place or Place())) for each in check.faults
+            with_changes(fault, place=placed(fault.place or Place())) for fault in check.faults
         ),
     )
 
 
-def difference_of(found: ResultGap) -> Difference:
+def difference_of(gap: ResultGap | RegionProof) -> Difference:
     """The figures of the record."""
-    return Difference(found.error, found.differing, found.elements)
+    return Difference(gap.error, gap.differing, gap.elements)

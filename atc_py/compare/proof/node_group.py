@@ -82,7 +82,7 @@ class NodeGroup:
             NotRunError: the engine does not run the nodes, or not on these data.
         """
         fed = {name: feeds[name] for name in self.reads}
-        large = [each for each in self.constants.items() if _is_fed(each[1])]
+        large = [own for own in self.constants.items() if constant_bytes(own[1]) >= FED_BYTES]
         fed.update((name, np.asarray(const.numpy())) for name, const in large)
         try:
             started = self._started(engine, fed)
@@ -127,7 +127,7 @@ class NodeGroup:
         }
         opsets = [helper.make_opsetid(domain, at) for domain, at in self.opsets.items()]
         nodes = ExactNodes(name, tuple(self.nodes), self.reads, constants, opsets)
-        fed = {each: feeds[each] for each in self.reads if each in feeds}
+        fed = {read: feeds[read] for read in self.reads if read in feeds}
         return nodes.run(fed, found, alike=alike)
 
     def close(self) -> None:
@@ -136,19 +136,18 @@ class NodeGroup:
 
     def _started(self, engine: str, fed: Mapping[str, NDArray[Any]]) -> ReferenceEngine:
         """The engine with the nodes; one that did not start once is not tried again."""
-        found = self._engines.get(engine)
-        if found is None:
+        result = self._engines.get(engine)
+        if result is None:
             try:
-                found = ENGINES[engine](self._model(fed), self.writes)
+                result = ENGINES[engine](self._model(fed), self.writes)
             except Exception as error:  # noqa: BLE001  (engines raise anything)
-                found = one_line(error)
-            self._engines[engine] = found
-        if isinstance(found, str):
-            raise NotRunError(found)
-        return found
+                result = one_line(error)
+            self._engines[engine] = result
+        if isinstance(result, str):
+            raise NotRunError(result)
+        return result
 
     def _model(self, fed: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
-        """A model of the nodes; types of its inputs are those of the data."""
         graph = onnx.GraphProto(name="group", node=self.nodes)
         for name, array in fed.items():
             element = helper.np_dtype_to_tensor_dtype(array.dtype)
@@ -177,7 +176,7 @@ def group_of(
         writes: the results that are looked at.
         tensors: reads the tensors of the nodes' attributes.
     """
-    protos = [whole_node(each.proto, tensors, each.place) for each in nodes]
+    protos = [whole_node(node.proto, tensors, node.place) for node in nodes]
     for proto in protos:
         proto.name = ""  # New nodes share the name of the node that they replaced.
     return NodeGroup(protos, opsets, constants, tuple(writes))
@@ -193,5 +192,45 @@ def one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:_REASON]
 
 
-def _is_fed(const: ConstData) -> bool:
-    return constant_bytes(const) >= FED_BYTES
+_TERMS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "ReduceL1": np.abs,
+    "ReduceL2": np.square,
+    "ReduceSumSquare": np.square,
+}
+"""Reductions that add up what they compute of each element."""
+
+
+def defined_elements(
+    group: NodeGroup, feeds: Mapping[str, NDArray[Any]], result: NDArray[Any]
+) -> NDArray[np.bool_] | None:
+    """True for the elements of a result that ONNX defines; None for all.
+
+    A Cast of floats to integers is undefined beyond the range of these, and so is a reduction of
+    integers whose terms add up beyond it: onnxruntime saturates, other engines wrap around. Random
+    numbers are the engine's own.
+    """
+    if len(group.nodes) != 1:
+        return None
+    (node,) = group.nodes
+    if node.op_type.startswith("Random"):
+        return np.zeros(result.shape, np.bool_)
+    x = feeds.get(node.input[0]) if node.input else None
+    if x is None or result.dtype.kind not in "iu":
+        return None
+    if node.op_type in _TERMS and x.dtype == result.dtype:
+        return _sums_in_range(x, _TERMS[node.op_type], result)
+    if node.op_type != "Cast" or x.dtype.kind != "f" or x.shape != result.shape:
+        return None
+    limits = np.iinfo(result.dtype)
+    whole = np.trunc(x.astype(np.float64))
+    return np.asarray((whole >= limits.min) & (whole <= limits.max))
+
+
+def _sums_in_range(
+    x: NDArray[Any], term: Callable[[NDArray[Any]], NDArray[Any]], result: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """The sums of terms that are in range: each by itself where none is added, else all or none."""
+    terms, most = term(x.astype(np.float64)), np.iinfo(result.dtype).max
+    if result.size == x.size:
+        return np.asarray(terms.reshape(result.shape) <= most)
+    return np.full(result.shape, bool(terms.sum() <= most))

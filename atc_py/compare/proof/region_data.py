@@ -1,6 +1,6 @@
 """Data for one node: random ones, and boundary values of the types, ranges and indices of its inputs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,6 +11,72 @@ from numpy.typing import NDArray
 from atc_py.compare.proof.region_inputs import DrawnInput
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
+
+FLOAT32_STEP = 2.0**-23
+_BFLOAT16_STEP = 2.0**-7
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """True for numpy's own floats, and for bfloat16."""
+    return dtype.kind == "f" or dtype.name == "bfloat16"
+
+
+def step_of(dtype: np.dtype[Any]) -> float:
+    """The step of a float dtype at 1; that of float32 for other dtypes."""
+    if dtype.name == "bfloat16":
+        return _BFLOAT16_STEP
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else FLOAT32_STEP
+
+
+def moved(values: NDArray[Any], seed: int, least: float = 0.0) -> NDArray[Any]:
+    """Floats moved by one step, up or down at random; other data as they are.
+
+    Args:
+        values: the data.
+        seed: of the directions.
+        least: the part of each value that it moves by at least.
+    """
+    if not is_float(values.dtype):
+        return values
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], values.shape)
+    share = max(step_of(values.dtype), least)
+    with np.errstate(all="ignore"):
+        return np.asarray(values * (1 + signs * share)).astype(values.dtype)
+
+
+_POOLS = frozenset({"GlobalMaxPool", "MaxPool", "MaxRoiPool"})
+"""Operators that get no infinities: kernels of onnxruntime begin at the lowest number or below it."""
+
+_ORDERING = frozenset(
+    {
+        "ArgMax",
+        "ArgMin",
+        "Clip",
+        "Hardmax",
+        "Max",
+        "Min",
+        "ReduceMax",
+        "ReduceMin",
+        "TopK",
+        "Unique",
+    }
+)
+"""Operators whose results depend on the order of the elements, in which ONNX has no place for NaN."""
+
+
+def odd_values(operators: Collection[str]) -> Mapping[str, Sequence[float]]:
+    """The values beyond numbers for which an exact form gives the same results.
+
+    Args:
+        operators: those of the node and of the graphs in it.
+    """
+    if not _POOLS.isdisjoint(operators):
+        return {}
+    infinities = {"infinities": (float("inf"), float("-inf"))}
+    if not _ORDERING.isdisjoint(operators):
+        return infinities
+    return {**infinities, "NaN": (float("nan"),)}
+
 
 OWN_RUN = "the model's own run"
 """Label of the values that a run of the model has."""
@@ -77,40 +143,41 @@ def data_sets(
         seeds: one random set each.
         kinds: boundary values that suit the node.
     """
-    elements = sum(prod(each.shape) for each in inputs)
+    elements = sum(prod(tensor.shape) for tensor in inputs)
     lowest, made = kinds.lowest, 0
     for seed in seeds:
         yield DataSet(
-            Text("random data of seed {seed}", seed=seed), _drawn(inputs, _random, seed, lowest)
+            Text("random data of seed {seed}", seed=seed),
+            _draw_feeds(inputs, _random, seed, lowest),
         )
         made += 1
         if elements > _FEW:
             break
-    floats = any(each.dtype.is_float for each in inputs)
+    floats = any(tensor.dtype.is_float for tensor in inputs)
     for label, floating, whole, is_far in _boundaries(kinds.large):
         if (elements > _FEW and made >= _LEAST) or not inputs:
             return
-        draw = _of_kind(floating, whole)
+        draw = _draw_by_kind(floating, whole)
         yield DataSet(
-            label, _drawn(inputs, draw, made, lowest), own_scale=is_far and not kinds.bounded
+            label, _draw_feeds(inputs, draw, made, lowest), own_scale=is_far and not kinds.bounded
         )
         made += 1
     for label, odd in kinds.odd.items() if floats and elements <= _FEW else ():
-        feeds = _drawn(inputs, _of_kind(_with_odd(odd), _random), made, lowest)
+        feeds = _draw_feeds(inputs, _draw_by_kind(_with_odd(odd), _random), made, lowest)
         yield DataSet(label, feeds)
 
 
-def _drawn(
+def _draw_feeds(
     inputs: Sequence[DrawnInput], draw: Draw, seed: int, lowest: bool
 ) -> dict[str, NDArray[Any]]:
-    found = {}
-    for position, each in enumerate(inputs):
+    results = {}
+    for position, tensor in enumerate(inputs):
         generator = np.random.default_rng([seed, position, 2])
-        found[each.name] = _fitted(each, draw(generator, each), lowest=lowest)
-    return found
+        results[tensor.name] = _fit_values(tensor, draw(generator, tensor), lowest=lowest)
+    return results
 
 
-def _fitted(one: DrawnInput, values: NDArray[Any], *, lowest: bool) -> NDArray[Any]:
+def _fit_values(one: DrawnInput, values: NDArray[Any], *, lowest: bool) -> NDArray[Any]:
     """`values` in the dtype and the domain of an input."""
     if one.dtype.is_float:
         data = values if one.negative else np.abs(values)
@@ -140,7 +207,6 @@ def _bounds(one: DrawnInput, *, lowest: bool) -> tuple[int, int]:
 
 
 def _random(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
-    """Normally distributed floats, or integers within their range."""
     if one.dtype.is_float:
         return generator.standard_normal(one.shape, np.float32)
     low, high = _bounds(one, lowest=True)
@@ -149,15 +215,15 @@ def _random(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
     return generator.integers(low, high, one.shape, dtype=np.int64, endpoint=True)
 
 
-def _of_kind(floating: Draw, whole: Draw) -> Draw:
+def _draw_by_kind(floating: Draw, whole: Draw) -> Draw:
     return lambda generator, one: (floating if one.dtype.is_float else whole)(generator, one)
 
 
-def _filled(value: float) -> Draw:
+def _fill(value: float) -> Draw:
     return lambda _generator, one: np.full(one.shape, value, np.float64)
 
 
-def _scaled(factor: float) -> Draw:
+def _scale(factor: float) -> Draw:
 
     def draw(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
         values = np.asarray(generator.standard_normal(one.shape))
@@ -172,7 +238,6 @@ def _among(*values: float) -> Draw:
 
 
 def _with_odd(values: Sequence[float]) -> Draw:
-    """Return what draws random floats with some of `values` among them."""
 
     def draw(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
         odd = generator.choice(np.array(values), one.shape)
@@ -202,13 +267,13 @@ _WHOLE = _among(*range(-_TIES, _TIES + 1))
 def _boundaries(large: float) -> Sequence[tuple[str, Draw, Draw, bool]]:
     """Boundary values: in words, how floats and integers are drawn, and whether floats are far from 1."""
     sizes = (0.5, 1.0, 1.5, 2.5, _TINY, large / 100, large)
-    mixed = _among(0.0, *sizes, *(-each for each in sizes))
+    mixed = _among(0.0, *sizes, *(-siz for siz in sizes))
     return (
         ("many equal values", _HALVES, _ends, False),
-        ("zeros", _filled(0), _filled(0), False),
-        ("ones", _filled(1), _filled(1), False),
-        ("negative ones", _filled(-1), _filled(-1), False),
+        ("zeros", _fill(0), _fill(0), False),
+        ("ones", _fill(1), _fill(1), False),
+        ("negative ones", _fill(-1), _fill(-1), False),
         ("values of all magnitudes", mixed, _WHOLE, True),
-        ("large values", _scaled(large), _end(high=True), True),
-        ("tiny values", _scaled(_TINY), _end(high=False), False),
+        ("large values", _scale(large), _end(high=True), True),
+        ("tiny values", _scale(_TINY), _end(high=False), False),
     )

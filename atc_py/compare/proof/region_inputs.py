@@ -7,8 +7,8 @@ what they index, shapes are not drawn at all.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from atc_py.fix.fixed import RuleApplication
 from atc_py.fix.range_rules import Range
-from atc_py.fix.step import RuleStep
 from atc_py.onnx_graph.folding.graph import ValueType
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.tensor.dtypes import DType
@@ -103,8 +103,8 @@ class DrawnInput:
     zero: bool = True
 
 
-def inputs_of(step: RuleStep, name: str) -> DrawnInput | None:
-    """Return how to draw the value `name` that the node of `step` reads; None if its type is open."""
+def inputs_of(step: RuleApplication, name: str) -> DrawnInput | None:
+    """The input `name` of the node of `step`, to be drawn; None if its type is open."""
     known = step.types.get(name)
     dtype = None if known is None else dtype_of_element(known.element)
     shape = None if known is None else known.shape
@@ -121,7 +121,7 @@ def inputs_of(step: RuleStep, name: str) -> DrawnInput | None:
     return _integers(step, name, dtype, shape, at)
 
 
-def _integers(step: RuleStep, name: str, dtype: DType, shape: Shape, at: int) -> DrawnInput:
+def _integers(step: RuleApplication, name: str, dtype: DType, shape: Shape, at: int) -> DrawnInput:
     node = step.origin
     bounds = step.ranges.get(name)
     indexed = _indexed(step, at)
@@ -133,7 +133,7 @@ def _integers(step: RuleStep, name: str, dtype: DType, shape: Shape, at: int) ->
     return DrawnInput(name, dtype, shape, bounds, zero=zero)
 
 
-def _indexed(step: RuleStep, at: int) -> Range | None:
+def _indexed(step: RuleApplication, at: int) -> Range | None:
     """Bounds of the indices or lengths at position `at`; None for other inputs."""
     node = step.origin
     op = node.op_type
@@ -155,7 +155,7 @@ def _indexed(step: RuleStep, at: int) -> Range | None:
     return Range(lowest, max(most, 0))
 
 
-def _is_data(step: RuleStep, at: int) -> bool:
+def _is_data(step: RuleApplication, at: int) -> bool:
     """True if the integers at position `at` are data: of the type of the first result."""
     schema = step.origin.schema
     if schema is None or not schema.outputs or not schema.inputs:
@@ -165,7 +165,7 @@ def _is_data(step: RuleStep, at: int) -> bool:
     return kind in {schema.outputs[0].type_str, inputs[0].type_str} or len(inputs) == 1
 
 
-def _shape(step: RuleStep, at: int) -> Shape | None:
+def _shape(step: RuleApplication, at: int) -> Shape | None:
     inputs = step.origin.inputs
     name = inputs[at] if at < len(inputs) else ""
     const = step.consts.get(name)
@@ -175,5 +175,8 @@ def _shape(step: RuleStep, at: int) -> Shape | None:
     return None if known is None else known.shape
 
 
-def _integer(step: RuleStep, name: str, default: int) -> int:
-    return next((each.i for each in step.origin.proto.attribute if each.name == name), default)
+def _integer(step: RuleApplication, name: str, default: int) -> int:
+    return next(
+        (attribute.i for attribute in step.origin.proto.attribute if attribute.name == name),
+        default,
+    )

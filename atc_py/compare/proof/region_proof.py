@@ -17,15 +17,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.compare.proof.node_domain import defined_elements
-from atc_py.compare.proof.node_group import ENGINES, NodeGroup, NotRunError, group_of
-from atc_py.compare.proof.odd_values import odd_values
-from atc_py.compare.proof.region_data import OWN_RUN, DataSet, Kinds, data_sets
+from atc_py.compare.proof.node_group import (
+    ENGINES,
+    NodeGroup,
+    NotRunError,
+    defined_elements,
+    group_of,
+)
+from atc_py.compare.proof.region_data import (
+    FLOAT32_STEP,
+    OWN_RUN,
+    DataSet,
+    Kinds,
+    data_sets,
+    is_float,
+    moved,
+    odd_values,
+    step_of,
+)
 from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.result_gap import largest_gap, magnitude
-from atc_py.compare.proof.rounded_values import FLOAT32_STEP, is_float, moved, step_of
-from atc_py.fix.fixed import Applied
-from atc_py.fix.step import RuleStep
+from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.tensor.sameness import same_elements
 from atc_py.text import SEMICOLON, Text, error_text
@@ -148,7 +160,7 @@ class RegionTest:
         for name, value in wanted.items():
             if name not in found:
                 continue
-            kept = _within(value, ranges.get(name))
+            kept = _elements_within(value, ranges.get(name))
             self._compare(name, found[name], value, kept, data)
         return bool(wanted)
 
@@ -164,15 +176,15 @@ class RegionTest:
         """
         for engine in ENGINES:
             try:
-                found = self.after.run(data.feeds, engine)
+                results = self.after.run(data.feeds, engine)
             except NotRunError as error:
                 self.proof.why = self.proof.why or _not_run(error_text(error))
                 continue
             self._engines = (*(set(made_by) - {engine}), engine)[0], engine
             self.proof.why = Text("")
             for name, value in wanted.items():
-                if name in found:
-                    self._compare(name, found[name], value, None, data)
+                if name in results:
+                    self._compare(name, results[name], value, None, data)
             self.proof.runs += 1
             return
 
@@ -198,18 +210,18 @@ class RegionTest:
         reasons = {}
         for pair in _PAIRS:
             try:
-                wanted, found = self.before.run(feeds, pair[0]), self.after.run(feeds, pair[1])
+                wanted, result = self.before.run(feeds, pair[0]), self.after.run(feeds, pair[1])
             except NotRunError as error:
                 reasons[pair] = error_text(error)
                 continue
             self._engines = pair[0], pair[1]
-            return wanted, found
+            return wanted, result
         raise NotRunError(SEMICOLON.join(dict.fromkeys(reasons.values())))
 
     def _compare(
         self,
         name: str,
-        found: NDArray[Any],
+        value: NDArray[Any],
         wanted: NDArray[Any],
         kept: NDArray[np.bool_] | None,
         data: DataSet,
@@ -220,17 +232,17 @@ class RegionTest:
             if data.label == OWN_RUN and not defined.all():
                 self.proof.undefined = True
         whole = wanted
-        if kept is not None and found.shape == wanted.shape:
-            found, wanted = found[kept], wanted[kept]
+        if kept is not None and value.shape == wanted.shape:
+            value, wanted = value[kept], wanted[kept]
         proof, limit = self.proof, self._limit(wanted)
         exact = limit == 0.0
-        gap = largest_gap(found, wanted, finite=not exact)
+        gap = largest_gap(value, wanted, finite=not exact)
         scale = magnitude(wanted)
         if not data.own_scale:
             scale = self._scales[name] = max(scale, self._scales.get(name, 0.0))
         proof.elements += wanted.size
-        if found.shape == wanted.shape:
-            proof.differing += int(np.count_nonzero(~same_elements(found, wanted)))
+        if value.shape == wanted.shape:
+            proof.differing += int(np.count_nonzero(~same_elements(value, wanted)))
         else:
             proof.differing += wanted.size
         error = gap / (scale or 1.0)
@@ -242,7 +254,7 @@ class RegionTest:
                 true = self.before.in_float64(name, data.feeds, whole, alike=alike)
                 near = true if true is None or kept is None else true[kept]
                 if near is not None:
-                    own = largest_gap(found.astype(np.float64), near)
+                    own = largest_gap(value.astype(np.float64), near)
                     error = min(error, own / (scale or 1))
         proof.error = max(proof.error, error)
         if error > limit and proof.wrong is None:
@@ -294,7 +306,8 @@ def prove_step(
         visible: values of the model's own run, for inputs that cannot be drawn.
     """
     step, rule = applied.step, applied.rule
-    writes = [name for name in step.writes if _is_made(step, name)]
+    made = {name for node in step.written for name in node.writes}
+    writes = [name for name in step.writes if name in made]
     before = group_of(step.nodes, step.opsets, step.consts, writes, tensors)
     after = group_of(step.written, step.opsets, step.consts, writes, tensors)
     test = RegionTest((rule.name,), rule.limit, before, after, RegionProof())
@@ -302,7 +315,9 @@ def prove_step(
     return test.proof
 
 
-def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: Feeds) -> None:
+def run_drawn(
+    test: RegionTest, step: RuleApplication, seeds: Sequence[int], visible: Feeds
+) -> None:
     """Run both sides on drawn data.
 
     Args:
@@ -327,7 +342,7 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
         else:
             proof.why = proof.why or _not_drawn(name)
             return
-    bounds = {name: (each.low, each.high) for name, each in step.ranges.items()}
+    bounds = {name: (limits.low, limits.high) for name, limits in step.ranges.items()}
     refused = ""
     operators = test.before.operators | test.after.operators
     bounded = not operators.isdisjoint(_SCORES)
@@ -347,11 +362,6 @@ def run_drawn(test: RegionTest, step: RuleStep, seeds: Sequence[int], visible: F
         proof.why = _not_run(refused)
 
 
-def _is_made(step: RuleStep, name: str) -> bool:
-    """True if the new nodes make a result of the old one."""
-    return any(name in each.writes for each in step.written)
-
-
 def _not_run(reason: str) -> Text:
     return Text("neither engine runs it: {reason}", reason=reason)
 
@@ -365,7 +375,6 @@ def _related(name: str) -> Text:
 
 
 def _not_drawn(name: str) -> Text:
-    """The reason why no data are drawn for an input."""
     return Text(
         "input {name} has open dims, or holds dims, axes or indices that only the model's "
         "own run shows",
@@ -373,7 +382,9 @@ def _not_drawn(name: str) -> Text:
     )
 
 
-def _within(value: NDArray[Any], bounds: tuple[int, int] | None) -> NDArray[np.bool_] | None:
+def _elements_within(
+    value: NDArray[Any], bounds: tuple[int, int] | None
+) -> NDArray[np.bool_] | None:
     """The elements within the bounds that hold in the model; None for all."""
     if bounds is None or value.dtype.kind not in "iu":
         return None

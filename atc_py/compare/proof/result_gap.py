@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.compare.proof.region_data import is_float
 from atc_py.tensor.sameness import same_elements
 
 _AT_ONCE = 2**18
@@ -34,33 +35,33 @@ class ResultGap:
         """The largest difference as a part of the largest magnitude; 0 if nothing differs."""
         return self.gap / (self.scale or 1.0)
 
-    def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
+    def add(self, value: NDArray[Any], wanted: NDArray[Any]) -> None:
         """Compare one more pair; results of other dims or dtypes differ without bound."""
         self.elements += wanted.size
         self.scale = max(self.scale, magnitude(wanted))
-        if found.shape != wanted.shape or found.dtype != wanted.dtype:
+        if value.shape != wanted.shape or value.dtype != wanted.dtype:
             self.differing += wanted.size
             self.gap = float("inf")
             return
-        same = same_elements(found, wanted)
+        same = same_elements(value, wanted)
         self.differing += int(wanted.size - np.count_nonzero(same))
-        self.gap = max(self.gap, _gap(found, wanted, same))
+        self.gap = max(self.gap, _gap(value, wanted, same))
 
 
-def largest_gap(found: NDArray[Any], wanted: NDArray[Any], *, finite: bool = True) -> float:
+def largest_gap(value: NDArray[Any], wanted: NDArray[Any], *, finite: bool = True) -> float:
     """The largest difference of two results; infinite for other dims or dtypes.
 
     Args:
-        found: the one.
+        value: the one.
         wanted: the other.
         finite: whether elements are left out where `wanted` is infinite or NaN.
     """
-    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+    if value.shape != wanted.shape or value.dtype != wanted.dtype:
         return float("inf")
-    same = same_elements(found, wanted)
-    if finite and _is_float(wanted):
+    same = same_elements(value, wanted)
+    if finite and is_float(wanted.dtype):
         same |= ~np.isfinite(wanted)
-    return _gap(found, wanted, same)
+    return _gap(value, wanted, same)
 
 
 def magnitude(values: NDArray[Any]) -> float:
@@ -73,21 +74,15 @@ def magnitude(values: NDArray[Any]) -> float:
 
 def in_float64(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[np.float64], ...]]:
     """Yield the elements of arrays of one size in float64, so many at a time that they are small."""
-    flat = [each.reshape(-1) for each in arrays]
+    flat = [array.reshape(-1) for array in arrays]
     for start in range(0, flat[0].size, _AT_ONCE):
         yield tuple(each[start : start + _AT_ONCE].astype(np.float64) for each in flat)
 
 
-def _gap(found: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> float:
-    """The largest difference of the elements that are not the same."""
+def _gap(value: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> float:
     largest = 0.0
-    for one, other, equal in () if same.all() else in_float64(found, wanted, same):
+    for one, other, equal in () if same.all() else in_float64(value, wanted, same):
         with np.errstate(invalid="ignore"):
             gap = float(np.abs(one - other)[equal == 0].max(initial=0.0))
         largest = max(largest, float("inf") if np.isnan(gap) else gap)
     return largest
-
-
-def _is_float(values: NDArray[Any]) -> bool:
-    """True for elements that may be infinite: numpy's own floats, and bfloat16."""
-    return values.dtype.kind == "f" or values.dtype.name == "bfloat16"

@@ -80,7 +80,7 @@ def prove_on_target(
         with open_model(om) as package:
             cost = network_cost(package.description)
             outputs = _outputs(package, samples)
-            times = _times(package.description, [each.cost.expected for each in cost.kernels])
+            times = _times(package.description, [kernel.cost.expected for kernel in cost.kernels])
     except AtcError as error:
         return OnTarget(TargetProof(*names, {}, failed=error.diagnostics), {})
     return OnTarget(TargetProof(*names, outputs, cost.time.expected * _MICRO), times)
@@ -101,10 +101,11 @@ def _options(check: CheckOptions, samples: Sequence[tuple[Feeds, Feeds]]) -> Com
 def _outputs(
     package: OfflineModel, samples: Sequence[tuple[Feeds, Feeds]]
 ) -> dict[str, TargetError]:
-    """Run the model on each sample; return the largest differences of its outputs."""
     model = package.description
-    dtypes = {each.name: DType(model.tensors[each.tensor].dtype) for each in model.outputs}
-    inputs = {each.name: DType(model.tensors[each.tensor].dtype).numpy for each in model.inputs}
+    dtypes = {output.name: DType(model.tensors[output.tensor].dtype) for output in model.outputs}
+    inputs = {
+        tensor.name: DType(model.tensors[tensor.tensor].dtype).numpy for tensor in model.inputs
+    }
     measures = {name: Measure(dtype) for name, dtype in dtypes.items()}
     gaps, ends = dict.fromkeys(dtypes, 0.0), {name: _Ends() for name in dtypes}
     device = SimModel(package)
@@ -131,8 +132,6 @@ def _outputs(
 
 
 class _Ends:
-    """The least and the largest value of an output of the original."""
-
     def __init__(self) -> None:
         self._low, self._high = np.inf, -np.inf
 
@@ -151,9 +150,9 @@ class _Ends:
 
 def _times(model: OmModel, seconds: Sequence[float]) -> dict[int, float]:
     """Microseconds by position of the source's nodes; those of one launch share its time."""
-    found: dict[int, float] = defaultdict(float)
+    results: dict[int, float] = defaultdict(float)
     for launch, time in zip(launches_of(model), seconds, strict=True):
-        origins = Counter(each.index for at in launch.nodes for each in model.nodes[at].origins)
+        origins = Counter(origin.index for at in launch.nodes for origin in model.nodes[at].origins)
         for index in origins:
-            found[index] += time * _MICRO / len(origins)
-    return dict(found)
+            results[index] += time * _MICRO / len(origins)
+    return dict(results)

@@ -18,16 +18,14 @@ from numpy.typing import NDArray
 
 from atc_py.compare.input_roles import Role, input_roles
 from atc_py.compare.inputs import fitting_feeds
-from atc_py.compare.proof.final_regions import FinalRegions
+from atc_py.compare.proof.final_regions import FinalRegions, StreamedModel
 from atc_py.compare.proof.node_group import constant_bytes
+from atc_py.compare.proof.region_data import moved, step_of
 from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.region_proof import RegionProof, prove_step
 from atc_py.compare.proof.result_gap import ResultGap, largest_gap
-from atc_py.compare.proof.rounded_values import moved, step_of
-from atc_py.compare.proof.streamed_model import StreamedModel
 from atc_py.compare.reference import ReferenceRun
-from atc_py.fix.fixed import Applied
-from atc_py.fix.step import RuleStep
+from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
@@ -58,8 +56,8 @@ class SharedSteps:
             self._proofs[key] = prove_step(applied, self._tensors, self._seeds, self._visible)
         return self._proofs[key]
 
-    def _likeness(self, step: RuleStep) -> Hashable:
-        """Return what the steps have in common that compute the same thing on the same data."""
+    def _likeness(self, step: RuleApplication) -> Hashable:
+        """A key that steps share which compute the same thing on the same data."""
         names = _Numbers()
         nodes = tuple(
             (_without_names(node.proto, names), tuple(map(names.of, node.reads)))
@@ -69,8 +67,8 @@ class SharedSteps:
         return (
             nodes,
             tuple(sorted((values[n], each) for n, each in step.types.items() if n in values)),
-            tuple(sorted((values[n], each) for n, each in step.ranges.items() if n in values)),
-            tuple(sorted((values[n], _digest(each)) for n, each in step.consts.items())),
+            tuple(sorted((values[n], bounds) for n, bounds in step.ranges.items() if n in values)),
+            tuple(sorted((values[n], _digest(const)) for n, const in step.consts.items())),
             tuple(name for name in step.reads if name in self._visible),
         )
 
@@ -86,8 +84,9 @@ class _Numbers:
 
 
 def _without_names(proto: onnx.NodeProto, names: _Numbers) -> Hashable:
-    """A node without the names of its values; graphs inside keep theirs."""
-    attributes = sorted(each.SerializeToString(deterministic=True) for each in proto.attribute)
+    attributes = sorted(
+        attribute.SerializeToString(deterministic=True) for attribute in proto.attribute
+    )
     reads, writes = _numbers(proto.input, names), _numbers(proto.output, names)
     return proto.op_type, proto.domain, reads, writes, tuple(attributes)
 
@@ -131,7 +130,7 @@ class ModelFeeds:
     def of(self, seed: int, roles: Mapping[str, Role]) -> Feeds:
         """The data of one run, in which inputs have the given roles."""
         drawn = fitting_feeds(self.ports, roles, seed)
-        return {**drawn, **_within(self.ports, self.ranges, seed), **self.given}
+        return {**drawn, **_draw_bounded(self.ports, self.ranges, seed), **self.given}
 
 
 @dataclass(slots=True)
@@ -143,7 +142,7 @@ class FixProof:
         outputs: by the name of each output.
         rewrites: the proof of each rewrite, in the order of the groups.
         samples: data of the inputs of each run, and the original's results.
-        astray: the output that differs grossly although every rewrite keeps to its class; "" if none,
+        diverging_output: the output that differs grossly although every rewrite keeps to its class; "" if none,
             and where ONNX leaves open what a node computes.
     """
 
@@ -151,7 +150,7 @@ class FixProof:
     outputs: dict[str, ResultGap]
     rewrites: list[RegionProof]
     samples: list[tuple[Feeds, Feeds]] = field(default_factory=list)
-    astray: str = ""
+    diverging_output: str = ""
 
     @property
     def nbytes(self) -> int:
@@ -180,28 +179,28 @@ def prove(
     Raises:
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.
     """
-    found = FixProof(
+    result = FixProof(
         tuple(feeds.seeds),
         {name: ResultGap() for name in fixed.outputs},
         [RegionProof() for _ in groups],
     )
-    regions = FinalRegions(original, fixed, groups, found.rewrites, twins)
+    regions = FinalRegions(original, fixed, groups, result.rewrites, twins)
     kept = dict.fromkeys(_not_drawn(original, groups))
     visible: Feeds = {}
     roles = input_roles(original, feeds.ports)
     for seed in feeds.seeds:
-        with held_memory(found.nbytes):
-            visible = _run_both(original, fixed, feeds.of(seed, roles), regions, found, kept)
+        with held_memory(result.nbytes):
+            visible = _run_both(original, fixed, feeds.of(seed, roles), regions, result, kept)
     steps = SharedSteps(original.file.tensors, feeds.seeds, visible)
-    with held_memory(found.nbytes):
-        for group, proof, region in zip(groups, found.rewrites, regions.regions, strict=True):
+    with held_memory(result.nbytes):
+        for group, proof, region in zip(groups, result.rewrites, regions.regions, strict=True):
             for step in group:
                 proof.add(steps.proof_of(step))
             if region is not None and len(group) > 1:
                 region.prove_drawn(feeds.seeds, visible)
-        if not any(each.undefined for each in found.rewrites):
-            found.astray = _astray(original, feeds, found, groups)
-    return found
+        if not any(rewrite.undefined for rewrite in result.rewrites):
+            result.diverging_output = _diverging_output(original, feeds, result, groups)
+    return result
 
 
 def _run_both(
@@ -209,7 +208,7 @@ def _run_both(
     fixed: StreamedModel,
     feeds: Feeds,
     regions: FinalRegions,
-    found: FixProof,
+    proof: FixProof,
     kept: Iterable[str],
 ) -> Feeds:
     """Run both models on one set of data, and the rewrites on the values that the original shows.
@@ -218,27 +217,27 @@ def _run_both(
     """
     first, second = ReferenceRun(original, feeds), ReferenceRun(fixed, feeds)
     awaited = Counter(regions.awaited())
-    awaited.update([*found.outputs, *kept])
+    awaited.update([*proof.outputs, *kept])
     first.expect(awaited)
-    second.expect(dict.fromkeys(found.outputs, 1))
+    second.expect(dict.fromkeys(proof.outputs, 1))
     for region in regions.in_order():
         region.prove_shown(first, original.engines)
     results: Feeds = {}
-    for name, gap in found.outputs.items():
+    for name, gap in proof.outputs.items():
         wanted, value = first.value(name), second.value(name)
         if wanted is not None and value is not None:
             results[name] = wanted
             gap.add(value, wanted)
         first.release(name)
         second.release(name)
-    found.samples.append((feeds, results))
+    proof.samples.append((feeds, results))
     values = {name: first.value(name) for name in kept}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -> Iterator[str]:
     """Yield values of the original's own run that steps read and that cannot be drawn."""
-    for step in (each.step for group in groups for each in group):
+    for step in (applied.step for group in groups for applied in group):
         for name in step.reads:
             if name in step.consts or not (name in original.makers or name in original.inputs):
                 continue
@@ -247,18 +246,20 @@ def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -
                 yield name
 
 
-def _astray(
+def _diverging_output(
     original: StreamedModel,
     feeds: ModelFeeds,
-    found: FixProof,
+    proof: FixProof,
     groups: Sequence[tuple[Applied, ...]],
 ) -> str:
     """An output that differs by more than the rules allow, and than rounded inputs make."""
-    limit = sum({each.rule.name: each.rule.limit for group in groups for each in group}.values())
+    limit = sum(
+        {applied.rule.name: applied.rule.limit for group in groups for applied in group}.values()
+    )
     if not isfinite(limit):
         return ""
     least = max(limit, _coarsest_step(original))
-    for name, gap in found.outputs.items():
+    for name, gap in proof.outputs.items():
         if gap.error > max(limit, _GROSS):
             effect = _effect_of_rounding(original, feeds, name, least)
             if gap.gap > _ROUNDINGS * effect + max(limit, _GROSS) * gap.scale:
@@ -267,11 +268,11 @@ def _astray(
 
 
 def _coarsest_step(original: StreamedModel) -> float:
-    elements = {each.data_type for each in original.constants.values()}
+    elements = {constant.data_type for constant in original.constants.values()}
     for node in original.makers.values():
-        elements.update(each.i for each in node.attribute if node.op_type == "Cast")
-    found = map(dtype_of_element, elements)
-    return max((step_of(each.numpy) for each in found if each is not None), default=0.0)
+        elements.update(attribute.i for attribute in node.attribute if node.op_type == "Cast")
+    result = map(dtype_of_element, elements)
+    return max((step_of(dtype.numpy) for dtype in result if dtype is not None), default=0.0)
 
 
 def _effect_of_rounding(
@@ -279,21 +280,17 @@ def _effect_of_rounding(
 ) -> float:
     """The largest change of an output of the original when inputs move by one step.
 
-    Args:
-        original: the model.
-        feeds: the data.
-        name: the output.
-        least: the part of each value that it moves by at least: what rounding inside of the model
-            and the classes of the rules allow.
+    `least` is the part of each value that it moves by at least: what rounding inside of the model and
+    the classes of the rules allow.
     """
     largest = 0.0
     roles = input_roles(original, feeds.ports)
     for seed in feeds.seeds:
         plain = feeds.of(seed, roles)
-        rounded = {each: moved(array, seed, least) for each, array in plain.items()}
+        rounded = {port: moved(array, seed, least) for port, array in plain.items()}
         values = []
-        for each in (plain, rounded):
-            run = ReferenceRun(original, each)
+        for data in (plain, rounded):
+            run = ReferenceRun(original, data)
             run.expect({name: 1})
             values.append(run.value(name))
         first, second = values
@@ -302,9 +299,9 @@ def _effect_of_rounding(
     return largest
 
 
-def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:
+def _draw_bounded(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:
     """Data of the integer inputs with bounds; both bounds are among them."""
-    found: Feeds = {}
+    results: Feeds = {}
     for position, port in enumerate(ports):
         if port.name not in ranges:
             continue
@@ -313,5 +310,5 @@ def _within(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: 
             low, high, closed_shape(port.shape), endpoint=True
         )
         drawn.reshape(-1)[:1], drawn.reshape(-1)[1:2] = high, low
-        found[port.name] = drawn.astype(port.dtype.numpy)
-    return found
+        results[port.name] = drawn.astype(port.dtype.numpy)
+    return results

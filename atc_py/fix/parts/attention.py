@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.site import Site
+from atc_py.fix.context import RuleContext
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
@@ -58,23 +58,23 @@ class Attended:
     weights: str
 
 
-def masked_score(site: Site) -> float:
+def masked_score(ctx: RuleContext) -> float:
     """The term of scores that take no part: the least finite number of their dtype."""
-    return float(np.finfo(site.element.numpy).min)
+    return float(np.finfo(ctx.element.numpy).min)
 
 
-def split_heads(site: Site, x: str, heads: int) -> str:
+def split_heads(ctx: RuleContext, x: str, heads: int) -> str:
     """Write `[batch, positions, heads * size]` as `[batch, heads, positions, size]`."""
-    return site.transpose(site.reshape(x, [0, 0, heads, -1]), SCORES)
+    return ctx.transpose(ctx.reshape(x, [0, 0, heads, -1]), SCORES)
 
 
-def merged(site: Site, x: str) -> str:
+def merged(ctx: RuleContext, x: str) -> str:
     """Write `[batch, heads, positions, size]` as `[batch, positions, heads * size]`."""
-    return site.reshape(site.transpose(x, SCORES), [0, 0, -1])
+    return ctx.reshape(ctx.transpose(x, SCORES), [0, 0, -1])
 
 
 def attend(  # noqa: PLR0913  (the parts of an attention)
-    site: Site,
+    ctx: RuleContext,
     q: str,
     k: str,
     v: str,
@@ -90,7 +90,7 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     """Write softmax(q k' * scale + biases) v, with the scale split over q and k for float16.
 
     Args:
-        site: of the node.
+        ctx: of the node.
         q: `[batch, heads, queries, size]`.
         k: `[batch, groups, keys, size]`.
         v: `[batch, groups, keys, value_size]`.
@@ -105,55 +105,54 @@ def attend(  # noqa: PLR0913  (the parts of an attention)
     shared = dims.heads != dims.groups
     rows = [dims.batch, dims.groups, dims.heads // dims.groups * dims.queries, -1]
     root = abs(scale) ** 0.5
-    q = site.op("Mul", q, site.scalar(root if scale >= 0 else -root, "scale"))
-    k = site.op("Mul", k, site.scalar(root, "scale"))
-    left = site.reshape(q, rows) if shared else q
-    scores = site.op("MatMul", left, site.transpose(k, [0, 1, 3, 2]))
+    q = ctx.times(q, root if scale >= 0 else -root, "scale")
+    k = ctx.times(k, root, "scale")
+    left = ctx.reshape(q, rows) if shared else q
+    scores = ctx.op("MatMul", left, ctx.transpose(k, [0, 1, 3, 2]))
     if shared:
-        scores = site.reshape(scores, [dims.batch, dims.heads, dims.queries, dims.keys])
-    biased = capped = _capped(site, scores, softcap)
+        scores = ctx.reshape(scores, [dims.batch, dims.heads, dims.queries, dims.keys])
+    biased = capped = _cap_scores(ctx, scores, softcap)
     for bias in biases:
-        biased = site.op("Add", biased, bias)
-    weights = _softmax(site, biased, dims.keys, sink, wide=wide)
+        biased = ctx.op("Add", biased, bias)
+    weights = _softmax(ctx, biased, dims.keys, sink, wide=wide)
     if keep:
-        weights = site.op("Mul", weights, keep)
-    right = site.reshape(weights, [*rows[:-1], dims.keys]) if shared else weights
-    y = site.op("MatMul", right, v)
+        weights = ctx.op("Mul", weights, keep)
+    right = ctx.reshape(weights, [*rows[:-1], dims.keys]) if shared else weights
+    y = ctx.op("MatMul", right, v)
     if shared:
-        y = site.reshape(y, [dims.batch, dims.heads, dims.queries, dims.value_size])
+        y = ctx.reshape(y, [dims.batch, dims.heads, dims.queries, dims.value_size])
     return Attended(y, scores, capped, biased, weights)
 
 
-def _capped(site: Site, scores: str, softcap: float) -> str:
+def _cap_scores(ctx: RuleContext, scores: str, softcap: float) -> str:
     """Write c * tanh(scores / c); c = 0 leaves the scores."""
     if not softcap:
         return scores
-    bent = site.op("Tanh", site.op("Mul", scores, site.scalar(1 / softcap, "cap")))
-    return site.op("Mul", bent, site.scalar(softcap, "cap"))
+    bent = ctx.op("Tanh", ctx.times(scores, 1 / softcap, "cap"))
+    return ctx.times(bent, softcap, "cap")
 
 
-def _softmax(site: Site, scores: str, keys: int, sink: str, *, wide: bool) -> str:
-    """Write the softmax over the last axis, in which a sink takes part."""
+def _softmax(ctx: RuleContext, scores: str, keys: int, sink: str, *, wide: bool) -> str:
     last = 3
     if sink:
-        scores = site.op("Concat", scores, sink, axis=last)
+        scores = ctx.op("Concat", scores, sink, axis=last)
     if wide:
-        scores = site.cast(scores, DType.FLOAT32)
-    weights = site.op("Softmax", scores, axis=last)
+        scores = ctx.cast(scores, DType.FLOAT32)
+    weights = ctx.op("Softmax", scores, axis=last)
     if wide:
-        weights = site.cast(weights, site.element)
-    return site.slice(weights, last, 0, keys) if sink else weights
+        weights = ctx.cast(weights, ctx.element)
+    return ctx.slice(weights, last, 0, keys) if sink else weights
 
 
 # Ranks of masks: lengths of the keys; 1 for each key that takes part; likewise for each query.
 _LENGTHS, _KEYS, _QUERIES = 1, 2, 3
 
 
-def causal_term(site: Site, dims: HeadDims, window: int = -1) -> NDArray[Any]:
+def causal_term(ctx: RuleContext, dims: HeadDims, window: int = -1) -> NDArray[Any]:
     """The term that leaves each query the keys up to its own position.
 
     Args:
-        site: of the node.
+        ctx: of the node.
         dims: the dims; the last query is at the position of the last key.
         window: number of keys that it is left; -1 for all.
     """
@@ -163,30 +162,26 @@ def causal_term(site: Site, dims: HeadDims, window: int = -1) -> NDArray[Any]:
     allowed = ahead <= 0
     if window >= 0:
         allowed &= -ahead < window
-    return np.where(allowed, 0, masked_score(site))
+    return np.where(allowed, 0, masked_score(ctx))
 
 
-def mask_term(site: Site, at: int, dims: HeadDims) -> list[str]:
+def mask_term(ctx: RuleContext, at: int, dims: HeadDims) -> list[str]:
     """Write the term of a mask and of the order of the keys; return no name without either."""
-    filter_value = site.number("mask_filter_value", -10000.0)
-    found = []
-    if site.tensor(at) is not None:
-        found.append(_key_mask_term(site, at, dims, filter_value))
-    if site.integer("unidirectional", 0) and dims.queries > 1:
-        found.append(site.const(causal_term(site, dims), site.element, "causal"))
-    return found if len(found) < 2 else [site.op("Min", *found)]  # noqa: PLR2004  (both of them)
+    filter_value = ctx.number("mask_filter_value", -10000.0)
+    results = []
+    if ctx.tensor(at) is not None:
+        results.append(_key_mask_term(ctx, at, dims, filter_value))
+    if ctx.integer("unidirectional", 0) and dims.queries > 1:
+        results.append(ctx.const(causal_term(ctx, dims), ctx.element, "causal"))
+    return results if len(results) < 2 else [ctx.op("Min", *results)]  # noqa: PLR2004  (both of them)
 
 
-def _key_mask_term(site: Site, at: int, dims: HeadDims, filter_value: float) -> str:
-    """Write the term of a mask, which broadcasts to `[batch, heads, queries, keys]`.
+def _key_mask_term(ctx: RuleContext, at: int, dims: HeadDims, filter_value: float) -> str:
+    """Write the term of a mask: `filter_value` for keys that take no part.
 
-    Args:
-        site: of the node.
-        at: position of the mask among the inputs.
-        dims: dims of the attention.
-        filter_value: the term of keys that take no part.
+    It broadcasts to `[batch, heads, queries, keys]`.
     """
-    shape, mask = site.shape(at), site.input(at)
+    shape, mask = ctx.shape(at), ctx.input(at)
     rank, steps = len(shape), tables.arange(dims.keys)
     require(rank <= _QUERIES, "the mask has 1 to 3 axes")
     if rank == _LENGTHS:
@@ -195,7 +190,7 @@ def _key_mask_term(site: Site, at: int, dims: HeadDims, filter_value: float) -> 
     else:
         require(shape[-1] == dims.keys, "the mask covers the keys")
     if mask.const is not None:
-        value = site.constant(at)
+        value = ctx.constant(at)
         if rank == _LENGTHS:
             ends = value[: dims.batch, None]
             starts = value[dims.batch :, None] if pairs else np.zeros_like(ends)
@@ -203,31 +198,28 @@ def _key_mask_term(site: Site, at: int, dims: HeadDims, filter_value: float) -> 
         else:
             kept = value > 0
         term = np.where(kept, 0, filter_value)
-        return site.const(term.reshape(_broadcast(term.shape)), site.element, "mask")
+        # Axes of 1 for the heads and, without them, the queries.
+        broadcast = (term.shape[0], *[1] * (4 - term.ndim), *term.shape[1:])
+        return ctx.const(term.reshape(broadcast), ctx.element, "mask")
     # Comparisons of float32 are on every list; lengths and marks are exact in it.
-    given = site.cast(mask.name, DType.FLOAT32)
+    given = ctx.cast(mask.name, DType.FLOAT32)
     if rank == _LENGTHS:
-        kept_name = _within(site, given, dims, pairs=pairs)
+        kept_name = _mark_keys(ctx, given, dims, pairs=pairs)
     else:
-        zero = site.const(0, DType.FLOAT32, "zero")
-        kept_name = site.op("Greater", site.unsqueeze(given, [1, 2][: 4 - rank]), zero)
-    values = [site.scalar(part, "mask") for part in (0, filter_value)]
-    return site.op("Where", kept_name, *values)
+        zero = ctx.const(0, DType.FLOAT32, "zero")
+        kept_name = ctx.op("Greater", ctx.unsqueeze(given, [1, 2][: 4 - rank]), zero)
+    values = [ctx.scalar(part, "mask") for part in (0, filter_value)]
+    return ctx.op("Where", kept_name, *values)
 
 
-def _within(site: Site, bounds: str, dims: HeadDims, *, pairs: bool) -> str:
+def _mark_keys(ctx: RuleContext, bounds: str, dims: HeadDims, *, pairs: bool) -> str:
     """Write the keys between starts and ends, `[batch, 1, 1, keys]`."""
     batch = dims.batch
-    steps = site.const(tables.arange(dims.keys), DType.FLOAT32, "steps")
+    steps = ctx.const(tables.arange(dims.keys), DType.FLOAT32, "steps")
     column = [batch, 1, 1, 1]
     if not pairs:
-        return site.op("Less", steps, site.reshape(bounds, column))
-    ends = site.reshape(site.slice(bounds, 0, 0, batch), column)
-    starts = site.reshape(site.slice(bounds, 0, batch, 2 * batch), column)
-    after = site.op("Not", site.op("Less", steps, starts))
-    return site.op("And", site.op("Less", steps, ends), after)
-
-
-def _broadcast(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The dims of a mask with axes of 1 for the heads and, without them, the queries."""
-    return (shape[0], *[1] * (4 - len(shape)), *shape[1:])
+        return ctx.op("Less", steps, ctx.reshape(bounds, column))
+    ends = ctx.reshape(ctx.slice(bounds, 0, 0, batch), column)
+    starts = ctx.reshape(ctx.slice(bounds, 0, batch, 2 * batch), column)
+    after = ctx.op("Not", ctx.op("Less", steps, starts))
+    return ctx.op("And", ctx.op("Less", steps, ends), after)

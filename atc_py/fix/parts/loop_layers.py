@@ -15,19 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
+from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import FLOATS
 from atc_py.fix.parts.bodies import (
     FIRST_STATE,
     MOST_COUNTED,
     MOST_STEPS,
     body_of,
+    elements_of,
     loop_steps,
     starts_true,
     trace,
 )
 from atc_py.fix.parts.recurrence import FUNCTIONS, Atom, Reader, Rows, Taken, Vector, is_number
-from atc_py.fix.parts.sequences import elements_of
-from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
 from atc_py.onnx_graph.rewriting.graph_body import GraphBody
 
@@ -81,15 +81,15 @@ def lstm_of(
     cell, out = _products(updates[c]), _products(updates[h])
     if cell is None or out is None or (len(cell), len(out)) != (_PAIR, 1):
         return None
-    kept = next((each for each in cell if names[c] in _kinds(each)), None)
-    added = next((each for each in cell if each is not kept), None)
+    kept = next((term for term in cell if _find_atom(term, names[c])), None)
+    added = next((term for term in cell if term is not kept), None)
     if kept is None or added is None:
         return None
-    forget, gate = _of_kind(kept, "Sigmoid"), _of_kind(added, "Sigmoid")
+    forget, gate = _find_atom(kept, "Sigmoid"), _find_atom(added, "Sigmoid")
     new, shown, tanh = (
-        _of_kind(added, "Tanh"),
-        _of_kind(out[0], "Sigmoid"),
-        _of_kind(out[0], "Tanh"),
+        _find_atom(added, "Tanh"),
+        _find_atom(out[0], "Sigmoid"),
+        _find_atom(out[0], "Tanh"),
     )
     if tanh is None or tanh.of is None or tanh.of.key != updates[c].key:
         return None
@@ -108,13 +108,13 @@ def gru_of(
     state = next((a for m in update.terms for a in m if a.kind == names[h]), None)
     if new is None or z is None or state is None or update.constant.any():
         return None
-    found = {frozenset(monomial): factor for monomial, factor in update.terms.items()}
+    results = {frozenset(monomial): factor for monomial, factor in update.terms.items()}
     signs = {
         1.0: {frozenset({new}): 1.0, frozenset({z, new}): -1.0, frozenset({z, state}): 1.0},
         -1.0: {frozenset({state}): 1.0, frozenset({z, state}): -1.0, frozenset({z, new}): 1.0},
     }
     # A gate with its roles exchanged is the Sigmoid of the negative.
-    sign = next((sign for sign, wanted in signs.items() if wanted == found), None)
+    sign = next((sign for sign, wanted in signs.items() if wanted == results), None)
     if sign is None:
         return None
     own = names[h], update.size
@@ -131,11 +131,11 @@ def _new_gate(
 ) -> tuple[_Gate | None, Atom | None, bool]:
     """The gate of the new state of a GRU, its reset gate, and if that comes after the product."""
     vector = atom.of
-    pairs = [each for each in (vector.terms if vector else {}) if len(each) == _PAIR]
+    pairs = [term for term in (vector.terms if vector else {}) if len(term) == _PAIR]
     if vector is None or len(pairs) != 1 or len(vector.terms) > _PAIR:
         return None, None, False
     (pair,) = pairs
-    reset = _of_kind(pair, "Sigmoid")
+    reset = _find_atom(pair, "Sigmoid")
     rest = next((part for part in pair if part is not reset), None)
     w = tables.zeros((x[1], vector.size))
     for monomial, factor in vector.terms.items():
@@ -162,12 +162,7 @@ def _products(vector: Vector) -> list[tuple[Atom, ...]] | None:
     return list(vector.terms) if plain and not vector.constant.any() else None
 
 
-def _kinds(monomial: Sequence[Atom]) -> set[str]:
-    return {atom.kind for atom in monomial}
-
-
-def _of_kind(monomial: Sequence[Atom], kind: str) -> Atom | None:
-    """The first atom of a kind; None if there is none."""
+def _find_atom(monomial: Sequence[Atom], kind: str) -> Atom | None:
     return next((atom for atom in monomial if atom.kind == kind), None)
 
 
@@ -232,8 +227,8 @@ class Recurrence:
     @property
     def updates(self) -> dict[int, Vector]:
         """The states that are read after a step, by position."""
-        found = {at: self.result(at) for at in range(self.count)}
-        return {at: item.vector for at, item in found.items() if item is not None}
+        results = {at: self.result(at) for at in range(self.count)}
+        return {at: item.vector for at, item in results.items() if item is not None}
 
     @property
     def names(self) -> dict[int, str]:
@@ -255,21 +250,21 @@ class Recurrence:
         return self.reader.rows.get(self.body.outputs[self.before + at])
 
 
-def read_recurrence(site: Site) -> Recurrence:
+def read_recurrence(ctx: RuleContext) -> Recurrence:
     """Read the node."""
-    found = {node.op_type for node in body_of(site, "body").nodes}
-    require(found >= FUNCTIONS, "the body has gates")
-    return _read_loop(site) if site.node.op_type == "Loop" else _read_scan(site)
+    operators = {node.op_type for node in body_of(ctx, "body").nodes}
+    require(operators >= FUNCTIONS, "the body has gates")
+    return _read_loop(ctx) if ctx.node.op_type == "Loop" else _read_scan(ctx)
 
 
-def _read_loop(site: Site) -> Recurrence:
-    body, steps = body_of(site, "body"), loop_steps(site, MOST_COUNTED)
+def _read_loop(ctx: RuleContext) -> Recurrence:
+    body, steps = body_of(ctx, "body"), loop_steps(ctx, MOST_COUNTED)
     require(0 < steps <= MOST_COUNTED, "1 to {most_counted} steps", most_counted=MOST_COUNTED)
-    count = len(site.node.inputs) - FIRST_STATE
-    decided = _decided(site, body, steps)
-    reader = _reader(site, body, decided)
+    count = len(ctx.node.inputs) - FIRST_STATE
+    decided = _decided(ctx, body, steps)
+    reader = _reader(ctx, body, decided)
     for at in range(count):
-        given = site.input(FIRST_STATE + at)
+        given = ctx.input(FIRST_STATE + at)
         name = body.inputs[FIRST_STATE + at]
         if name not in decided and given.dtype in FLOATS and not given.is_open:
             reader.state(name, f"state {at}", given.shape)
@@ -277,32 +272,32 @@ def _read_loop(site: Site) -> Recurrence:
     return Recurrence(steps, FIRST_STATE, 1, count, body, reader, decided)
 
 
-def _read_scan(site: Site) -> Recurrence:
-    require(site.node.opset >= 9, "the opset is 9 or more")  # noqa: PLR2004
-    body, scanned = body_of(site, "body"), site.integer("num_scan_inputs", 0)
-    require(0 <= scanned <= len(site.node.inputs), "it scans inputs that it has")
-    count = len(site.node.inputs) - scanned
-    axes = site.integers("scan_input_axes", [0] * scanned)
-    backward = site.integers("scan_input_directions", [0] * scanned)
-    reader = _reader(site, body, {})
+def _read_scan(ctx: RuleContext) -> Recurrence:
+    require(ctx.node.opset >= 9, "the opset is 9 or more")  # noqa: PLR2004
+    body, scanned = body_of(ctx, "body"), ctx.integer("num_scan_inputs", 0)
+    require(0 <= scanned <= len(ctx.node.inputs), "it scans inputs that it has")
+    count = len(ctx.node.inputs) - scanned
+    axes = ctx.integers("scan_input_axes", [0] * scanned)
+    backward = ctx.integers("scan_input_directions", [0] * scanned)
+    reader = _reader(ctx, body, {})
     for at in range(count):
-        reader.state(body.inputs[at], f"state {at}", site.shape(at))
+        reader.state(body.inputs[at], f"state {at}", ctx.shape(at))
     steps = 0
     for at, axis in enumerate(axes):
-        dims = site.shape(count + at)
+        dims = ctx.shape(count + at)
         axis %= len(dims)  # noqa: PLW2901  (negative axes count from the end)
         steps = dims[axis]
         places = range(steps)[::-1] if backward[at] else range(steps)
         kind = f"slice {at}"
-        reader.taken[kind] = Taken(site.name(count + at), axis, tuple(places))
+        reader.taken[kind] = Taken(ctx.name(count + at), axis, tuple(places))
         reader.state(body.inputs[count + at], kind, (*dims[:axis], *dims[axis + 1 :]))
     require(steps > 0, "there are steps")
     reader.read(body.nodes)
     return Recurrence(steps, 0, 0, count, body, reader, {})
 
 
-def _reader(site: Site, body: GraphBody, decided: Mapping[str, list[NDArray[Any]]]) -> Reader:
-    around = site.around
+def _reader(ctx: RuleContext, body: GraphBody, decided: Mapping[str, list[NDArray[Any]]]) -> Reader:
+    around = ctx.around
     constants: dict[str, NDArray[Any]] = {**body.constants}
     for node in body.nodes:
         if node.value is not None:
@@ -312,14 +307,14 @@ def _reader(site: Site, body: GraphBody, decided: Mapping[str, list[NDArray[Any]
             if value is not None:
                 constants.setdefault(name, value)
     for name, values in decided.items():
-        if all(np.array_equal(each, values[0]) for each in values):
+        if all(np.array_equal(value, values[0]) for value in values):
             constants.setdefault(name, values[0])
     graph = None if around is None else around.graph
     return Reader(constants, decided, lambda name: graph.static_shape(name) if graph else None)
 
 
-def _decided(site: Site, body: GraphBody, steps: int) -> dict[str, list[NDArray[Any]]]:
-    work, around = site.work, site.around
+def _decided(ctx: RuleContext, body: GraphBody, steps: int) -> dict[str, list[NDArray[Any]]]:
+    work, around = ctx.work, ctx.around
     if work is None or around is None:
         return {}
     known = {name for name in work.captured if name in around.graph.consts}
@@ -329,7 +324,7 @@ def _decided(site: Site, body: GraphBody, steps: int) -> dict[str, list[NDArray[
     fixed = [
         pair
         for at, pair in enumerate(states)
-        if (given := site.tensor(FIRST_STATE + at)) is not None and given.const is not None
+        if (given := ctx.tensor(FIRST_STATE + at)) is not None and given.const is not None
     ]
     while True:
         made = _reached(body, known | {name for name, _ in fixed})
@@ -338,8 +333,8 @@ def _decided(site: Site, body: GraphBody, steps: int) -> dict[str, list[NDArray[
             break
         fixed = still
     wanted = sorted(made - known)
-    found = trace(site, steps - 1, going=starts_true(site), first=FIRST_STATE, wanted=wanted)
-    seen = {} if found is None else {name: list(each) for name, each in found.seen.items()}
+    traced = trace(ctx, steps - 1, going=starts_true(ctx), first=FIRST_STATE, wanted=wanted)
+    seen = {} if traced is None else {name: list(each) for name, each in traced.seen.items()}
     return {**seen, body.inputs[0]: [np.array(step) for step in range(steps)]}
 
 
@@ -351,101 +346,100 @@ def _reached(body: GraphBody, known: set[str]) -> set[str]:
     return made
 
 
-def write_layer(site: Site, loop: Recurrence, layer: CellLayer, x: str) -> list[str]:
+def write_layer(ctx: RuleContext, loop: Recurrence, layer: CellLayer, x: str) -> list[str]:
     """Write the layer that a Loop or Scan is; return the outputs of the node.
 
     Args:
-        site: the node.
+        ctx: the node.
         loop: the node as a recurrence.
         layer: the layer.
         x: kind of the atom of the slice.
     """
-    element = site.input(loop.first + layer.states[0]).dtype
+    element = ctx.input(loop.first + layer.states[0]).dtype
     require(element in FLOATS, "the states are floats")
     hidden = loop.result(layer.states[0])
     rows = 0 if hidden is None else hidden.rows
-    starts = [
-        site.reshape(site.name(loop.first + at), [1, rows, layer.size]) for at in layer.states
-    ]
-    sequence = _sequence(site, loop, x, rows)
-    weights = [site.const(value, element, "weights") for value in (layer.w, layer.r, layer.b)]
-    results = site.ops(
+    starts = [ctx.reshape(ctx.name(loop.first + at), [1, rows, layer.size]) for at in layer.states]
+    sequence = _sequence(ctx, loop, x, rows)
+    weights = [ctx.const(value, element, "weights") for value in (layer.w, layer.r, layer.b)]
+    results = ctx.ops(
         layer.op_type, sequence, *weights, "", *starts, count=1 + len(starts),
         hidden_size=layer.size, **layer.attributes,
     )  # fmt: skip
-    outputs = [_last(site, loop, layer, results, at) for at in range(loop.count)]
+    outputs = [_last(ctx, loop, layer, results, at) for at in range(loop.count)]
     scanned = range(loop.count, len(loop.body.outputs) - loop.before)
-    return [*outputs, *(_stacked(site, loop, layer, results[0], at) for at in scanned)]
+    return [*outputs, *(_stacked(ctx, loop, layer, results[0], at) for at in scanned)]
 
 
-def _sequence(site: Site, loop: Recurrence, x: str, rows: int) -> str:
+def _sequence(ctx: RuleContext, loop: Recurrence, x: str, rows: int) -> str:
     taken = loop.reader.taken[x]
-    graph = None if site.around is None else site.around.graph
+    graph = None if ctx.around is None else ctx.around.graph
     dims = None if graph is None else graph.static_shape(taken.sequence)
     require(dims is not None, "the dims of the sequence are known")
     dims = dims or ()
     name = taken.sequence
     if taken.places != tuple(range(dims[taken.axis])):
-        name = site.op("Gather", name, site.const(taken.places), axis=taken.axis)
+        name = ctx.op("Gather", name, ctx.const(taken.places), axis=taken.axis)
     order = [taken.axis, *(at for at in range(len(dims)) if at != taken.axis)]
     size = int(np.prod(dims, dtype=np.int64)) // dims[taken.axis] // rows
-    return site.reshape(site.transpose(name, order), [loop.steps, rows, size])
+    return ctx.reshape(ctx.transpose(name, order), [loop.steps, rows, size])
 
 
-def _last(site: Site, loop: Recurrence, layer: CellLayer, found: Sequence[str], at: int) -> str:
-    """State of the node after the last step."""
-    if site.output(at) is None:
+def _last(
+    ctx: RuleContext, loop: Recurrence, layer: CellLayer, results: Sequence[str], at: int
+) -> str:
+    if ctx.output(at) is None:
         return ""
     name = loop.body.outputs[loop.before + at]
     if name in loop.decided:
         value = loop.decided[name][-1]
-        return site.const(value, site.input(loop.first + at).dtype, "state")
-    if site.input(loop.first + at).dtype is None:
-        return _gathered(site, loop, layer, found[0], at)
+        return ctx.const(value, ctx.input(loop.first + at).dtype, "state")
+    if ctx.input(loop.first + at).dtype is None:
+        return _gathered(ctx, loop, layer, results[0], at)
     result = loop.result(at)
     require(result is not None, "every output is a state of the layer")
     for position, state in enumerate(layer.states):
         same = loop.result(state)
         if result is not None and same is not None and result.vector.key == same.vector.key:
-            return site.reshape(found[1 + position], result.dims)
+            return ctx.reshape(results[1 + position], result.dims)
     own = None if result is None else result.vector.single
     kept = own is not None and own.kind == loop.names[at]
     require(kept, "every output is a state of the layer")
-    return site.name(loop.first + at)
+    return ctx.name(loop.first + at)
 
 
-def _gathered(site: Site, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
+def _gathered(ctx: RuleContext, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
     own, name = loop.body.inputs[loop.first + at], loop.body.outputs[loop.before + at]
     maker = next((node for node in loop.body.nodes if name in node.outputs), None)
     inserts = maker is not None and maker.op_type == "SequenceInsert"
     appended = "what is appended is the state of the layer"
-    require(inserts and not elements_of(site, site.name(loop.first + at)), appended)
+    require(inserts and not elements_of(ctx, ctx.name(loop.first + at)), appended)
     require(loop.steps <= MOST_STEPS, "at most {most_steps} steps", most_steps=MOST_STEPS)
     inputs = () if maker is None else tuple(filter(None, maker.inputs))
     added = loop.reader.rows.get(inputs[1]) if len(inputs) == len((own, name)) else None
     same = loop.result(layer.states[0])
     alike = added is not None and same is not None and added.vector.key == same.vector.key
     require(alike and inputs[0] == own, appended)
-    stacked = site.reshape(y, [loop.steps, *(() if added is None else added.dims)])
-    return site.op("SplitToSequence", stacked, axis=0, keepdims=0)
+    stacked = ctx.reshape(y, [loop.steps, *(() if added is None else added.dims)])
+    return ctx.op("SplitToSequence", stacked, axis=0, keepdims=0)
 
 
-def _stacked(site: Site, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
-    if site.output(at) is None:
+def _stacked(ctx: RuleContext, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
+    if ctx.output(at) is None:
         return ""
     result, same = loop.result(at), loop.result(layer.states[0])
     alike = result is not None and same is not None and result.vector.key == same.vector.key
     require(alike, "what is scanned is the state of the layer")
     dims = () if result is None else result.dims
-    stacked = site.reshape(y, [loop.steps, *dims])
-    if site.node.op_type == "Loop":
+    stacked = ctx.reshape(y, [loop.steps, *dims])
+    if ctx.node.op_type == "Loop":
         return stacked
     position = at - loop.count
     count = len(loop.body.outputs) - loop.count
-    into = site.integers("scan_output_axes", [0] * count)[position] % (len(dims) + 1)
-    if site.integers("scan_output_directions", [0] * count)[position]:
-        back = site.const(range(loop.steps)[::-1])
-        stacked = site.op("Gather", stacked, back, axis=0)
+    into = ctx.integers("scan_output_axes", [0] * count)[position] % (len(dims) + 1)
+    if ctx.integers("scan_output_directions", [0] * count)[position]:
+        back = ctx.const(range(loop.steps)[::-1])
+        stacked = ctx.op("Gather", stacked, back, axis=0)
     order = list(range(1, len(dims) + 1))
     order.insert(into, 0)
-    return site.transpose(stacked, order)
+    return ctx.transpose(stacked, order)

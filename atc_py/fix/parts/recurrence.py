@@ -147,13 +147,12 @@ class Space:
             elif len(monomial) == 1 and monomial[0].of is None:
                 piece = {monomial: factor * tables.eye(vector.size)[:, start:end]}
             else:
-                atoms = (self._part_of_atom(each, start, end) for each in monomial)
+                atoms = (self._part_of_atom(atom, start, end) for atom in monomial)
                 piece = {tuple(sorted(atoms, key=lambda atom: atom.serial)): factor}
             total = total.plus(_vector(end - start, piece, tables.zeros(1)))
         return total
 
     def _part_of_atom(self, atom: Atom, start: int, end: int) -> Atom:
-        """Elements `start` to `end` of an atom as an atom."""
         if atom.of is None:
             whole = self._as_vector(atom)
             return self._atom("linear", end - start, self.part(whole, start, end))
@@ -307,10 +306,10 @@ class Reader:
             if node.domain or any(name in self._constants for name in node.outputs):
                 continue
             try:
-                found = self._read(node)
+                rows = self._read(node)
             except (_UnreadError, LookupError, TypeError, ValueError):
                 continue
-            self.rows.update(zip(node.outputs, found, strict=False))
+            self.rows.update(zip(node.outputs, rows, strict=False))
 
     def _read(self, node: BodyNode) -> list[Rows]:
         if node.op_type == "Gather":
@@ -347,8 +346,8 @@ class Reader:
         """Integers that are an input or, in older opsets, an attribute; None if absent."""
         if len(node.inputs) > position and node.inputs[position]:
             return [int(number) for number in self._constants[node.inputs[position]].reshape(-1)]
-        found = node.attributes.get(attribute)
-        return None if found is None else [int(number) for number in found]
+        result = node.attributes.get(attribute)
+        return None if result is None else [int(number) for number in result]
 
     def _gather(self, node: BodyNode) -> Rows:
         name, index = node.inputs
@@ -363,10 +362,6 @@ class Reader:
         self.taken[kind] = taken
         own = (*dims[:axis], *places[0].shape, *dims[axis + 1 :])
         return Rows(self.space.leaf(kind, own[-1]), own)
-
-
-def _same(reader: Reader, node: BodyNode) -> list[Rows]:
-    return [reader.rows[node.inputs[0]]]
 
 
 def _matrix(reader: Reader, node: BodyNode) -> list[Rows]:
@@ -396,15 +391,11 @@ def _sum_of(one: Rows, other: Rows, sign: float = 1.0) -> Rows:
 
 
 def _common(one: Rows, other: Rows) -> Shape:
-    """The dims of an elementwise result.
-
-    Raises:
-        ValueError: rows that are not constant are repeated.
-    """
+    """The dims of an elementwise result."""
     dims = tuple(int(shape) for shape in np.broadcast_shapes(one.dims, other.dims))
     rows = int(np.prod(dims[:-1], dtype=np.int64))
-    for each in (one, other):
-        if each.vector.terms and (each.rows, each.dims[-1]) != (rows, dims[-1]):
+    for operand in (one, other):
+        if operand.vector.terms and (operand.rows, operand.dims[-1]) != (rows, dims[-1]):
             raise ValueError("rows are repeated")
     return dims
 
@@ -433,7 +424,6 @@ def _multiply(reader: Reader, node: BodyNode) -> list[Rows]:
 
 
 def _is_last(axis: int, x: Rows) -> bool:
-    """True if an axis is the last one."""
     return axis in {-1, len(x.dims) - 1}
 
 
@@ -477,27 +467,27 @@ def _concat(reader: Reader, node: BodyNode) -> list[Rows]:
 def _view(reader: Reader, node: BodyNode) -> list[Rows]:
     x = reader.rows[node.inputs[0]]
     blank = np.broadcast_to(np.int8(0), x.dims)
-    found: tuple[int, ...]
+    result: tuple[int, ...]
     if node.op_type == "Reshape":
         wanted = reader.numbers(node, 1, "shape") or []
-        dims = [x.dims[at] if each == 0 else each for at, each in enumerate(wanted)]
-        found = blank.reshape(dims).shape
+        dims = [x.dims[at] if dim == 0 else dim for at, dim in enumerate(wanted)]
+        result = blank.reshape(dims).shape
     else:
         axes = reader.numbers(node, 1, "axes")
         if node.op_type == "Unsqueeze":
-            found = np.expand_dims(blank, tuple(axes or ())).shape
+            result = np.expand_dims(blank, tuple(axes or ())).shape
         else:
-            found = np.squeeze(blank, None if axes is None else tuple(axes)).shape
-    if found[-1:] != x.dims[-1:]:
+            result = np.squeeze(blank, None if axes is None else tuple(axes)).shape
+    if result[-1:] != x.dims[-1:]:
         raise _UnreadError
-    return [Rows(x.vector, found)]
+    return [Rows(x.vector, result)]
 
 
 _READ: dict[str, Callable[[Reader, BodyNode], list[Rows]]] = {
     "Add": _add,
     "Concat": _concat,
     "Gemm": _gemm,
-    "Identity": _same,
+    "Identity": lambda reader, node: [reader.rows[node.inputs[0]]],
     "MatMul": _matrix,
     "Mul": _multiply,
     "Neg": _negate,

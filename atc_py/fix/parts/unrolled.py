@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from atc_py.fix import tables
+from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.bodies import MOST_STEPS
-from atc_py.fix.site import Site
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
 
@@ -32,16 +31,12 @@ _DEFAULTS: dict[str, tuple[float | None, ...]] = {
 
 # Functions that are operators.
 _OPERATORS = {
-    "elu": "Elu",
-    "hardsigmoid": "HardSigmoid",
-    "leakyrelu": "LeakyRelu",
-    "relu": "Relu",
-    "sigmoid": "Sigmoid",
-    "softplus": "Softplus",
-    "softsign": "Softsign",
-    "tanh": "Tanh",
-    "thresholdedrelu": "ThresholdedRelu",
-}
+    op_type.lower(): op_type
+    for op_type in (
+        "Elu", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Softplus", "Softsign", "Tanh",
+        "ThresholdedRelu",
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +53,36 @@ class Activation:
     values: tuple[float, ...]
     clip: float = 0.0
 
-    def write(self, site: Site, x: str) -> str:
+    def write(self, ctx: RuleContext, x: str) -> str:
         """Write the function of `x`."""
         if self.clip:
-            bounds = [site.scalar(value, "clip") for value in (-self.clip, self.clip)]
-            x = site.op("Min", site.op("Max", x, bounds[0]), bounds[1])
+            bounds = [ctx.scalar(value, "clip") for value in (-self.clip, self.clip)]
+            x = ctx.op("Min", ctx.op("Max", x, bounds[0]), bounds[1])
         if self.name in _OPERATORS:
             names = ("alpha", "beta")[: len(self.values)]
             given: dict[str, Any] = dict(zip(names, self.values, strict=True))
-            return site.op(_OPERATORS[self.name], x, **given)
-        alpha, beta = (site.scalar(value, "factor") for value in self.values)
+            return ctx.op(_OPERATORS[self.name], x, **given)
+        alpha, beta = (ctx.scalar(value, "factor") for value in self.values)
         if self.name == "affine":
-            return site.op("Add", site.op("Mul", x, alpha), beta)
-        return site.op("Mul", site.op("Tanh", site.op("Mul", x, beta)), alpha)
+            return ctx.op("Add", ctx.op("Mul", x, alpha), beta)
+        return ctx.op("Mul", ctx.op("Tanh", ctx.op("Mul", x, beta)), alpha)
 
 
-def activations_of(site: Site, defaults: Sequence[str]) -> list[Activation]:
+def activations_of(ctx: RuleContext, defaults: Sequence[str]) -> list[Activation]:
     """The activations of a recurrent node.
 
     Values of alpha and beta are taken in order by the functions that have them.
 
     Args:
-        site: of the node.
+        ctx: of the node.
         defaults: names of the functions without the attribute.
     """
-    given = site.node.attributes.get("activations") or tuple(defaults)
+    given = ctx.node.attributes.get("activations") or tuple(defaults)
     names = [str(value).lower() for value in given] if isinstance(given, tuple) else []
-    known = len(names) == len(defaults) and all(each in _DEFAULTS for each in names)
+    known = len(names) == len(defaults) and all(name in _DEFAULTS for name in names)
     require(known, "the activations are ONNX's")
-    lists = [list(_floats(site, f"activation_{attribute}")) for attribute in ("alpha", "beta")]
-    clip = site.number("clip", 0.0)
+    lists = [list(_floats(ctx, f"activation_{attribute}")) for attribute in ("alpha", "beta")]
+    clip = ctx.number("clip", 0.0)
     return [Activation(name, tuple(_values(name, lists)), clip) for name in names]
 
 
@@ -98,9 +93,9 @@ def _values(name: str, lists: Sequence[list[float]]) -> Iterator[float]:
         yield float(value or 0)
 
 
-def _floats(site: Site, name: str) -> tuple[float, ...]:
-    found = site.node.attributes.get(name, ())
-    return tuple(float(number) for number in found) if isinstance(found, tuple) else ()
+def _floats(ctx: RuleContext, name: str) -> tuple[float, ...]:
+    attribute = ctx.node.attributes.get(name, ())
+    return tuple(float(number) for number in attribute) if isinstance(attribute, tuple) else ()
 
 
 # Positions of inputs.
@@ -124,101 +119,96 @@ class UnrolledLayer:
     driven: Callable[[int], str]
 
 
-def unrolled(site: Site, layer: UnrolledLayer) -> list[str]:
+def unrolled(ctx: RuleContext, layer: UnrolledLayer) -> list[str]:
     """Write every step of every direction; return the results of all steps and the last states."""
-    site.floats(0)
-    require(not site.integer("layout", 0), "the sequence is the first axis")
-    steps = site.shape(0)[0]
+    ctx.floats(0)
+    require(not ctx.integer("layout", 0), "the sequence is the first axis")
+    steps = ctx.shape(0)[0]
     require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps")
-    require_finite_weights(site)
-    backward = site.text("direction", "forward") == "reverse"
+    require_finite_weights(ctx)
+    backward = ctx.text("direction", "forward") == "reverse"
     orders = [range(steps), range(steps)[::-1]]
-    there = _there(site, steps)
-    count = site.shape(1)[0]
-    done = [_run(site, layer, at, orders[at ^ backward], there) for at in range(count)]
+    there = _there(ctx, steps)
+    count = ctx.shape(1)[0]
+    done = [_run(ctx, layer, at, orders[at ^ backward], there) for at in range(count)]
     rows = [
-        site.unsqueeze(_joined(site, [found[step] for step in range(steps)], 0), [1])
+        ctx.unsqueeze(ctx.concat([found[step] for step in range(steps)], 0), [1])
         for found, _ in done
     ]
     last = [
-        _joined(site, [site.unsqueeze(states[at], [0]) for _, states in done], 0)
+        ctx.concat([ctx.unsqueeze(states[at], [0]) for _, states in done], 0)
         for at in range(len(layer.states))
     ]
-    return [_joined(site, rows, 1), *last]
+    return [ctx.concat(rows, 1), *last]
 
 
-def require_finite_weights(site: Site) -> None:
+def require_finite_weights(ctx: RuleContext) -> None:
     """Refuse a layer with constant weights of NaN or infinity.
 
     Functions of onnxruntime's layers take NaN for 0 or for a bound, where single nodes keep it.
     """
-    given = (site.tensor(position) for position in _WEIGHTS)
+    given = (ctx.tensor(position) for position in _WEIGHTS)
     known = [value.const for value in given if value is not None and value.const is not None]
     finite = all(np.isfinite(row.numpy()).all() for row in known)
     require(finite, "constant weights are finite")
 
 
-def driven_gates(site: Site, way: int, bias: str) -> str:
+def driven_gates(ctx: RuleContext, way: int, bias: str) -> str:
     """Write the products of the whole sequence with W of one direction, and its bias; "" for none."""
-    w = site.transpose(part_of(site, 1, way), [1, 0])
-    driven = site.op("MatMul", site.name(0), w)
-    return site.op("Add", driven, bias) if bias else driven
+    w = ctx.transpose(part_of(ctx, 1, way), [1, 0])
+    driven = ctx.op("MatMul", ctx.name(0), w)
+    return ctx.add(driven, bias)
 
 
-def part_of(site: Site, position: int, way: int) -> str:
+def part_of(ctx: RuleContext, position: int, way: int) -> str:
     """An input of one direction; "" if it is absent."""
-    if site.tensor(position) is None:
+    if ctx.tensor(position) is None:
         return ""
-    if site.shape(position)[0] == 1:
-        return site.squeeze(site.name(position), [0])
-    return site.squeeze(site.slice(site.name(position), 0, way, way + 1), [0])
+    if ctx.shape(position)[0] == 1:
+        return ctx.squeeze(ctx.name(position), [0])
+    return ctx.squeeze(ctx.slice(ctx.name(position), 0, way, way + 1), [0])
 
 
-def _joined(site: Site, parts: Sequence[str], axis: int) -> str:
-    """`parts` one after the other."""
-    return parts[0] if len(parts) == 1 else site.op("Concat", *parts, axis=axis)
-
-
-def _there(site: Site, steps: int) -> list[str]:
+def _there(ctx: RuleContext, steps: int) -> list[str]:
     """For each step which sequences of the batch have it, `[batch, 1]`; nothing if all do."""
-    lengths = site.tensor(_LENGTHS)
+    lengths = ctx.tensor(_LENGTHS)
     if lengths is None:
         return []
     if lengths.const is not None:
-        known = site.constant(_LENGTHS).reshape(-1, 1)
+        known = ctx.constant(_LENGTHS).reshape(-1, 1)
         if (known >= steps).all():
             return []
-        return [site.const(known > step, DType.BOOL, "there") for step in range(steps)]
-    column = site.reshape(site.cast(lengths.name, DType.FLOAT32), [-1, 1])
+        return [ctx.const(known > step, DType.BOOL, "there") for step in range(steps)]
+    column = ctx.reshape(ctx.cast(lengths.name, DType.FLOAT32), [-1, 1])
     return [
-        site.op("Greater", column, site.const(step, DType.FLOAT32, "step")) for step in range(steps)
+        ctx.op("Greater", column, ctx.const(step, DType.FLOAT32, "step")) for step in range(steps)
     ]
 
 
 def _run(
-    site: Site, layer: UnrolledLayer, way: int, order: Sequence[int], there: Sequence[str]
+    ctx: RuleContext, layer: UnrolledLayer, way: int, order: Sequence[int], there: Sequence[str]
 ) -> tuple[dict[int, str], Sequence[str]]:
     """The result of each step of one direction, `[1, batch, size]`, and the last states."""
-    _, batch, _ = site.shape(0)
-    _, _, size = site.shape(2)
-    driven, step_of = layer.driven(way), layer.open_cell(way)
-    states: Sequence[str] = [part_of(site, position, way) for position in layer.states]
-    zeros = site.const(tables.zeros((batch, size)), site.element, "zeros")
+    _, batch, _ = ctx.shape(0)
+    _, _, size = ctx.shape(2)
+    driven, application_of = layer.driven(way), layer.open_cell(way)
+    states: Sequence[str] = [part_of(ctx, position, way) for position in layer.states]
+    zeros = ctx.full((batch, size), 0, "zeros")
     results = {}
     for step in order:
-        x = site.squeeze(site.slice(driven, 0, step, step + 1), [0])
-        new = step_of(x, states)
+        x = ctx.squeeze(ctx.slice(driven, 0, step, step + 1), [0])
+        new = application_of(x, states)
         seen = new[0]
         if there:
-            seen = site.op("Where", there[step], seen, zeros)
+            seen = ctx.op("Where", there[step], seen, zeros)
             pairs = zip(new, states, strict=True)
-            new = [site.op("Where", there[step], one, old or zeros) for one, old in pairs]
+            new = [ctx.op("Where", there[step], one, old or zeros) for one, old in pairs]
         states = new
-        results[step] = site.unsqueeze(seen, [0])
+        results[step] = ctx.unsqueeze(seen, [0])
     if there:
         # A sequence of no steps has no last states; onnxruntime's are 0 then, not the first ones.
         states = [
-            one if site.tensor(at) is None else site.op("Where", there[0], one, zeros)
+            one if ctx.tensor(at) is None else ctx.op("Where", there[0], one, zeros)
             for one, at in zip(states, layer.states, strict=True)
         ]
     return results, states

@@ -1,16 +1,17 @@
 """The geometry of convolutions and pools, as their rules read it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.site import Site
+from atc_py.fix.context import RuleContext
 from atc_py.fix.unfit import require
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.resampling import MOST_PLACES
 from atc_py.tensor.shapes import window_count
 
 H, W = 0, 1
@@ -22,7 +23,8 @@ LONGEST_ROW, LONGEST_STRIDE, MOST_TAPS = 4096, 63, 255
 MOST_PIECES = 1024
 """Pieces of a row at most: each is a node or two."""
 
-_IMAGES = 4
+IMAGES, VOLUMES = 4, 5
+"""Ranks of tensors with a batch, channels, and two or three axes that windows move along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,40 +79,56 @@ class Images:
     @property
     def attributes(self) -> dict[str, Any]:
         """Attributes of a Conv node of this geometry."""
-        return {
-            "auto_pad": None,
-            "dilations": [axis.dilation for axis in self.axes],
-            "group": self.group,
-            "kernel_shape": [axis.taps for axis in self.axes],
-            "pads": [*(axis.begin for axis in self.axes), *(axis.end for axis in self.axes)],
-            "strides": [axis.stride for axis in self.axes],
-        }
+        return {**window_attributes(self.axes), "auto_pad": None, "group": self.group}
 
 
-def images_of(site: Site) -> Images:
+def window_attributes(axes: Sequence[ImageAxis]) -> dict[str, Any]:
+    """The attributes of a node that say how its windows move."""
+    return {
+        "dilations": [axis.dilation for axis in axes],
+        "kernel_shape": [axis.taps for axis in axes],
+        "pads": [*(axis.begin for axis in axes), *(axis.end for axis in axes)],
+        "strides": [axis.stride for axis in axes],
+    }
+
+
+def window_numbers(
+    ctx: RuleContext, rank: int
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The strides, dilations and pads of a node whose windows move along `rank` axes."""
+    ones = (1,) * rank
+    strides, dilations = (ctx.integers(name) or ones for name in ("strides", "dilations"))
+    return strides, dilations, ctx.integers("pads") or (0,) * (2 * rank)
+
+
+def conv_axes(ctx: RuleContext, *, cut: bool = False) -> tuple[ImageAxis, ...]:
+    """The axes of a Conv with explicit or automatic pads.
+
+    Args:
+        ctx: the node.
+        cut: take SAME pads, too, with which windows end before X does.
+    """
+    sizes, taps = ctx.shape(0)[_FIRST:], ctx.shape(1)[_FIRST:]
+    rank = len(taps)
+    strides, dilations, pads = window_numbers(ctx, rank)
+    mode = ctx.text("auto_pad", "NOTSET")
+    axes = []
+    for at, (size, tap) in enumerate(zip(sizes, taps, strict=True)):
+        pair = (0, 0) if mode == "VALID" else (pads[at], pads[rank + at])
+        if mode in SAME:
+            span = (tap - 1) * dilations[at] + 1
+            pair = same_pads(size, span, strides[at], mode, cut=cut)
+        axes.append(ImageAxis(size, tap, strides[at], dilations[at], *pair))
+    return tuple(axes)
+
+
+def images_of(ctx: RuleContext) -> Images:
     """The geometry of a Conv node with explicit or automatic pads."""
-    x, w = site.shape(0), site.shape(1)
-    require(len(x) == _IMAGES and len(w) == _IMAGES, "X and W have rank 4")
-    strides, dilations = site.integers("strides", (1, 1)), site.integers("dilations", (1, 1))
-    pads = list(site.integers("pads", (0, 0, 0, 0)))
-    mode = site.text("auto_pad", "NOTSET")
-    if mode in {"SAME_UPPER", "SAME_LOWER"}:
-        for axis in (H, W):
-            count = -(-x[2 + axis] // strides[axis])
-            span = (w[2 + axis] - 1) * dilations[axis] + 1
-            total = max((count - 1) * strides[axis] + span - x[2 + axis], 0)
-            less, more = total // 2, total - total // 2
-            pads[axis], pads[2 + axis] = (less, more) if mode == "SAME_UPPER" else (more, less)
-    elif mode == "VALID":
-        pads = [0, 0, 0, 0]
-    axes = tuple(
-        ImageAxis(
-            x[2 + axis], w[2 + axis], strides[axis], dilations[axis], pads[axis], pads[2 + axis]
-        )
-        for axis in (H, W)
-    )
-    require(min(each.count for each in axes) > 0, "Y has elements")
-    return Images(x[0], x[1], w[0], site.integer("group", 1), (axes[H], axes[W]))
+    x, w = ctx.shape(0), ctx.shape(1)
+    require(len(x) == IMAGES and len(w) == IMAGES, "X and W have rank 4")
+    height, width = conv_axes(ctx, cut=True)
+    require(min(height.count, width.count) > 0, "Y has elements")
+    return Images(x[0], x[1], w[0], ctx.integer("group", 1), (height, width))
 
 
 SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
@@ -164,8 +182,8 @@ class PoolAxis:
     @property
     def inside(self) -> NDArray[np.bool_]:
         """True for the taps that meet X."""
-        found = self.positions
-        return (found >= 0) & (found < self.axis.size)
+        result = self.positions
+        return (result >= 0) & (result < self.axis.size)
 
     @property
     def clamped(self) -> NDArray[np.int64]:
@@ -184,27 +202,26 @@ class PoolAxis:
         return max((self.count - 1) * axis.stride + axis.span - axis.begin - axis.size, 0)
 
     def counted(self, *, pads: bool) -> NDArray[np.int64]:
-        """Return how many taps of each window count for its mean."""
+        """The number of taps of each window that count for its mean."""
         if not pads:
             return np.asarray(self.inside.sum(axis=1))
-        found = self.positions
-        return np.asarray((found < self.axis.size + self.axis.end).sum(axis=1))
+        result = self.positions
+        return np.asarray((result < self.axis.size + self.axis.end).sum(axis=1))
 
 
-def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
+def pool_axes(ctx: RuleContext) -> tuple[PoolAxis, ...]:
     """The axes of a pool with explicit or automatic pads."""
-    size = site.shape(0)[_FIRST:]
+    size = ctx.shape(0)[_FIRST:]
     rank = len(size)
-    taps = site.integers("kernel_shape")
-    strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))
-    pads = site.integers("pads") or (0,) * (2 * rank)
-    mode = site.text("auto_pad", "NOTSET")
+    taps = ctx.integers("kernel_shape")
+    strides, dilations, pads = window_numbers(ctx, rank)
+    mode = ctx.text("auto_pad", "NOTSET")
     # onnxruntime's kernels and ONNX disagree on other SAME pads: no form suits all.
     near = all(step <= tap for step, tap in zip(strides, taps, strict=True))
     plain = mode not in SAME or (set(dilations) == {1} and near)
     require(plain, "windows with SAME pads are not dilated, and no stride is above the window")
-    ceil = site.flag("ceil_mode", default=False)
-    found = []
+    ceil = ctx.flag("ceil_mode", default=False)
+    results = []
     for at, (dim, tap) in enumerate(zip(size, taps, strict=True)):
         pair = (pads[at], pads[rank + at]) if mode == "NOTSET" else (0, 0)
         span = (tap - 1) * dilations[at] + 1
@@ -212,40 +229,43 @@ def pool_axes(site: Site) -> tuple[PoolAxis, ...]:
             pair = same_pads(dim, span, strides[at], mode)
         count = window_count(dim, pair, span, strides[at], ceil=ceil and mode not in SAME)
         require(count > 0, "Y has elements")
-        found.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
+        results.append(PoolAxis(ImageAxis(dim, tap, strides[at], dilations[at], *pair), count))
     # ONNX leaves open what a window without an element of X gives, but where pads count.
-    open_ = site.node.op_type == "MaxPool" or not site.integer("count_include_pad", 0)
-    require(not open_ or all(axis.meets_x for axis in found), _MEETS_X)
-    return tuple(found)
+    open_ = ctx.node.op_type == "MaxPool" or not ctx.integer("count_include_pad", 0)
+    require(not open_ or all(axis.meets_x for axis in results), _MEETS_X)
+    return tuple(results)
 
 
-def require_known_windows(site: Site) -> None:
+def require_known_windows(ctx: RuleContext) -> None:
     """Refuse a pool with a window in the padding alone, whose dims may be open."""
-    if not site.input(0).is_open:
-        pool_axes(site)
+    if not ctx.input(0).is_open:
+        pool_axes(ctx)
         return
-    taps = site.integers("kernel_shape")
-    dilations = site.integers("dilations") or (1,) * len(taps)
+    taps = ctx.integers("kernel_shape")
+    _, dilations, pads = window_numbers(ctx, len(taps))
     spans = [(tap - 1) * step + 1 for tap, step in zip(taps, dilations, strict=True)]
-    pads = site.integers("pads") or (0,) * (2 * len(taps))
     near = all(pad < span for pad, span in zip(pads, spans * 2, strict=True))
     require(near, _MEETS_X)
 
 
-def same_pads(size: int, span: int, stride: int, mode: str) -> tuple[int, int]:
-    """The pads before and after an axis that auto_pad adds."""
+def same_pads(
+    size: int, span: int, stride: int, mode: str, *, cut: bool = False
+) -> tuple[int, int]:
+    """The pads before and after an axis that auto_pad adds; `cut`: windows may end before X does."""
     missing = (-(-size // stride) - 1) * stride + span - size
-    require(missing >= -_MOST_LEFT_OUT, "with SAME pads the windows reach the end of X")
+    require(cut or missing >= -_MOST_LEFT_OUT, "with SAME pads the windows reach the end of X")
     total = max(missing, 0)
     less, more = total // 2, total - total // 2
     return (less, more) if mode == "SAME_UPPER" else (more, less)
 
 
-def take(site: Site, x: str, axis: int, positions: Sequence[int] | NDArray[Any], size: int) -> str:
+def take(
+    ctx: RuleContext, x: str, axis: int, positions: Sequence[int] | NDArray[Any], size: int
+) -> str:
     """Write the elements of `x` at constant positions along an axis of `size` elements."""
-    if isinstance(positions, range) and positions.step == 1 and site.element in _SLICED:
+    if isinstance(positions, range) and positions.step == 1 and ctx.element in _SLICED:
         return (
-            x if positions == range(size) else site.slice(x, axis, positions[0], positions[-1] + 1)
+            x if positions == range(size) else ctx.slice(x, axis, positions[0], positions[-1] + 1)
         )
     places = tables.of(positions)
     first, last = int(places[0]), int(places[-1])
@@ -253,9 +273,15 @@ def take(site: Site, x: str, axis: int, positions: Sequence[int] | NDArray[Any],
     even = step > 0 and bool((np.diff(places) == step).all())
     if even and (first, last, step) == (0, size - 1, 1):
         return x
-    if even and site.element in _SLICED:
-        return site.slice(x, axis, first, last + 1, step)
-    return site.op("Gather", x, site.const(places, label="positions"), axis=axis)
+    if even and ctx.element in _SLICED:
+        return ctx.slice(x, axis, first, last + 1, step)
+    return ctx.op("Gather", x, ctx.const(places, label="positions"), axis=axis)
+
+
+def require_places(counts: Iterable[int]) -> None:
+    """Refuse axes of results that are too long for their places to be worked out."""
+    few = max(counts, default=0) <= MOST_PLACES
+    require(few, "no axis that changes gets more than 2^20 elements")
 
 
 def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.float64]:
@@ -272,20 +298,12 @@ def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.floa
     return values
 
 
-def mean_of_windows(site: Site, x: str, axes: Sequence[PoolAxis], channels: int) -> str:
+def mean_of_windows(ctx: RuleContext, x: str, axes: Sequence[PoolAxis], channels: int) -> str:
     """Write the sum over each window of images, divided by its taps, with zeros for pads.
 
     It is a convolution of each channel by itself, whose filter has one number.
     """
     taps = [axis.axis.taps for axis in axes]
     weight = tables.full((channels, 1, *taps), 1 / float(np.prod(taps)))
-    return site.op(
-        "Conv",
-        x,
-        site.const(weight, site.element, "weight"),
-        kernel_shape=taps,
-        strides=[axis.axis.stride for axis in axes],
-        dilations=[axis.axis.dilation for axis in axes],
-        pads=[*(axis.axis.begin for axis in axes), *(axis.reach for axis in axes)],
-        group=channels,
-    )
+    own = window_attributes([replace(axis.axis, end=axis.reach) for axis in axes])
+    return ctx.op("Conv", x, ctx.const(weight, ctx.element, "weight"), **own, group=channels)

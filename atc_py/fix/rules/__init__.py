@@ -1,1 +1,1 @@
-"""Rules, one family a file; `atc_py.fix.registry.load_rules` imports all of them."""
+"""Rules, one family a file; `atc_py.fix.rule.load_rules` imports all of them."""

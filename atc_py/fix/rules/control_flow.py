@@ -3,19 +3,18 @@
 Over 400 lines because a page holds its whole family.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import permutations
 
 import numpy as np
 
 from atc_py.fix import tables
 from atc_py.fix.case import CaseGraph, Fed, case, data
+from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.bodies import FIRST_STATE, MOST_STEPS, body_of, check_room, loop_steps, stack
-from atc_py.fix.parts.loop_layers import gru_of, lstm_of, read_recurrence, write_layer
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.parts.loop_layers import CellLayer, gru_of, lstm_of, read_recurrence, write_layer
+from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import UnfitError, require
-from atc_py.fix.writing import EQUAL, REORDERED
 from atc_py.onnx_graph.folding.graph import ValueType
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.rewriting.graph_body import GraphBody
@@ -37,13 +36,12 @@ _ROW = CaseGraph({}, ("s",), (("Unsqueeze", ("x0",), ("s",), {"axes": [0]}),))
 
 
 @rule(
-    "If",
     EQUAL,
     case("If", Fed((), DType.BOOL), then_branch=_XOR, else_branch=_NOT, opset=11),
     miss=case("If", Fed((), DType.BOOL), then_branch=_XOR, else_branch=_ROW, opset=11),
     boundary=case("If", Fed((1,), DType.BOOL), then_branch=_XOR, else_branch=_NOT, opset=11),
 )
-def if_as_where(site: Site) -> Sequence[str]:
+def if_as_where(ctx: RuleContext) -> Sequence[str]:
     """If whose condition is known at run time alone -> both branches, and a choice of each result:
     Where for floats, int8, uint8 and int32, And and Or for bool, Concat and Gather for other
     integers; both branches take time, if the If or a node in it is refused; both branches return
@@ -53,18 +51,18 @@ def if_as_where(site: Site) -> Sequence[str]:
     ONNX, If: one of two graphs runs. Where both can run whatever the condition is, running both and
     choosing afterwards yields the same bits, at the cost of both.
     """
-    bodies = [body_of(site, name) for name in _BRANCHES]
-    known = site.node.branches
+    bodies = [body_of(ctx, name) for name in _BRANCHES]
+    known = ctx.node.branches
     require(set(known) >= set(_BRANCHES), "both branches can be read")
     inner = [node for name in _BRANCHES for node in known[name].nodes]
-    constants = site.around.graph.consts if site.around is not None else {}
-    repeated = site.work is not None and may_repeat_always(site.work.proto, constants)
+    constants = ctx.around.graph.consts if ctx.around is not None else {}
+    repeated = ctx.work is not None and may_repeat_always(ctx.work.proto, constants)
     require(
         repeated and all(map(may_run_always, inner)),
         "every node of the branches is defined for all values",
     )
     for body in bodies:
-        check_room(site, body, 1)
+        check_room(ctx, body, 1)
     types = [
         [
             _type_of(tensor, stated)
@@ -72,15 +70,15 @@ def if_as_where(site: Site) -> Sequence[str]:
         ]
         for name, body in zip(_BRANCHES, bodies, strict=True)
     ]
-    used = [site.output(at) is not None for at in range(len(types[0]))]
+    used = [ctx.output(at) is not None for at in range(len(types[0]))]
     for one, another, is_used in zip(*types, used, strict=True):
         alike = one is not None and one == another
         require(alike or not is_used, "both branches return the same dtype and known dims")
-    then, other = (site.inline(body, []) for body in bodies)
-    condition = _scalar(site)
+    then, other = (ctx.inline(body, []) for body in bodies)
+    condition = _scalar(ctx)
     return [
-        _choice(site, condition, (a, b), found) if is_used and found is not None else ""
-        for a, b, found, is_used in zip(then, other, types[0], used, strict=True)
+        _choice(ctx, condition, (a, b), result) if is_used and result is not None else ""
+        for a, b, result, is_used in zip(then, other, types[0], used, strict=True)
     ]
 
 
@@ -93,27 +91,26 @@ def _type_of(tensor: SourceTensor, stated: ValueType | None) -> tuple[DType, Sha
     return None if dtype is None or shape is None else (dtype, shape)
 
 
-def _scalar(site: Site) -> str:
-    """The condition without axes."""
-    dims = site.shape(0)
-    return site.squeeze(site.name(0), range(len(dims))) if dims else site.name(0)
+def _scalar(ctx: RuleContext) -> str:
+    dims = ctx.shape(0)
+    return ctx.squeeze(ctx.name(0), range(len(dims))) if dims else ctx.name(0)
 
 
 def _choice(
-    site: Site, condition: str, results: tuple[str, str], known: tuple[DType, Shape]
+    ctx: RuleContext, condition: str, results: tuple[str, str], known: tuple[DType, Shape]
 ) -> str:
     (then, other), (dtype, shape) = results, known
     if then == other:
         return then
-    if dtype in _LISTED and site.opset >= _WHERE_SINCE:
-        return site.op("Where", condition, then, other)
+    if dtype in _LISTED and ctx.opset >= _WHERE_SINCE:
+        return ctx.op("Where", condition, then, other)
     if dtype is DType.BOOL:
-        first = site.op("And", condition, then)
-        second = site.op("And", site.op("Not", condition), other)
-        return site.op("Or", first, second)
-    rows = [site.reshape(value, [1, *shape]) for value in (other, then)]
-    place = site.cast(condition, DType.INT32)
-    return site.op("Gather", site.op("Concat", *rows, axis=0), place, axis=0)
+        first = ctx.op("And", condition, then)
+        second = ctx.op("And", ctx.op("Not", condition), other)
+        return ctx.op("Or", first, second)
+    rows = [ctx.reshape(value, [1, *shape]) for value in (other, then)]
+    place = ctx.cast(condition, DType.INT32)
+    return ctx.op("Gather", ctx.op("Concat", *rows, axis=0), place, axis=0)
 
 
 _BODY = CaseGraph(
@@ -128,7 +125,6 @@ _BODY = CaseGraph(
 
 
 @rule(
-    "Loop",
     EQUAL,
     case("Loop", np.array(3), np.ones((), np.bool_), [2], body=_BODY, outputs=2),
     miss=case(
@@ -137,39 +133,38 @@ _BODY = CaseGraph(
     boundary=case("Loop", np.array(0), np.ones((), np.bool_), [2], body=_BODY, outputs=2),
     last=True,
 )
-def loop_unroll(site: Site) -> Sequence[str]:
+def loop_unroll(ctx: RuleContext) -> Sequence[str]:
     """Loop -> the body, step by step; Unsqueeze and Concat of what is scanned, if constants decide
     the number of steps, which is at most 512; the model has at most 50000 nodes then.
 
     The condition may depend on states that start as constants and on constants alone; that part of
     the body is run to count the steps.
     """
-    body, total = body_of(site, "body"), loop_steps(site)
+    body, total = body_of(ctx, "body"), loop_steps(ctx)
     require(total <= MOST_STEPS, "at most {most_steps} steps", most_steps=MOST_STEPS)
-    check_room(site, body, total)
-    count = len(site.node.inputs) - FIRST_STATE
-    states = [site.name(FIRST_STATE + at) for at in range(count)]
+    check_room(ctx, body, total)
+    count = len(ctx.node.inputs) - FIRST_STATE
+    states = [ctx.name(FIRST_STATE + at) for at in range(count)]
     if not total:
-        return [*states, *(_nothing(site, body, at) for at in range(count, len(site.node.outputs)))]
-    true = site.const(tables.ones((), np.bool_), DType.BOOL, "going")
+        return [*states, *(_nothing(ctx, body, at) for at in range(count, len(ctx.node.outputs)))]
+    true = ctx.const(tables.ones((), np.bool_), DType.BOOL, "going")
     stacked: list[list[str]] = []
     for step in range(total):
-        results = site.inline(body, [site.const(step, label="step"), true, *states])
+        results = ctx.inline(body, [ctx.const(step, label="step"), true, *states])
         states = list(results[1 : 1 + count])
         stacked.append(list(results[1 + count :]))
-    return [*states, *(stack(site, list(each), 0) for each in zip(*stacked, strict=True))]
+    return [*states, *(stack(ctx, list(each), 0) for each in zip(*stacked, strict=True))]
 
 
-def _nothing(site: Site, body: GraphBody, position: int) -> str:
-    """A scanned output after no step; "" where nothing uses it."""
-    if site.output(position) is None:
+def _nothing(ctx: RuleContext, body: GraphBody, position: int) -> str:
+    if ctx.output(position) is None:
         return ""
     stated = body.types[1 + position]
     dtype = None if stated is None else dtype_of_element(stated.element)
     dims = None if stated is None else stated.shape
     known = dtype is not None and dims is not None
     require(known, "the body states the dims of what is scanned")
-    return site.const(tables.zeros((0, *(dims or ()))), dtype, "nothing")
+    return ctx.const(tables.zeros((0, *(dims or ()))), dtype, "nothing")
 
 
 # Opset since which a Scan has no batch axis of its own.
@@ -183,7 +178,6 @@ _SCAN_BODY = CaseGraph(
 
 
 @rule(
-    "Scan",
     EQUAL,
     case("Scan", [2], [3, 2], body=_SCAN_BODY, num_scan_inputs=1, outputs=2),
     miss=case("Scan", [2], [600, 2], body=_SCAN_BODY, num_scan_inputs=1, outputs=2),
@@ -193,53 +187,68 @@ _SCAN_BODY = CaseGraph(
     ),
     last=True,
 )
-def scan_unroll(site: Site) -> Sequence[str]:
+def scan_unroll(ctx: RuleContext) -> Sequence[str]:
     """Scan -> Gather of each slice, the body, Unsqueeze and Concat of what it returns, if the dim
     that is scanned is known and at most 512; the model has at most 50000 nodes then.
 
     Scan-9 of ONNX: states come first, then one slice a step of each scanned input; scanned outputs
     are stacked along a new axis.
     """
-    require(site.node.opset >= _WITHOUT_BATCH, "the opset is 9 or more")
-    body, scanned = body_of(site, "body"), site.integer("num_scan_inputs", 0)
-    require(0 <= scanned <= len(site.node.inputs), "it scans inputs that it has")
-    count = len(site.node.inputs) - scanned
-    states = [site.name(position) for position in range(count)]
-    axes = _axes(site, "scan_input_axes", scanned)
-    backward = site.integers("scan_input_directions", [0] * scanned)
+    require(ctx.node.opset >= _WITHOUT_BATCH, "the opset is 9 or more")
+    body, scanned = body_of(ctx, "body"), ctx.integer("num_scan_inputs", 0)
+    require(0 <= scanned <= len(ctx.node.inputs), "it scans inputs that it has")
+    count = len(ctx.node.inputs) - scanned
+    states = [ctx.name(position) for position in range(count)]
+    axes = ctx.integers("scan_input_axes", [0] * scanned)
+    backward = ctx.integers("scan_input_directions", [0] * scanned)
     steps = {
-        site.shape(count + at)[axis % len(site.shape(count + at))] for at, axis in enumerate(axes)
+        ctx.shape(count + at)[axis % len(ctx.shape(count + at))] for at, axis in enumerate(axes)
     }
     require(len(steps) == 1 and max(steps) <= MOST_STEPS, "at most 512 steps")
     require(min(steps) > 0, "at least one step")
     (total,) = steps
-    check_room(site, body, total)
-    stacked: list[list[str]] = []
-    for step in range(total):
-        slices = []
-        for at, axis in enumerate(axes):
-            place = total - 1 - step if backward[at] else step
-            index = site.const(place, label="step")
-            slices.append(site.op("Gather", site.name(count + at), index, axis=axis))
-        results = site.inline(body, [*states, *slices])
-        states = list(results[:count])
-        stacked.append(list(results[count:]))
+    check_room(ctx, body, total)
+    sequences = [(ctx.name(count + at), axis, backward[at]) for at, axis in enumerate(axes)]
+    states, stacked = _run(ctx, body, states, sequences, total)
     outputs = len(body.outputs) - count
-    into = _axes(site, "scan_output_axes", outputs)
-    reverse = site.integers("scan_output_directions", [0] * outputs)
+    into = ctx.integers("scan_output_axes", [0] * outputs)
+    reverse = ctx.integers("scan_output_directions", [0] * outputs)
     return [*states, *(
-        stack(site, [each[at] for each in stacked], into[at], backward=reverse[at] != 0)
+        stack(ctx, [column[at] for column in stacked], into[at], backward=reverse[at] != 0)
         for at in range(outputs)
     )]  # fmt: skip
 
 
-def _axes(site: Site, name: str, count: int) -> tuple[int, ...]:
-    """One axis for each scanned tensor; 0 by default."""
-    return site.integers(name, [0] * count)
+def _run(
+    ctx: RuleContext,
+    body: GraphBody,
+    states: list[str],
+    sequences: Sequence[tuple[str, int, int]],
+    total: int,
+) -> tuple[list[str], list[list[str]]]:
+    """Write every step; return the last states, and what is scanned in each step.
+
+    Args:
+        ctx: the Scan.
+        body: its body.
+        states: before the first step.
+        sequences: names, their axes of steps, and 1 for those that are read from the end.
+        total: number of steps.
+    """
+    count = len(states)
+    stacked: list[list[str]] = []
+    for step in range(total):
+        slices = []
+        for name, axis, backward in sequences:
+            place = ctx.const(total - 1 - step if backward else step, label="step")
+            slices.append(ctx.op("Gather", name, place, axis=axis))
+        results = ctx.inline(body, [*states, *slices])
+        states = list(results[:count])
+        stacked.append(list(results[count:]))
+    return states, stacked
 
 
 @rule(
-    "Scan",
     EQUAL,
     case("Scan", None, [2, 2], [2, 3, 2], body=_SCAN_BODY, num_scan_inputs=1, opset=8, outputs=2),
     miss=case(
@@ -250,7 +259,7 @@ def _axes(site: Site, name: str, count: int) -> tuple[int, ...]:
     ),
     last=True,
 )
-def scan_of_batch_unroll(site: Site) -> Sequence[str]:
+def scan_of_batch_unroll(ctx: RuleContext) -> Sequence[str]:
     """Scan of opset 8 -> for each entry of the batch Gather of each slice, the body; Unsqueeze and
     Concat, if batch times steps are known and at most 512; sequence_lens is absent; the model
     has at most 50000 nodes then.
@@ -258,52 +267,36 @@ def scan_of_batch_unroll(site: Site) -> Sequence[str]:
     Scan-8 of ONNX: states and sequences have a batch axis, which the body does not see; sequences
     have the steps as their second axis.
     """
-    require(site.node.opset < _WITHOUT_BATCH, "the opset is 8")
-    require(site.tensor(0) is None, "sequence_lens is absent")
-    body, scanned = body_of(site, "body"), site.integer("num_scan_inputs", 0)
-    require(0 <= scanned <= len(site.node.inputs), "it scans inputs that it has")
-    first = len(site.node.inputs) - scanned
-    dims = [site.shape(position)[:2] for position in range(first, len(site.node.inputs))]
+    require(ctx.node.opset < _WITHOUT_BATCH, "the opset is 8")
+    require(ctx.tensor(0) is None, "sequence_lens is absent")
+    body, scanned = body_of(ctx, "body"), ctx.integer("num_scan_inputs", 0)
+    require(0 <= scanned <= len(ctx.node.inputs), "it scans inputs that it has")
+    first = len(ctx.node.inputs) - scanned
+    dims = [ctx.shape(position)[:2] for position in range(first, len(ctx.node.inputs))]
     require(len(set(dims)) == 1 and len(dims[0]) > 1, "sequences are of one length")
     batch, total = dims[0]
     require(0 < batch * total <= MOST_STEPS, "1 to 512 steps")
-    check_room(site, body, batch * total)
-    rows = [_entry(site, body, entry, first, total) for entry in range(batch)]
-    return [stack(site, list(each), 0) for each in zip(*rows, strict=True)]
+    check_room(ctx, body, batch * total)
+    rows = [_entry(ctx, body, entry, first, total) for entry in range(batch)]
+    return [stack(ctx, list(each), 0) for each in zip(*rows, strict=True)]
 
 
-def _entry(site: Site, body: GraphBody, entry: int, first: int, total: int) -> list[str]:
-    """The results of one entry of the batch.
-
-    Args:
-        site: the Scan.
-        body: its body.
-        entry: the place in the batch.
-        first: position of the first sequence among the inputs.
-        total: number of steps.
-    """
-    own = site.const(entry, label="entry")
-    names = site.names[1:]
-    values = [site.op("Gather", name, own, axis=0) for name in names]
+def _entry(ctx: RuleContext, body: GraphBody, entry: int, first: int, total: int) -> list[str]:
+    """The results of one entry of the batch; the first sequence is the input at `first`."""
+    own = ctx.const(entry, label="entry")
+    names = ctx.names[1:]
+    values = [ctx.op("Gather", name, own, axis=0) for name in names]
     states, sequences = values[: first - 1], values[first - 1 :]
-    backward = site.integers("directions", [0] * len(sequences))
-    stacked: list[list[str]] = []
-    for step in range(total):
-        slices = []
-        for sequence, back in zip(sequences, backward, strict=True):
-            place = site.const(total - 1 - step if back else step, label="step")
-            slices.append(site.op("Gather", sequence, place, axis=0))
-        results = site.inline(body, [*states, *slices])
-        states = list(results[: first - 1])
-        stacked.append(list(results[first - 1 :]))
-    return [*states, *(stack(site, list(each), 0) for each in zip(*stacked, strict=True))]
+    backward = ctx.integers("directions", [0] * len(sequences))
+    taken = [(name, 0, back) for name, back in zip(sequences, backward, strict=True)]
+    states, stacked = _run(ctx, body, states, taken, total)
+    return [*states, *(stack(ctx, list(column), 0) for column in zip(*stacked, strict=True))]
 
 
 _GRU_WEIGHTS, _GRU_RESET = data(5, 4, seed=1).value, data(5, 2, seed=2).value
 
 
 def _gru_step(function: str) -> CaseGraph:
-    """One step of a GRU whose update gate is `function`."""
     return CaseGraph(
         {"h": Fed((2, 2)), "x": Fed((2, 3))},
         ("h2", "y"),
@@ -330,14 +323,14 @@ def _gru_step(function: str) -> CaseGraph:
 
 
 @rule(
-    "Loop Scan",
     REORDERED,
     case("Scan", [2, 2], [4, 2, 3], body=_gru_step("Sigmoid"), num_scan_inputs=1, outputs=2),
+    operators="Loop Scan",
     miss=case(
         "Scan", [2, 2], [4, 2, 3], body=_gru_step("HardSigmoid"), num_scan_inputs=1, outputs=2
     ),
 )
-def loop_as_gru(site: Site) -> Sequence[str]:
+def loop_as_gru(ctx: RuleContext) -> Sequence[str]:
     """Loop or Scan whose body is one step of a GRU -> GRU; Transpose and Reshape of the sequence
     and of the results, if constants decide the number of steps; weights are constant; gates are
     Sigmoid and Tanh of sums of the slice and the state, the reset before or after the product;
@@ -346,21 +339,27 @@ def loop_as_gru(site: Site) -> Sequence[str]:
     The body is read as algebra: gates may come in any order, from one product or several, and
     biases from any sums. Formula: ONNX, GRU.
     """
-    loop = read_recurrence(site)
+    return _as_layer(ctx, gru_of, 1, "the body is one step of a GRU")
+
+
+def _as_layer(
+    ctx: RuleContext, layer_of: Callable[..., CellLayer | None], count: int, requirement: str
+) -> Sequence[str]:
+    """Write the layer with `count` states that the body is a step of, whichever states these are."""
+    loop = read_recurrence(ctx)
     updates = loop.updates
     for x in loop.slices:
-        for h in updates:
-            layer = gru_of(updates, h, x, loop.names)
+        for states in permutations(updates, count):
+            layer = layer_of(updates, *states, x, loop.names)
             if layer is not None:
-                return write_layer(site, loop, layer, x[0])
-    raise UnfitError("the body is one step of a GRU")
+                return write_layer(ctx, loop, layer, x[0])
+    raise UnfitError(requirement)
 
 
 _LSTM_WEIGHTS = data(5, 8, seed=1).value
 
 
 def _lstm_step(function: str) -> CaseGraph:
-    """One step of an LSTM whose input gate is `function`."""
     return CaseGraph(
         {"h": Fed((2, 2)), "c": Fed((2, 2)), "x": Fed((2, 3))},
         ("h2", "c2", "y"),
@@ -384,11 +383,11 @@ def _lstm_step(function: str) -> CaseGraph:
 
 
 @rule(
-    "Loop Scan",
     REORDERED,
     case(
         "Scan", [2, 2], [2, 2], [4, 2, 3], body=_lstm_step("Sigmoid"), num_scan_inputs=1, outputs=3
     ),
+    operators="Loop Scan",
     miss=case(
         "Scan",
         [2, 2],
@@ -399,7 +398,7 @@ def _lstm_step(function: str) -> CaseGraph:
         outputs=3,
     ),
 )
-def loop_as_lstm(site: Site) -> Sequence[str]:
+def loop_as_lstm(ctx: RuleContext) -> Sequence[str]:
     """Loop or Scan whose body is one step of an LSTM -> LSTM; Transpose and Reshape of the sequence
     and of the results, if constants decide the number of steps; weights are constant; gates are
     Sigmoid and Tanh of sums of the slice and the state, without peepholes; every output is a
@@ -408,11 +407,4 @@ def loop_as_lstm(site: Site) -> Sequence[str]:
     The body is read as algebra: gates may come in any order, from one product or several, and
     biases from any sums. Formula: ONNX, LSTM.
     """
-    loop = read_recurrence(site)
-    updates = loop.updates
-    for x in loop.slices:
-        for h, c in permutations(updates, 2):
-            layer = lstm_of(updates, h, c, x, loop.names)
-            if layer is not None:
-                return write_layer(site, loop, layer, x[0])
-    raise UnfitError("the body is one step of an LSTM")
+    return _as_layer(ctx, lstm_of, 2, "the body is one step of an LSTM")

@@ -7,72 +7,69 @@ import numpy as np
 
 from atc_py.fix import tables
 from atc_py.fix.case import Fed, case, contrib_case, data
+from atc_py.fix.context import RuleContext
 from atc_py.fix.range_rules import Range
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require, skip_unless
-from atc_py.fix.writing import EQUAL, REORDERED
 from atc_py.tensor.dtypes import DType
 
 
 @rule(
-    "Tan",
     REORDERED,
     case("Tan", [2, 3]),
     miss=case("Tan", Fed((2, 3), DType.FLOAT64)),
     float16="near the poles the quotient of rounded numbers is far from the tangent",
 )
-def tan_as_quotient(site: Site) -> str:
+def tan_as_quotient(ctx: RuleContext) -> str:
     """Tan -> Sin, Cos, Div, if the dtype is float16 or float32.
 
     tan x = sin x / cos x.
     """
-    site.floats(0)
-    sine, cosine = (site.op(op, site.name(0)) for op in ("Sin", "Cos"))
-    return site.op("Div", sine, cosine)
+    ctx.floats(0)
+    sine, cosine = (ctx.op(op, ctx.name(0)) for op in ("Sin", "Cos"))
+    return ctx.op("Div", sine, cosine)
 
 
-@rule("Xor", EQUAL, case("Xor", Fed((2, 3), DType.BOOL), Fed((3,), DType.BOOL)))
-def xor_as_equal(site: Site) -> str:
+@rule(EQUAL, case("Xor", Fed((2, 3), DType.BOOL), Fed((3,), DType.BOOL)))
+def xor_as_equal(ctx: RuleContext) -> str:
     """Xor -> Equal, Not."""
-    skip_unless(site.element is DType.BOOL)
-    return site.op("Not", site.op("Equal", site.name(0), site.name(1)))
+    skip_unless(ctx.element is DType.BOOL)
+    return ctx.op("Not", ctx.op("Equal", ctx.name(0), ctx.name(1)))
 
 
 _OPPOSITE = {"GreaterOrEqual": "Less", "LessOrEqual": "Greater"}
 
 
 @rule(
-    "GreaterOrEqual LessOrEqual",
     EQUAL,
     case("LessOrEqual", Fed((2, 3), DType.INT32), Fed((3,), DType.INT32), opset=12),
+    operators="GreaterOrEqual LessOrEqual",
     miss=case("LessOrEqual", Fed((2, 3), DType.FLOAT64), Fed((3,), DType.FLOAT64), opset=12),
 )
-def order_as_not(site: Site) -> str:
+def order_as_not(ctx: RuleContext) -> str:
     """LessOrEqual or GreaterOrEqual of integers that are not listed -> Greater or Less, Not, if the
     dtype is one of integers, as NaN has no order.
 
     An order with equality is the opposite order, negated; of numbers, not of NaN.
     """
-    integer = not site.element.is_float and site.element is not DType.BOOL
+    integer = not ctx.element.is_float and ctx.element is not DType.BOOL
     require(integer, "the dtype is one of integers")
-    opposite = site.op(_OPPOSITE[site.node.op_type], site.name(0), site.name(1))
-    return site.op("Not", opposite)
+    opposite = ctx.op(_OPPOSITE[ctx.node.op_type], ctx.name(0), ctx.name(1))
+    return ctx.op("Not", opposite)
 
 
-@rule("IsNaN", EQUAL, case("IsNaN", [2, 3]), miss=case("IsNaN", Fed((2, 3), DType.INT32), opset=13))
-def is_nan_as_equal(site: Site) -> str:
+@rule(EQUAL, case("IsNaN", [2, 3]), miss=case("IsNaN", Fed((2, 3), DType.INT32), opset=13))
+def is_nan_as_equal(ctx: RuleContext) -> str:
     """IsNaN -> Equal of x and x, Not, if x is a listed float.
 
     NaN is the only value that is not equal to itself (IEEE 754).
     """
-    require(site.element.is_float, "x is a float")
-    site.require_opset(11)  # before it, Equal is of integers alone
-    return site.op("Not", site.op("Equal", site.name(0), site.name(0)))
+    require(ctx.element.is_float, "x is a float")
+    ctx.require_opset(11)  # before it, Equal is of integers alone
+    return ctx.op("Not", ctx.op("Equal", ctx.name(0), ctx.name(0)))
 
 
 @rule(
-    "IsInf",
     EQUAL,
     case("IsInf", [2, 3], detect_negative=0, opset=10),
     miss=case("IsInf", [2, 3], detect_negative=0, detect_positive=0, opset=10),
@@ -80,15 +77,15 @@ def is_nan_as_equal(site: Site) -> str:
     lists=True,
     float16="values over 65504 are infinite in float16",
 )
-def is_inf_as_equal(site: Site) -> str:
+def is_inf_as_equal(ctx: RuleContext) -> str:
     """IsInf -> Equal with infinity, of the magnitude if both signs count, if x is a float."""
-    require(site.element.is_float, "x is a float")
-    site.require_opset(11)  # before it, Equal is of integers alone
-    positive, negative = site.integer("detect_positive", 1), site.integer("detect_negative", 1)
+    require(ctx.element.is_float, "x is a float")
+    ctx.require_opset(11)  # before it, Equal is of integers alone
+    positive, negative = ctx.integer("detect_positive", 1), ctx.integer("detect_negative", 1)
     require(positive or negative, "infinities of one sign count")
-    x = site.op("Abs", site.name(0)) if positive and negative else site.name(0)
-    limit = site.scalar(np.inf if positive else -np.inf, "infinity")
-    return site.op("Equal", x, limit)
+    x = ctx.op("Abs", ctx.name(0)) if positive and negative else ctx.name(0)
+    limit = ctx.scalar(np.inf if positive else -np.inf, "infinity")
+    return ctx.op("Equal", x, limit)
 
 
 # Factors of Selu without attributes.
@@ -96,186 +93,170 @@ _ALPHA, _GAMMA = 1.6732632423543772, 1.0507009873554805
 
 
 @rule(
-    "Selu",
     REORDERED,
     case("Selu", [2, 3], alpha=1.5),
     miss=case("Selu", [2, 3]),
     deviations="Selu/alpha-fixed Selu/gamma-fixed",
 )
-def selu_as_elu(site: Site) -> str:
+def selu_as_elu(ctx: RuleContext) -> str:
     """Selu with factors of its own -> Elu with alpha, Mul by gamma, if X is float16 or float32."""
-    site.floats(0, "X")
-    y = site.op("Elu", site.name(0), alpha=site.number("alpha", _ALPHA))
-    return site.op("Mul", y, site.scalar(site.number("gamma", _GAMMA), "gamma"))
+    ctx.floats(0, "X")
+    y = ctx.op("Elu", ctx.name(0), alpha=ctx.number("alpha", _ALPHA))
+    return ctx.times(y, ctx.number("gamma", _GAMMA), "gamma")
 
 
 @rule(
-    "com.microsoft::Gelu com.microsoft::BiasGelu",
     REORDERED,
     contrib_case("BiasGelu", [2, 8], data(8)),
+    operators="com.microsoft::Gelu com.microsoft::BiasGelu",
     float16="fused to Gelu by the compiler",
 )
-def gelu_as_erf(site: Site) -> str:
+def gelu_as_erf(ctx: RuleContext) -> str:
     """Gelu and BiasGelu of onnxruntime -> Add, Div, Erf, Add, Mul, Mul, if the dtype is float16 or
     float32.
 
     GELU(x) = x / 2 * (1 + erf(x / sqrt(2))), of x + bias for BiasGelu.
     """
-    x = site.name(0)
-    if site.tensor(1) is not None:
-        x = site.op("Add", x, site.name(1))
-    error = site.op("Erf", site.op("Div", x, site.scalar(2**0.5)))
-    half = site.op("Mul", x, site.op("Add", error, site.scalar(1)))
-    return site.op("Mul", half, site.scalar(0.5))
+    x = ctx.add(ctx.name(0), ctx.name(1))
+    error = ctx.op("Erf", ctx.op("Div", x, ctx.scalar(2**0.5)))
+    half = ctx.op("Mul", x, ctx.op("Add", error, ctx.scalar(1)))
+    return ctx.times(half, 0.5)
 
 
 @rule(
-    "com.microsoft::FastGelu",
     REORDERED,
     contrib_case("FastGelu", [2, 8], data(8)),
     float16="the cube of x overflows above 40; large magnitudes saturate before",
 )
-def fast_gelu_as_tanh(site: Site) -> str:
+def fast_gelu_as_tanh(ctx: RuleContext) -> str:
     """FastGelu of onnxruntime -> Mul, Add, Tanh, if the dtype is float16 or float32.
 
     x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) (onnxruntime's FastGelu).
     """
-    x = site.name(0)
-    if site.tensor(1) is not None:
-        x = site.op("Add", x, site.name(1))
+    x = ctx.add(ctx.name(0), ctx.name(1))
     factor = (2 / np.pi) ** 0.5
-    square = site.op("Mul", x, x)
-    slope = site.op(
-        "Add", site.op("Mul", square, site.scalar(0.044715 * factor)), site.scalar(factor)
-    )
-    bend = site.op("Tanh", site.op("Mul", x, slope))
-    half = site.op("Mul", x, site.scalar(0.5))
-    return site.op("Mul", half, site.op("Add", bend, site.scalar(1)))
+    square = ctx.op("Mul", x, x)
+    slope = ctx.op("Add", ctx.times(square, 0.044715 * factor), ctx.scalar(factor))
+    bend = ctx.op("Tanh", ctx.op("Mul", x, slope))
+    half = ctx.times(x, 0.5)
+    return ctx.op("Mul", half, ctx.op("Add", bend, ctx.scalar(1)))
 
 
-@rule(
-    "com.microsoft::QuickGelu",
-    REORDERED,
-    contrib_case("QuickGelu", [2, 8], alpha=1.5),
-)
-def quick_gelu_as_sigmoid(site: Site) -> str:
+@rule(REORDERED, contrib_case("QuickGelu", [2, 8], alpha=1.5))
+def quick_gelu_as_sigmoid(ctx: RuleContext) -> str:
     """QuickGelu of onnxruntime -> Mul, Sigmoid, Mul, if the dtype is float16 or float32.
 
     x * sigmoid(alpha * x) (onnxruntime's QuickGelu).
     """
-    scaled = site.op("Mul", site.name(0), site.scalar(site.number("alpha", 1.702)))
-    return site.op("Mul", site.name(0), site.op("Sigmoid", scaled))
+    scaled = ctx.times(ctx.name(0), ctx.number("alpha", 1.702))
+    return ctx.op("Mul", ctx.name(0), ctx.op("Sigmoid", scaled))
 
 
 @rule(
-    "PRelu",
     EQUAL,
     case("PRelu", [2, 3, 4], data(3, 4)),
     miss=case("PRelu", Fed((2, 3, 4), DType.FLOAT64), Fed((4,), DType.FLOAT64)),
 )
-def p_relu_as_relus(site: Site) -> str:
+def p_relu_as_relus(ctx: RuleContext) -> str:
     """PRelu with a slope that is neither one number nor one per channel -> Relu of x and of -x,
     Mul, Sub; of a slope that is computed, Less, Mul, Where, if the dtype is float16 or float32.
 
     slope * min(x, 0) + max(x, 0) = Relu(x) - slope * Relu(-x).
     """
-    site.floats(0)
-    x, slope = site.name(0), site.input(1).const
+    ctx.floats(0)
+    x, slope = ctx.name(0), ctx.input(1).const
     if slope is None or not np.isfinite(slope.numpy()).all():
-        below = site.op("Mul", x, site.name(1))
-        return site.op("Where", site.op("Less", x, site.scalar(0)), below, x)
-    above = site.op("Relu", x)
-    below = site.op("Relu", site.op("Neg", x))
-    return site.op("Sub", above, site.op("Mul", site.name(1), below))
+        below = ctx.op("Mul", x, ctx.name(1))
+        return ctx.op("Where", ctx.op("Less", x, ctx.scalar(0)), below, x)
+    above = ctx.op("Relu", x)
+    below = ctx.op("Relu", ctx.op("Neg", x))
+    return ctx.op("Sub", above, ctx.op("Mul", ctx.name(1), below))
 
 
 @rule(
-    "ThresholdedRelu",
     EQUAL,
     case("ThresholdedRelu", [2, 3], alpha=0.5),
     miss=case("ThresholdedRelu", Fed((2, 3), DType.FLOAT64), alpha=0.5),
     deviations="ThresholdedRelu/infinity-by-zero",
 )
-def thresholded_relu_as_where(site: Site) -> str:
+def thresholded_relu_as_where(ctx: RuleContext) -> str:
     """ThresholdedRelu whose elements may be infinite -> Greater, Where, if X is float16 or float32."""
-    site.floats(0, "X")
-    alpha = site.scalar(site.number("alpha", 1.0), "alpha")
-    above = site.op("Greater", site.name(0), alpha)
-    return site.op("Where", above, site.name(0), site.scalar(0.0, "zero"))
+    ctx.floats(0, "X")
+    alpha = ctx.scalar(ctx.number("alpha", 1.0), "alpha")
+    above = ctx.op("Greater", ctx.name(0), alpha)
+    return ctx.op("Where", above, ctx.name(0), ctx.scalar(0.0, "zero"))
 
 
 _CLIP_AS_INPUT = 11
 
 
 @rule(
-    "Clip",
     EQUAL,
     case("Clip", [2, 3]),
     miss=case("Clip", [2, 3], np.array(1, np.float32)),
     boundary=case("Clip", [2, 3], opset=11),
     deviations="Clip/lower-bound-in-float32 Clip/no-bound Clip/upper-bound-in-float32",
 )
-def clip_both_bounds(site: Site) -> str:
+def clip_both_bounds(ctx: RuleContext) -> str:
     """Clip without bounds, or of int32 with one -> Clip with both bounds, the ends of the dtype, if
     opset 11 or more.
     """
-    require(site.opset >= _CLIP_AS_INPUT, "opset 11 or more")
-    least, most = site.name(1), site.name(2)
-    dtype = site.element
+    require(ctx.opset >= _CLIP_AS_INPUT, "opset 11 or more")
+    least, most = ctx.name(1), ctx.name(2)
+    dtype = ctx.element
     skip_unless(not (least and most) and (dtype is DType.INT32 or not (least or most)))
     limits = np.finfo(dtype.numpy) if dtype.is_float else np.iinfo(dtype.numpy)
-    least = least or site.const(limits.min, dtype, "least")
-    most = most or site.const(limits.max, dtype, "most")
-    return site.op("Clip", site.name(0), least, most)
+    least = least or ctx.const(limits.min, dtype, "least")
+    most = most or ctx.const(limits.max, dtype, "most")
+    return ctx.op("Clip", ctx.name(0), least, most)
 
 
 _INTEGERS = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.UINT8})
 
 
 @rule(
-    "Max Min",
     EQUAL,
     case(
         "Min", Fed((2, 3), DType.INT32), Fed((3,), DType.INT32), Fed((2, 1), DType.INT32), opset=12
     ),
+    operators="Max Min",
     miss=case("Min", Fed((2, 3), DType.FLOAT64), Fed((3,), DType.FLOAT64), opset=12),
 )
-def min_as_where(site: Site) -> str:
+def min_as_where(ctx: RuleContext) -> str:
     """Min or Max of a dtype that is not listed -> Less or Greater, Where, for one operand after the
     other, if the dtype is one of integers.
     """
-    require(site.element in _INTEGERS, "the dtype is one of integers")
-    compare = "Less" if site.node.op_type == "Min" else "Greater"
-    result = site.name(0)
-    for position in range(1, len(site.node.inputs)):
-        other = site.name(position)
-        result = site.op("Where", site.op(compare, result, other), result, other)
+    require(ctx.element in _INTEGERS, "the dtype is one of integers")
+    compare = "Less" if ctx.node.op_type == "Min" else "Greater"
+    result = ctx.name(0)
+    for position in range(1, len(ctx.node.inputs)):
+        other = ctx.name(position)
+        result = ctx.op("Where", ctx.op(compare, result, other), result, other)
     return result
 
 
 @rule(
-    "Pow",
     REORDERED,
     case("Pow", [2, 3], np.array([2, 3, 1])),
     miss=case("Pow", Fed((2, 3), DType.INT32), [3]),
     boundary=case("Pow", [2, 3], Fed((3,), DType.INT32, (-2048, 2048))),
 )
-def pow_with_cast(site: Site) -> str:
+def pow_with_cast(ctx: RuleContext) -> str:
     """Pow of a float with an exponent of another dtype -> Cast of the exponent, Pow, if the base is
     a float; constant exponents are exact in its dtype.
     """
-    require(site.element.is_float, "the base is a float")
-    exponent = site.input(1)
-    require(exponent.dtype is not site.element, "the dtypes differ")
+    require(ctx.element.is_float, "the base is a float")
+    exponent = ctx.input(1)
+    require(exponent.dtype is not ctx.element, "the dtypes differ")
     if exponent.const is not None:
         value = exponent.const.numpy()
-        exact = (value.astype(site.element.numpy).astype(value.dtype) == value).all()
+        exact = (value.astype(ctx.element.numpy).astype(value.dtype) == value).all()
         require(exact, "the exponent is exact in the dtype of the base")
     else:
-        bounds = site.range(1)
+        bounds = ctx.range(1)
         fits = bounds is not None and max(-bounds.low, bounds.high) <= 2**11
         require(fits, "the exponent is at most 2048 in magnitude")
-    return site.op("Pow", site.name(0), site.cast(exponent.name, site.element))
+    return ctx.op("Pow", ctx.name(0), ctx.cast(exponent.name, ctx.element))
 
 
 _NARROW = frozenset({DType.INT8, DType.INT16})
@@ -284,7 +265,6 @@ _HALF = {DType.INT32: 2**30, DType.INT64: 2**62}
 
 
 @rule(
-    "Mod",
     EQUAL,
     case("Mod", Fed((3, 4), DType.INT32), Fed((4,), DType.INT32, (1, 9))),
     miss=case("Mod", Fed((3, 4), DType.INT32), Fed((4,), DType.INT32, (1, 9)), fmod=1),
@@ -294,37 +274,37 @@ _HALF = {DType.INT32: 2**30, DType.INT64: 2**62}
     ),
     deviations="Mod/sign-of-dividend",
 )
-def mod_with_sign(site: Site) -> str:
+def mod_with_sign(ctx: RuleContext) -> str:
     """Mod of signed integers with fmod 0 -> Mod with fmod 1, Add of B, Mod with fmod 1; for int32
     without bounds Less, Equal, Where, if bounds of B are known if it is int64.
     """
-    skip_unless(not site.integer("fmod", 0) and site.element in {*_NARROW, *_HALF})
-    a, b = site.name(0), site.name(1)
-    if site.element in _NARROW:
-        a, b = (site.cast(value, DType.INT32) for value in (a, b))
-        y = _added_always(site, a, b)
-        return site.cast(y, site.element)
-    half = _HALF[site.element]
-    bounds = site.range(1)
+    skip_unless(not ctx.integer("fmod", 0) and ctx.element in {*_NARROW, *_HALF})
+    a, b = ctx.name(0), ctx.name(1)
+    if ctx.element in _NARROW:
+        a, b = (ctx.cast(value, DType.INT32) for value in (a, b))
+        y = _added_always(ctx, a, b)
+        return ctx.cast(y, ctx.element)
+    half = _HALF[ctx.element]
+    bounds = ctx.range(1)
     if bounds is not None and bounds.within(Range(-half, half)):
-        return _added_always(site, a, b)
-    require(site.element is DType.INT32, "bounds of B are known")
-    return _added_where_signs_differ(site, a, b)
+        return _added_always(ctx, a, b)
+    require(ctx.element is DType.INT32, "bounds of B are known")
+    return _added_where_signs_differ(ctx, a, b)
 
 
-def _added_always(site: Site, a: str, b: str) -> str:
+def _added_always(ctx: RuleContext, a: str, b: str) -> str:
     """Write the remainder of the remainder plus the divisor, which has the divisor's sign."""
-    rest = site.op("Mod", a, b, fmod=1)
-    return site.op("Mod", site.op("Add", rest, b), b, fmod=1)
+    rest = ctx.op("Mod", a, b, fmod=1)
+    return ctx.op("Mod", ctx.op("Add", rest, b), b, fmod=1)
 
 
-def _added_where_signs_differ(site: Site, a: str, b: str) -> str:
+def _added_where_signs_differ(ctx: RuleContext, a: str, b: str) -> str:
     """Write a sum of numbers of opposite signs, which does not overflow."""
-    zero = site.const(0, DType.INT32, "zero")
-    rest = site.op("Mod", a, b, fmod=1)
-    negative = [site.op("Less", value, zero) for value in (rest, b)]
-    same = site.op("Or", site.op("Equal", *negative), site.op("Equal", rest, zero))
-    return site.op("Add", rest, site.op("Where", same, zero, b))
+    zero = ctx.const(0, DType.INT32, "zero")
+    rest = ctx.op("Mod", a, b, fmod=1)
+    negative = [ctx.op("Less", value, zero) for value in (rest, b)]
+    same = ctx.op("Or", ctx.op("Equal", *negative), ctx.op("Equal", rest, zero))
+    return ctx.op("Add", rest, ctx.op("Where", same, zero, b))
 
 
 _UNCHOSEN = frozenset({DType.INT16, DType.INT64, DType.UINT16, DType.UINT32, DType.UINT64})
@@ -333,7 +313,6 @@ _MOST_ELEMENTS = 2**24
 
 
 @rule(
-    "Where",
     EQUAL,
     case("Where", Fed((2, 3), DType.BOOL), Fed((3,), DType.INT64), Fed((2, 1), DType.INT64)),
     miss=case(
@@ -341,7 +320,7 @@ _MOST_ELEMENTS = 2**24
     ),
     boundary=case("Where", Fed((1,), DType.BOOL), Fed((1,), DType.UINT16), Fed((), DType.UINT16)),
 )
-def where_as_gather(site: Site) -> str:
+def where_as_gather(ctx: RuleContext) -> str:
     """Where of bool, int64, int16 or unsigned integers -> And, Not and Or for bool; for integers
     Where of int32 places, Concat, Gather, if for integers: dims are known; at most 16777216
     elements.
@@ -349,27 +328,29 @@ def where_as_gather(site: Site) -> str:
     The choice is made between places: those of the elements of X and of Y in the row of both, which
     are constant. Of bool it is (condition and X) or (not condition and Y).
     """
-    dtype = site.input(1).dtype
-    condition, x, y = (site.name(position) for position in range(3))
+    dtype = ctx.input(1).dtype
+    condition, x, y = (ctx.name(position) for position in range(3))
     if dtype is DType.BOOL:
-        first = site.op("And", condition, x)
-        second = site.op("And", site.op("Not", condition), y)
-        return site.op("Or", first, second)
+        first = ctx.op("And", condition, x)
+        second = ctx.op("And", ctx.op("Not", condition), y)
+        return ctx.op("Or", first, second)
     require(dtype in _UNCHOSEN, "the dtype is bool or an integer")
-    shapes = [site.shape(position) for position in range(3)]
+    shapes = [ctx.shape(position) for position in range(3)]
     dims = np.broadcast_shapes(*shapes)
     require(0 < prod(dims) <= _MOST_ELEMENTS, "the result is small enough")
     places = [
         np.broadcast_to(tables.arange(prod(shape)).reshape(shape), dims) + start
         for start, shape in zip((0, prod(shapes[1])), shapes[1:], strict=True)
     ]
-    chosen = site.op("Where", condition, *(site.const(place, DType.INT32) for place in places))
-    row = site.op("Concat", *(site.reshape(value, [-1]) for value in (x, y)), axis=0)
-    return site.op("Gather", row, chosen, axis=0)
+    chosen = ctx.op("Where", condition, *(ctx.const(place, DType.INT32) for place in places))
+    row = ctx.op("Concat", *(ctx.reshape(value, [-1]) for value in (x, y)), axis=0)
+    return ctx.op("Gather", row, chosen, axis=0)
 
 
 @rule(
-    """
+    REORDERED,
+    case("Mish", [2, 3, 4], opset=18),
+    operators="""
     AffineGrid BlackmanWindow CastLike Celu CenterCropPad Clip Elu Gelu GreaterOrEqual
     GroupNormalization HammingWindow HannWindow HardSigmoid HardSwish LayerNormalization
     LeakyRelu LessOrEqual LogSoftmax MeanVarianceNormalization Mish NegativeLogLikelihoodLoss
@@ -377,16 +358,14 @@ def where_as_gather(site: Site) -> str:
     ReduceSumSquare Relu Selu Shrink Softmax SoftmaxCrossEntropyLoss Softplus Softsign SwiGLU
     Swish ThresholdedRelu
     """,
-    REORDERED,
-    case("Mish", [2, 3, 4], opset=18),
     miss=case("Mish", Fed((2, 3, 4), DType.FLOAT64), opset=18),
     last=True,
 )
-def function_body(site: Site) -> Sequence[str]:
+def function_body(ctx: RuleContext) -> Sequence[str]:
     """An operator that ONNX defines as a function -> the nodes of its definition, if dtypes and
     ranks of the inputs are known; ONNX defines the operator at the model's opset.
 
     Rules for single operators are tried before this one: their forms are shorter, or hold float16
     better.
     """
-    return site.body()
+    return ctx.body()

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from atc_py.fix.case import Fed, contrib_case, data
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.context import RuleContext
+from atc_py.fix.rule import REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.fix.writing import REORDERED
 from atc_py.tensor.dtypes import DType
 
 # Activations that are operators, and the attributes that their values become.
@@ -30,7 +29,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
 _PAIR = 2
 
 
-def fused_activation(site: Site, x: str, name: str, values: Sequence[float]) -> str:
+def fused_activation(ctx: RuleContext, x: str, name: str, values: Sequence[float]) -> str:
     """Write an activation with its values in the order of onnxruntime; "" leaves x."""
     if not name:
         return x
@@ -38,17 +37,17 @@ def fused_activation(site: Site, x: str, name: str, values: Sequence[float]) -> 
         attributes = _NAMES[name]
         require(len(values) >= len(attributes), "the activation has its values")
         given: dict[str, Any] = dict(zip(attributes, values, strict=False))
-        return site.op(name, x, **given)
+        return ctx.op(name, x, **given)
     if name == "HardSwish":
-        gate = site.op("HardSigmoid", x, alpha=1 / 6, beta=0.5)
-        return site.op("Mul", x, gate)
+        gate = ctx.op("HardSigmoid", x, alpha=1 / 6, beta=0.5)
+        return ctx.op("Mul", x, gate)
     known = name in {"Clip", "ParametricSoftplus", "ScaledTanh"} and len(values) >= _PAIR
     require(known, "the activation is known")
-    first, second = (site.scalar(value, "factor") for value in values[:_PAIR])
+    first, second = (ctx.scalar(value, "factor") for value in values[:_PAIR])
     if name == "Clip":
-        return site.op("Min", site.op("Max", x, first), second)
+        return ctx.op("Min", ctx.op("Max", x, first), second)
     inner = "Tanh" if name == "ScaledTanh" else "Softplus"
-    return site.op("Mul", site.op(inner, site.op("Mul", x, second)), first)
+    return ctx.op("Mul", ctx.op(inner, ctx.op("Mul", x, second)), first)
 
 
 # Attributes that Conv does not have.
@@ -56,26 +55,14 @@ _OWN = frozenset({"activation", "activation_params"})
 
 _ADDED = 3
 
+_IMAGE = ([1, 3, 6, 6], data(4, 3, 3, 3), data(4))
+_LEAKY: dict[str, Any] = {"activation": "LeakyRelu"}
+
 
 @rule(
-    "com.microsoft::FusedConv",
     REORDERED,
-    contrib_case(
-        "FusedConv",
-        [1, 3, 6, 6],
-        data(4, 3, 3, 3),
-        data(4),
-        activation="LeakyRelu",
-        activation_params=[0.2],
-        pads=[1, 1, 1, 1],
-    ),
-    miss=contrib_case(
-        "FusedConv",
-        [1, 3, 6, 6],
-        data(4, 3, 3, 3),
-        data(4),
-        activation="LeakyRelu",
-    ),
+    contrib_case("FusedConv", *_IMAGE, **_LEAKY, activation_params=[0.2], pads=[1, 1, 1, 1]),
+    miss=contrib_case("FusedConv", *_IMAGE, **_LEAKY),
     boundary=contrib_case(
         "FusedConv",
         [1, 1, 2, 2],
@@ -84,22 +71,21 @@ _ADDED = 3
         activation_params=[0.3, 0.4],
     ),
 )
-def fused_conv_as_steps(site: Site) -> str:
+def fused_conv_as_steps(ctx: RuleContext) -> str:
     """FusedConv of onnxruntime -> Conv, Add, the activation, if the activation is one that
     onnxruntime fuses.
 
     activation(Conv(X, W, B) + Z) (onnxruntime's FusedConv).
     """
     given: dict[str, Any] = {
-        name: attribute for name, attribute in site.node.attributes.items() if name not in _OWN
+        name: attribute for name, attribute in ctx.node.attributes.items() if name not in _OWN
     }
-    inputs = [site.name(at) for at in range(3)]
-    y = site.op("Conv", *(inputs if inputs[-1] else inputs[:-1]), **given)
-    if site.tensor(_ADDED) is not None:
-        y = site.op("Add", y, site.name(_ADDED))
-    values = site.node.attributes.get("activation_params", ())
+    inputs = [ctx.name(at) for at in range(3)]
+    y = ctx.op("Conv", *(inputs if inputs[-1] else inputs[:-1]), **given)
+    y = ctx.add(y, ctx.name(_ADDED))
+    values = ctx.node.attributes.get("activation_params", ())
     numbers = tuple(float(value) for value in values) if isinstance(values, tuple) else ()
-    return fused_activation(site, y, site.text("activation", ""), numbers)
+    return fused_activation(ctx, y, ctx.text("activation", ""), numbers)
 
 
 _VALUES = ("activation_alpha", "activation_beta", "activation_gamma")
@@ -107,18 +93,12 @@ _OPERANDS = (Fed((3, 4)), data(4, 5), data(5, seed=1))
 
 
 @rule(
-    "com.microsoft::FusedGemm",
     REORDERED,
     contrib_case("FusedGemm", *_OPERANDS, activation="Relu"),
     miss=contrib_case("FusedGemm", *_OPERANDS, activation="Clip"),
-    boundary=contrib_case(
-        "FusedGemm",
-        *_OPERANDS,
-        activation="LeakyRelu",
-        activation_alpha=0.1,
-    ),
+    boundary=contrib_case("FusedGemm", *_OPERANDS, **_LEAKY, activation_alpha=0.1),
 )
-def fused_gemm_as_steps(site: Site) -> str:
+def fused_gemm_as_steps(ctx: RuleContext) -> str:
     """FusedGemm of onnxruntime -> Gemm, the activation, if the activation is one that onnxruntime
     fuses.
 
@@ -126,89 +106,82 @@ def fused_gemm_as_steps(site: Site) -> str:
     """
     given: dict[str, Any] = {
         name: attribute
-        for name, attribute in site.node.attributes.items()
+        for name, attribute in ctx.node.attributes.items()
         if not name.startswith(("activation", "leaky_relu"))
     }
-    y = site.op(
-        "Gemm", *(tensor.name for tensor in site.node.inputs if tensor is not None), **given
-    )
-    numbers = [site.number(name, 0.0) for name in _VALUES if name in site.node.attributes]
-    return fused_activation(site, y, site.text("activation", ""), numbers)
+    y = ctx.op("Gemm", *(tensor.name for tensor in ctx.node.inputs if tensor is not None), **given)
+    numbers = [ctx.number(name, 0.0) for name in _VALUES if name in ctx.node.attributes]
+    return fused_activation(ctx, y, ctx.text("activation", ""), numbers)
 
 
 @rule(
-    "com.microsoft::FusedMatMul com.microsoft::TransposeMatMul",
     REORDERED,
     contrib_case("FusedMatMul", [2, 5, 3], [2, 5, 4], transA=1, alpha=0.5),
+    operators="com.microsoft::FusedMatMul com.microsoft::TransposeMatMul",
     miss=contrib_case(
         "FusedMatMul",
         Fed((5, 3), DType.FLOAT64),
         Fed((3, 4), DType.FLOAT64),
     ),
 )
-def fused_mat_mul_as_steps(site: Site) -> str:
+def fused_mat_mul_as_steps(ctx: RuleContext) -> str:
     """FusedMatMul of onnxruntime -> Transpose, MatMul, Mul, if the dtype is float16 or float32.
 
     alpha * A' B' with either operand transposed in its last two axes (onnxruntime's FusedMatMul).
     """
-    site.floats(0)
-    operands = [_operand(site, at, letter) for at, letter in enumerate("AB")]
-    alpha = site.number("alpha", 1.0)
-    product = site.op("MatMul", *operands)
-    return product if alpha == 1 else site.op("Mul", product, site.scalar(alpha))
+    ctx.floats(0)
+    operands = [_operand(ctx, at, letter) for at, letter in enumerate("AB")]
+    alpha = ctx.number("alpha", 1.0)
+    product = ctx.op("MatMul", *operands)
+    return product if alpha == 1 else ctx.times(product, alpha)
 
 
-def _operand(site: Site, position: int, letter: str) -> str:
-    axes = list(range(len(site.dims(position))))
-    if site.integer(f"transBatch{letter}", 0) and len(axes) > 1:
+def _operand(ctx: RuleContext, position: int, letter: str) -> str:
+    axes = list(range(len(ctx.dims(position))))
+    if ctx.integer(f"transBatch{letter}", 0) and len(axes) > 1:
         # The first axis is one of the matrices.
         axes = [*axes[1:-1], axes[0], axes[-1]]
-    if site.integer(f"trans{letter}", 0) and len(axes) > 1:
+    if ctx.integer(f"trans{letter}", 0) and len(axes) > 1:
         axes = [*axes[:-2], axes[-1], axes[-2]]
-    return site.transpose(site.name(position), axes)
+    return ctx.transpose(ctx.name(position), axes)
 
 
 _PADS_AS_INPUT = 11
 
 
-def _expand_dims(site: Site) -> str:
-    rank = len(site.dims(0))
-    axis = int(site.constant(1).reshape(-1)[0])
-    return site.unsqueeze(site.name(0), [axis % (rank + 1)])
+def _expand_dims(ctx: RuleContext) -> str:
+    rank = len(ctx.dims(0))
+    axis = int(ctx.constant(1).reshape(-1)[0])
+    return ctx.unsqueeze(ctx.name(0), [axis % (rank + 1)])
 
 
-def _gather_nd(site: Site) -> str:
-    return site.op("GatherND", site.name(0), site.name(1))
+def _pad(ctx: RuleContext) -> str:
+    require(ctx.opset >= _PADS_AS_INPUT, "the opset is 11 or more")
+    pads = ctx.const(ctx.constant(1).reshape(-1), label="pads")
+    inputs = [ctx.name(0), pads]
+    if ctx.tensor(2) is not None:
+        value = ctx.constant(2).reshape(-1)[0]
+        inputs.append(ctx.const(value, ctx.element, "value"))
+    return ctx.op("Pad", *inputs, mode=ctx.text("mode", "constant"))
 
 
-def _pad(site: Site) -> str:
-    require(site.opset >= _PADS_AS_INPUT, "the opset is 11 or more")
-    pads = site.const(site.constant(1).reshape(-1), label="pads")
-    inputs = [site.name(0), pads]
-    if site.tensor(2) is not None:
-        value = site.constant(2).reshape(-1)[0]
-        inputs.append(site.const(value, site.element, "value"))
-    return site.op("Pad", *inputs, mode=site.text("mode", "constant"))
-
-
-def _conv_transpose(site: Site) -> str:
-    given: dict[str, Any] = {**site.node.attributes}
+def _conv_transpose(ctx: RuleContext) -> str:
+    given: dict[str, Any] = {**ctx.node.attributes}
     if given.get("auto_pad", "NOTSET") == "NOTSET":
-        given["pads"] = [int(number) for number in site.constant(2).reshape(-1)]
-    inputs = [site.name(at) for at in (0, 1, 3) if site.tensor(at) is not None]
-    return site.op("ConvTranspose", *inputs, **given)
+        given["pads"] = [int(number) for number in ctx.constant(2).reshape(-1)]
+    inputs = [ctx.name(at) for at in (0, 1, 3) if ctx.tensor(at) is not None]
+    return ctx.op("ConvTranspose", *inputs, **given)
 
 
-_FORMS: dict[str, Callable[[Site], str]] = {
+_FORMS: dict[str, Callable[[RuleContext], str]] = {
     "ConvTransposeWithDynamicPads": _conv_transpose,
     "ExpandDims": _expand_dims,
-    "GatherND": _gather_nd,
+    "GatherND": lambda ctx: ctx.op("GatherND", ctx.name(0), ctx.name(1)),
     "Pad": _pad,
 }
 
 
 @rule(
-    [f"com.microsoft::{name}" for name in _FORMS],
     REORDERED,
     contrib_case(
         "ConvTransposeWithDynamicPads",
@@ -217,6 +190,7 @@ _FORMS: dict[str, Callable[[Site], str]] = {
         np.array([1, 1, 1, 1]),
         strides=[2, 2],
     ),
+    operators=[f"com.microsoft::{name}" for name in _FORMS],
     boundary=(
         contrib_case(
             "Pad",
@@ -228,8 +202,8 @@ _FORMS: dict[str, Callable[[Site], str]] = {
         contrib_case("GatherND", [2, 3], np.array([[1, 0]])),
     ),
 )
-def counterpart_of_onnx(site: Site) -> str:
+def counterpart_of_onnx(ctx: RuleContext) -> str:
     """ConvTransposeWithDynamicPads, ExpandDims, GatherND or Pad of onnxruntime -> ConvTranspose,
     Unsqueeze, GatherND or Pad, if pads and axes are constant.
     """
-    return _FORMS[site.node.op_type](site)
+    return _FORMS[ctx.node.op_type](ctx)

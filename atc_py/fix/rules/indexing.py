@@ -1,7 +1,4 @@
-"""Rules of operators that pick or scatter elements by position.
-
-Over 400 lines because a page holds its whole family.
-"""
+"""Rules of operators that pick or scatter elements by position."""
 
 from collections.abc import Sequence
 from math import prod
@@ -10,117 +7,114 @@ import numpy as np
 
 from atc_py.fix import tables
 from atc_py.fix.case import Fed, case
+from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import FLOATS
 from atc_py.fix.range_rules import Range
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require, skip_unless
-from atc_py.fix.writing import EQUAL, REORDERED
 from atc_py.tensor.dtypes import DType
 
 
-def from_front(site: Site, indices: str, size: int, found: Range | None) -> str:
+def from_front(ctx: RuleContext, indices: str, size: int, bounds: Range | None) -> str:
     """Write int32 positions counted from the front: those below 0 get the size added."""
-    if found is not None and found.low >= 0:
+    if bounds is not None and bounds.low >= 0:
         return indices
     zero, length = (
-        site.const(each, DType.INT32, label) for each, label in ((0, "zero"), (size, "size"))
+        ctx.const(number, DType.INT32, label) for number, label in ((0, "zero"), (size, "size"))
     )
-    below = site.op("Less", indices, zero)
-    return site.op("Where", below, site.op("Add", indices, length), indices)
+    below = ctx.op("Less", indices, zero)
+    return ctx.op("Where", below, ctx.op("Add", indices, length), indices)
 
 
 @rule(
-    "ArgMax ArgMin",
     EQUAL,
     case("ArgMax", [3, 4], axis=1, select_last_index=1),
+    operators="ArgMax ArgMin",
     miss=case("ArgMax", Fed((3, 4), DType.INT32), axis=1),
 )
-def arg_max_of_reversed(site: Site) -> str:
+def arg_max_of_reversed(ctx: RuleContext) -> str:
     """ArgMax or ArgMin with select_last_index 1 -> Gather of the axis in reverse order, the
     operator, its distance from the end, if the dim of the axis is known.
     """
-    require(site.integer("select_last_index", 0), "select_last_index is 1")
-    dims = site.dims(0)
-    axis = site.axis(0, len(dims))
+    require(ctx.integer("select_last_index", 0), "select_last_index is 1")
+    dims = ctx.dims(0)
+    axis = ctx.axis(0, len(dims))
     size = dims[axis]
     require(size is not None, "the dim of the axis is known")
-    order = site.const(tables.arange(int(size or 0))[::-1], label="reversed")
-    x = site.op("Gather", site.name(0), order, axis=axis)
-    (found,) = site.again(x, select_last_index=None)
-    count = site.cast(found, DType.INT32)
-    last = site.const(int(size or 1) - 1, DType.INT32, "last")
-    return site.cast(site.op("Sub", last, count), DType.INT64)
+    order = ctx.const(tables.arange(int(size or 0))[::-1], label="reversed")
+    x = ctx.op("Gather", ctx.name(0), order, axis=axis)
+    (found,) = ctx.again(x, select_last_index=None)
+    count = ctx.cast(found, DType.INT32)
+    last = ctx.const(int(size or 1) - 1, DType.INT32, "last")
+    return ctx.cast(ctx.op("Sub", last, count), DType.INT64)
 
 
 @rule(
-    "ArgMax ArgMin",
     EQUAL,
     case("ArgMax", [2, 3, 4], axis=2, cann=5),
+    operators="ArgMax ArgMin",
     miss=case("ArgMax", [2, 3, 4], axis=1, cann=5),
     deviations="ArgMax/kept-axis-at-1 ArgMin/kept-axis-at-1",
 )
-def arg_max_unsqueezed(site: Site) -> str:
+def arg_max_unsqueezed(ctx: RuleContext) -> str:
     """ArgMax or ArgMin that keeps its axis -> the operator with keepdims 0, Unsqueeze, if the rank
     is known.
     """
-    skip_unless(site.flag("keepdims", default=True))
-    axis = site.axis(0, len(site.dims(0)))
-    (found,) = site.again(site.name(0), keepdims=0)
-    return site.unsqueeze(found, [axis])
+    skip_unless(ctx.flag("keepdims", default=True))
+    axis = ctx.axis(0, len(ctx.dims(0)))
+    (result,) = ctx.again(ctx.name(0), keepdims=0)
+    return ctx.unsqueeze(result, [axis])
 
 
 @rule(
-    "Compress",
     EQUAL,
     case("Compress", [3, 4], np.array([True, False, True]), axis=1, opset=11),
     miss=case("Compress", [3, 4], Fed((3,), DType.BOOL), axis=1, opset=11),
 )
-def compress_as_gather(site: Site) -> str:
+def compress_as_gather(ctx: RuleContext) -> str:
     """Compress with a constant condition -> Gather of the positions where the condition is true, if
     the condition is constant and true somewhere.
     """
-    dims = site.dims(0)
-    chosen = np.flatnonzero(site.constant(1))
-    x, axis = site.name(0), 0
-    if "axis" in site.node.attributes:
-        axis = site.axis(0, len(dims))
+    dims = ctx.dims(0)
+    chosen = np.flatnonzero(ctx.constant(1))
+    x, axis = ctx.name(0), 0
+    if "axis" in ctx.node.attributes:
+        axis = ctx.axis(0, len(dims))
         size = dims[axis]
     else:
-        x = site.reshape(x, [-1])
+        x = ctx.reshape(x, [-1])
         known = [dim for dim in dims if isinstance(dim, int)]
         size = prod(known) if len(known) == len(dims) else None
     if isinstance(size, int):
         chosen = chosen[chosen < size]  # a condition that is too long is cut off
     require(chosen.size, "the condition is true somewhere")
-    return site.op("Gather", x, site.const(chosen, label="positions"), axis=axis)
+    return ctx.op("Gather", x, ctx.const(chosen, label="positions"), axis=axis)
 
 
 @rule(
-    "Gather GatherND",
     EQUAL,
     case("GatherND", [3, 4], np.array([[-1, 0], [1, -2]])),
+    operators="Gather GatherND",
     miss=case("GatherND", [3, 4], np.array([[1, 0]])),
     deviations="Gather/negative-indices GatherND/negative-indices",
 )
-def gather_from_start(site: Site) -> Sequence[str]:
+def gather_from_start(ctx: RuleContext) -> Sequence[str]:
     """Gather or GatherND with negative constant indices -> the operator with indices of 0 or more,
     if indices are constant; dims along them are known.
     """
-    indices, dims = site.constant(1), site.dims(0)
-    if site.node.op_type == "Gather":
-        sizes = [dims[site.axis(0, len(dims))]]
+    indices, dims = ctx.constant(1), ctx.dims(0)
+    if ctx.node.op_type == "Gather":
+        sizes = [dims[ctx.axis(0, len(dims))]]
     else:
-        first = site.integer("batch_dims", 0)
+        first = ctx.integer("batch_dims", 0)
         sizes = list(dims[first : first + indices.shape[-1]])
     require(None not in sizes, "dims along indices are known")
     values = np.where(indices < 0, indices + np.array(sizes, indices.dtype), indices)
     dtype = DType.INT32 if indices.dtype == np.int32 else DType.INT64
-    return site.again(site.name(0), site.const(values, dtype, "indices"))
+    return ctx.again(ctx.name(0), ctx.const(values, dtype, "indices"))
 
 
 @rule(
-    "GatherND",
     EQUAL,
     case("GatherND", [2, 3, 4], np.array([[[1]], [[0]]]), batch_dims=1, operator_list="cann-9.0"),
     miss=case("GatherND", [2, 3, 4], np.array([[1]]), operator_list="cann-9.0"),
@@ -134,46 +128,45 @@ def gather_from_start(site: Site) -> Sequence[str]:
     deviations="GatherND/batch-dims-ignored GatherND/batch-dims-refused",
     lists=True,
 )
-def gather_nd_with_batches(site: Site) -> Sequence[str]:
+def gather_nd_with_batches(ctx: RuleContext) -> Sequence[str]:
     """GatherND with batch_dims -> Concat of constant positions and indices, GatherND, if the dims
     of indices are known.
     """
-    batches = site.integer("batch_dims", 0)
+    batches = ctx.integer("batch_dims", 0)
     skip_unless(batches)
-    dims = site.shape(1)
+    dims = ctx.shape(1)
     require(batches < len(dims), "batch_dims is below the rank")
     grid = np.moveaxis(tables.indices(dims[:-1])[:batches], 0, -1)
-    whole = site.op("Concat", site.const(grid, label="batches"), site.name(1), axis=len(dims) - 1)
-    return site.again(site.name(0), whole, batch_dims=None)
+    whole = ctx.op("Concat", ctx.const(grid, label="batches"), ctx.name(1), axis=len(dims) - 1)
+    return ctx.again(ctx.name(0), whole, batch_dims=None)
 
 
 _EQUAL = frozenset({DType.INT32, DType.INT64, DType.FLOAT32})
 
 
 @rule(
-    "OneHot",
     EQUAL,
     case("OneHot", Fed((3,), DType.INT64, (-9, 9)), np.array(4), np.array([0.5, 2], np.float32)),
     miss=case("OneHot", np.array([0, -1]), np.array(4), [2]),
     deviations="OneHot/indices-wrap",
 )
-def one_hot_as_equal(site: Site) -> str:
+def one_hot_as_equal(ctx: RuleContext) -> str:
     """OneHot whose indices may be out of range -> Equal with the positions, and with those counted
     from the end, Or, Where, if depth is constant; the rank of indices is known; indices are
     int32, int64 or float32.
     """
-    require(site.element in _EQUAL, "Equal has the dtype of indices")
-    depth = int(site.constant(1).reshape(-1)[0])
-    rank = len(site.dims(0)) + 1
-    axis = site.axis(-1, rank)
+    require(ctx.element in _EQUAL, "Equal has the dtype of indices")
+    depth = int(ctx.constant(1).reshape(-1)[0])
+    rank = len(ctx.dims(0)) + 1
+    axis = ctx.axis(-1, rank)
     places = tables.arange(depth).reshape([-1 if place == axis else 1 for place in range(rank)])
-    index = site.unsqueeze(site.name(0), [axis])
+    index = ctx.unsqueeze(ctx.name(0), [axis])
     marks = [
-        site.op("Equal", index, site.const(value, site.element, "places"))
+        ctx.op("Equal", index, ctx.const(value, ctx.element, "places"))
         for value in (places, places - depth)
     ]
-    off, on = (site.reshape(site.slice(site.name(2), 0, at, at + 1), []) for at in (0, 1))
-    return site.op("Where", site.op("Or", *marks), on, off)
+    off, on = (ctx.reshape(ctx.slice(ctx.name(2), 0, at, at + 1), []) for at in (0, 1))
+    return ctx.op("Where", ctx.op("Or", *marks), on, off)
 
 
 # Integers up to this magnitude are exact in float32.
@@ -181,9 +174,9 @@ _EXACT_FLOAT = 2**24
 
 
 @rule(
-    "Scatter ScatterElements",
     EQUAL,
     case("ScatterElements", [3, 4], np.array([[1, 0, 2, 3]]), [1, 4], axis=1),
+    operators="Scatter ScatterElements",
     miss=case(
         "ScatterElements",
         [3, 4],
@@ -196,39 +189,38 @@ _EXACT_FLOAT = 2**24
     boundary=case("ScatterElements", [3, 4], Fed((1, 3), DType.INT64, (0, 2)), [1, 3]),
     float16="integers above 2048 are carried as float32 at least",
 )
-def scatter_elements_as_nd(site: Site) -> str:
+def scatter_elements_as_nd(ctx: RuleContext) -> str:
     """ScatterElements without a reduction -> positions of every element by Concat with constants,
     ScatterND, if dims of indices are known; indices have no negative value; integers are below
     2^24.
     """
-    require(site.text("reduction", "none") == "none", "no reduction")
-    dims, shape = site.dims(0), site.shape(1)
+    require(ctx.text("reduction", "none") == "none", "no reduction")
+    dims, shape = ctx.dims(0), ctx.shape(1)
     rank = len(dims)
-    axis = site.axis(0, rank)
-    found = site.range(1)
-    indices = site.name(1)
-    if site.tensor(1) is not None and site.input(1).dtype is not DType.INT64:
-        indices = site.cast(indices, DType.INT64)
+    axis = ctx.axis(0, rank)
+    found = ctx.range(1)
+    indices = ctx.name(1)
+    if ctx.tensor(1) is not None and ctx.input(1).dtype is not DType.INT64:
+        indices = ctx.cast(indices, DType.INT64)
     if found is None or found.low < 0:
         size = dims[axis]
         require(size is not None, "the axis has a known dim")
-        small = site.cast(indices, DType.INT32)
-        indices = site.cast(from_front(site, small, int(size or 0), found), DType.INT64)
+        small = ctx.cast(indices, DType.INT32)
+        indices = ctx.cast(from_front(ctx, small, int(size or 0), found), DType.INT64)
     grid = tables.indices(shape)
-    column = site.unsqueeze(indices, [rank])
+    column = ctx.unsqueeze(indices, [rank])
     columns = [
-        column if at == axis else site.const(grid[at][..., None], label="grid")
-        for at in range(rank)
+        column if at == axis else ctx.const(grid[at][..., None], label="grid") for at in range(rank)
     ]
-    whole = column if rank == 1 else site.op("Concat", *columns, axis=rank)
-    if site.element in FLOATS:
-        return site.op("ScatterND", site.name(0), whole, site.name(2))
+    whole = column if rank == 1 else ctx.op("Concat", *columns, axis=rank)
+    if ctx.element in FLOATS:
+        return ctx.op("ScatterND", ctx.name(0), whole, ctx.name(2))
     for position in (0, 2):
-        bounds = site.range(position)
+        bounds = ctx.range(position)
         fits = bounds is not None and max(-bounds.low, bounds.high) <= _EXACT_FLOAT
         require(fits, "integers are below 2^24")
-    given, updates = (site.cast(site.name(number), DType.FLOAT32) for number in (0, 2))
-    return site.cast(site.op("ScatterND", given, whole, updates), site.element)
+    given, updates = (ctx.cast(ctx.name(number), DType.FLOAT32) for number in (0, 2))
+    return ctx.cast(ctx.op("ScatterND", given, whole, updates), ctx.element)
 
 
 # Elements of the mask, which has every update for every position.
@@ -242,11 +234,11 @@ _REDUCTIONS = {
 
 
 @rule(
-    "ScatterElements ScatterND",
     REORDERED,
     case(
         "ScatterElements", [3, 4], np.array([[1, 1, 3]]), [1, 3], axis=1, reduction="add", opset=16
     ),
+    operators="ScatterElements ScatterND",
     miss=case(
         "ScatterElements",
         Fed((3, 4), DType.FLOAT64),
@@ -262,7 +254,7 @@ _REDUCTIONS = {
     ),
     float16="sums are taken in float16 where the target does",
 )
-def scatter_with_reduction(site: Site) -> str:
+def scatter_with_reduction(ctx: RuleContext) -> str:
     """ScatterElements or ScatterND with reduction add, mul, max or min -> Equal of indices and
     positions, Where, the reduction over all updates, Add, Mul, Max or Min, if dims are known;
     data are floats; updates times positions are at most 2^24.
@@ -270,103 +262,98 @@ def scatter_with_reduction(site: Site) -> str:
     Of one row with indices i(k) and updates u(k): y(p) = data(p) + sum over k with i(k) = p of
     u(k); the same with products, the largest and the smallest.
     """
-    reduction = site.text("reduction", "none")
+    reduction = ctx.text("reduction", "none")
     require(reduction in _REDUCTIONS, "there is a reduction")
-    require(site.element in FLOATS, "data are floats")
-    if site.node.op_type == "ScatterND":
-        return _scatter_rows(site, reduction)
-    return _scatter_along(site, reduction)
+    require(ctx.element in FLOATS, "data are floats")
+    if ctx.node.op_type == "ScatterND":
+        return _scatter_rows(ctx, reduction)
+    return _scatter_along(ctx, reduction)
 
 
-def _scatter_along(site: Site, reduction: str) -> str:
+def _scatter_along(ctx: RuleContext, reduction: str) -> str:
     """Write the reduction along an axis; what other axes of the updates leave out stays."""
-    dims, shape = site.shape(0), site.shape(1)
+    dims, shape = ctx.shape(0), ctx.shape(1)
     rank = len(dims)
-    axis = site.axis(0, rank)
+    axis = ctx.axis(0, rank)
     size, count = dims[axis], shape[axis]
     others = [at for at in range(rank) if at != axis]
     outer = [shape[other] for other in others]
-    require(int(np.prod(outer, dtype=np.int64)) * size * count <= _MOST_ELEMENTS, _TOO_MANY)
+    require(prod(outer) * size * count <= _MOST_ELEMENTS, _TOO_MANY)
     order = [*others, axis]
-    data = site.transpose(site.name(0), order)
+    data = ctx.transpose(ctx.name(0), order)
     part = data
     for place, other in enumerate(others):
         if shape[other] < dims[other]:
-            part = site.slice(part, place, 0, shape[other])
-    indices, updates = (
-        site.transpose(name, order) for name in (_indices(site, size), site.name(2))
-    )
-    part = _reduced(site, reduction, part, (indices, updates), rank - 1)
+            part = ctx.slice(part, place, 0, shape[other])
+    indices = from_front(ctx, ctx.cast(ctx.name(1), DType.INT32), size, ctx.range(1))
+    indices, updates = (ctx.transpose(name, order) for name in (indices, ctx.name(2)))
+    part = _reduce_updates(ctx, reduction, part, (indices, updates), rank - 1)
     for place in range(rank - 2, -1, -1):
-        each = others[place]
-        if shape[each] == dims[each]:
+        along = others[place]
+        if shape[along] == dims[along]:
             continue
         rest = data
         for before in range(place):
             if shape[others[before]] < dims[others[before]]:
-                rest = site.slice(rest, before, 0, shape[others[before]])
-        rest = site.slice(rest, place, shape[each], dims[each])
-        part = site.op("Concat", part, rest, axis=place)
-    return site.transpose(part, [int(each) for each in np.argsort(order)])
+                rest = ctx.slice(rest, before, 0, shape[others[before]])
+        rest = ctx.slice(rest, place, shape[along], dims[along])
+        part = ctx.op("Concat", part, rest, axis=place)
+    return ctx.transpose_back(part, order)
 
 
-def _reduced(site: Site, reduction: str, data: str, given: tuple[str, str], outer: int) -> str:
+def _reduce_updates(
+    ctx: RuleContext, reduction: str, data: str, given: tuple[str, str], outer: int
+) -> str:
     """Write the reduction of rows: data [..., n], indices and updates [..., m]."""
     over, join = _REDUCTIONS[reduction]
-    indices, updates = (site.unsqueeze(value, [outer + 1]) for value in given)
-    size = _row(site)
-    places = site.const(tables.arange(size), DType.INT32, "places")
-    mask = site.op("Equal", indices, places)
+    indices, updates = (ctx.unsqueeze(value, [outer + 1]) for value in given)
+    size = _row(ctx)
+    places = ctx.const(tables.arange(size), DType.INT32, "places")
+    mask = ctx.op("Equal", indices, places)
     neutral = {"add": 0.0, "mul": 1.0}.get(reduction)
     rest = (
-        site.unsqueeze(data, [outer])
+        ctx.unsqueeze(data, [outer])
         if neutral is None
-        else site.const(neutral, site.element, "neutral")
+        else ctx.const(neutral, ctx.element, "neutral")
     )
-    y = site.reduce(over, site.op("Where", mask, updates, rest), [outer], keepdims=False)
-    return site.op(join, data, y)
+    y = ctx.reduce(over, ctx.op("Where", mask, updates, rest), [outer], keepdims=False)
+    return ctx.op(join, data, y)
 
 
-def _row(site: Site) -> int:
-    dims = site.shape(0)
-    if site.node.op_type == "ScatterElements":
-        return dims[site.axis(0, len(dims))]
-    return int(np.prod(dims[: site.shape(1)[-1]], dtype=np.int64))
+def _row(ctx: RuleContext) -> int:
+    dims = ctx.shape(0)
+    if ctx.node.op_type == "ScatterElements":
+        return dims[ctx.axis(0, len(dims))]
+    return int(np.prod(dims[: ctx.shape(1)[-1]], dtype=np.int64))
 
 
-def _indices(site: Site, size: int) -> str:
-    """Write indices in int32, counted from the front."""
-    return from_front(site, site.cast(site.name(1), DType.INT32), size, site.range(1))
-
-
-def _scatter_rows(site: Site, reduction: str) -> str:
+def _scatter_rows(ctx: RuleContext, reduction: str) -> str:
     """Write the reduction over whole positions: rows are what the positions do not reach into."""
-    dims, shape = site.shape(0), site.shape(1)
+    dims, shape = ctx.shape(0), ctx.shape(1)
     depth = shape[-1]
     require(0 < depth <= len(dims), "positions have 1 to rank parts")
-    count = int(np.prod(shape[:-1], dtype=np.int64))
-    width = int(np.prod(dims[depth:], dtype=np.int64))
-    size = _row(site)
+    count = prod(shape[:-1])
+    width = prod(dims[depth:])
+    size = _row(ctx)
     require(count * size * width <= _MOST_ELEMENTS, _TOO_MANY)
-    whole = site.reshape(site.cast(site.name(1), DType.INT32), [count, depth])
+    whole = ctx.reshape(ctx.cast(ctx.name(1), DType.INT32), [count, depth])
     steps = np.cumprod([1, *dims[depth - 1 : 0 : -1]])[::-1]
     total = ""
     for part in range(depth):
-        column = site.slice(whole, 1, part, part + 1)
-        place = from_front(site, column, dims[part], site.range(1))
-        grown = site.op("Mul", place, site.const(int(steps[part]), DType.INT32, "step"))
-        total = grown if not total else site.op("Add", total, grown)
-    data = site.transpose(site.reshape(site.name(0), [size, width]), [1, 0])
-    updates = site.transpose(site.reshape(site.name(2), [count, width]), [1, 0])
-    found = _reduced(site, reduction, data, (site.reshape(total, [1, count]), updates), 1)
-    return site.reshape(site.transpose(found, [1, 0]), list(dims))
+        column = ctx.slice(whole, 1, part, part + 1)
+        place = from_front(ctx, column, dims[part], ctx.range(1))
+        grown = ctx.op("Mul", place, ctx.const(int(steps[part]), DType.INT32, "step"))
+        total = ctx.add(total, grown)
+    data = ctx.transpose(ctx.reshape(ctx.name(0), [size, width]), [1, 0])
+    updates = ctx.transpose(ctx.reshape(ctx.name(2), [count, width]), [1, 0])
+    result = _reduce_updates(ctx, reduction, data, (ctx.reshape(total, [1, count]), updates), 1)
+    return ctx.reshape(ctx.transpose(result, [1, 0]), list(dims))
 
 
 _TOO_MANY = "updates times positions are at most 2^24"
 
 
 @rule(
-    "TensorScatter",
     EQUAL,
     case("TensorScatter", [2, 3, 5, 4], [2, 3, 2, 4], Fed((2,), DType.INT64, (0, 3)), opset=24),
     miss=case(
@@ -376,27 +363,27 @@ _TOO_MANY = "updates times positions are at most 2^24"
         "TensorScatter", [2, 5, 4], [2, 5, 4], Fed((2,), DType.INT64, (0, 0)), axis=1, opset=24
     ),
 )
-def tensor_scatter_as_nd(site: Site) -> str:
+def tensor_scatter_as_nd(ctx: RuleContext) -> str:
     """TensorScatter -> positions by Add (and Mod if circular), Transpose, ScatterND, if dims are
     known; data are floats.
     """
-    require(site.element in FLOATS, "data are floats")
-    dims, new = site.shape(0), site.shape(1)
-    axis = site.axis(-2, len(dims))
+    require(ctx.element in FLOATS, "data are floats")
+    dims, new = ctx.shape(0), ctx.shape(1)
+    axis = ctx.axis(-2, len(dims))
     require(axis > 0, "the axis is not that of the batch")
     batch, count, size = new[0], new[axis], dims[axis]
-    steps = site.const(tables.arange(count)[None], DType.INT32, "steps")
-    places = site.const(tables.zeros((batch, count)), DType.INT32, "start")
-    places = site.op("Add", places, steps)
-    if site.tensor(2) is not None:
-        start = site.unsqueeze(site.cast(site.name(2), DType.INT32), [1])
-        places = site.op("Add", start, places)
-    if site.text("mode", "linear") == "circular":
-        places = site.op("Mod", places, site.const(size, DType.INT32, "size"))
-    places = site.unsqueeze(site.cast(places, DType.INT64), [2])
-    rows = site.const(tables.repeat(tables.arange(batch)[:, None, None], count, 1), label="rows")
-    whole = site.op("Concat", rows, places, axis=2)
+    steps = ctx.const(tables.arange(count)[None], DType.INT32, "steps")
+    places = ctx.const(tables.zeros((batch, count)), DType.INT32, "start")
+    places = ctx.op("Add", places, steps)
+    if ctx.tensor(2) is not None:
+        start = ctx.unsqueeze(ctx.cast(ctx.name(2), DType.INT32), [1])
+        places = ctx.op("Add", start, places)
+    if ctx.text("mode", "linear") == "circular":
+        places = ctx.op("Mod", places, ctx.const(size, DType.INT32, "size"))
+    places = ctx.unsqueeze(ctx.cast(places, DType.INT64), [2])
+    rows = ctx.const(tables.repeat(tables.arange(batch)[:, None, None], count, 1), label="rows")
+    whole = ctx.op("Concat", rows, places, axis=2)
     order = [0, axis, *(index for index in range(1, len(dims)) if index != axis)]
-    given = [site.transpose(site.name(at), order) for at in (0, 1)]
-    y = site.op("ScatterND", given[0], whole, given[1])
-    return site.transpose(y, [int(each) for each in np.argsort(order)])
+    given = [ctx.transpose(ctx.name(at), order) for at in (0, 1)]
+    y = ctx.op("ScatterND", given[0], whole, given[1])
+    return ctx.transpose_back(y, order)

@@ -2,46 +2,45 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from atc_py.fix import tables
 from atc_py.fix.case import case, data
+from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import FLOATS
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.rule import BOUNDED, REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.fix.writing import BOUNDED, REORDERED
 
 
 @rule(
-    "Gemm",
     REORDERED,
     case("Gemm", [2, 3], data(3, 4), [4], alpha=0.5, beta=2.0, cann=5),
     miss=case("Gemm", [2, 3], data(3, 4), [4], alpha=0.5),
     deviations="Gemm/alpha-ignored Gemm/alpha-ignored-without-c Gemm/beta-ignored",
 )
-def gemm_factors(site: Site) -> Sequence[str]:
+def gemm_factors(ctx: RuleContext) -> Sequence[str]:
     """Gemm with alpha or beta -> Gemm without factors; constant B and C are multiplied, others by
     Mul, if A is float16 or float32.
     """
-    site.floats(0, "A")
-    left, right = site.name(0), site.name(1)
-    alpha = site.number("alpha", 1.0)
-    if site.input(1).const is None and site.input(0).const is not None:
-        left = _scaled(site, 0, alpha)
+    ctx.floats(0, "A")
+    left, right = ctx.name(0), ctx.name(1)
+    alpha = ctx.number("alpha", 1.0)
+    if ctx.input(1).const is None and ctx.input(0).const is not None:
+        left = _scale(ctx, 0, alpha)
     else:
-        right = _scaled(site, 1, alpha)
-    added = [] if site.tensor(2) is None else [_scaled(site, 2, site.number("beta", 1.0))]
-    return site.again(left, right, *added, alpha=None, beta=None)
+        right = _scale(ctx, 1, alpha)
+    added = [] if ctx.tensor(2) is None else [_scale(ctx, 2, ctx.number("beta", 1.0))]
+    return ctx.again(left, right, *added, alpha=None, beta=None)
 
 
-def _scaled(site: Site, position: int, factor: float) -> str:
+def _scale(ctx: RuleContext, position: int, factor: float) -> str:
     if factor == 1.0:
-        return site.name(position)
-    if site.input(position).const is None:
-        return site.op("Mul", site.name(position), site.scalar(factor, "factor"))
-    return site.derived(position, lambda value: value * factor, site.element, "scaled")
+        return ctx.name(position)
+    if ctx.input(position).const is None:
+        return ctx.times(ctx.name(position), factor, "factor")
+    return ctx.derived(position, lambda value: value * factor, ctx.element, "scaled")
 
 
 _ELLIPSIS = "..."
@@ -92,92 +91,95 @@ class _Operand:
 
 
 @rule(
-    "Einsum",
     REORDERED,
     case("Einsum", [2, 3, 4], [2, 4, 5], equation="bij,bjk->bki", opset=12),
     miss=case("Einsum", [3, 1], [3, 4], equation="ij,ij->i", opset=12),
 )
-def einsum_as_product(site: Site) -> str:
+def einsum_as_product(ctx: RuleContext) -> str:
     """Einsum -> Gather of diagonals, ReduceSum, Transpose, Reshape, MatMul, Reshape, Transpose, if
     dims are known; only axes of an ellipsis broadcast.
     """
-    ranks = [len(site.shape(at)) for at in range(len(site.node.inputs))]
-    terms, result, free = terms_of(site.text("equation", ""), ranks)
+    ranks = [len(ctx.shape(at)) for at in range(len(ctx.node.inputs))]
+    terms, result, free = terms_of(ctx.text("equation", ""), ranks)
     sizes: dict[str, int] = {}
     for position, term in enumerate(terms):
-        for letter, dim in zip(term, site.shape(position), strict=True):
+        for letter, dim in zip(term, ctx.shape(position), strict=True):
             known = sizes.setdefault(letter, dim)
             if letter in free and 1 in (known, dim):
                 sizes[letter] = max(known, dim)
                 continue
             require(known == dim, "dims of a letter are equal")
-    operands = [_operand(site, at, term, sizes) for at, term in enumerate(terms)]
-    x = _summed(site, operands[0], {*result, *(each for y in operands[1:] for each in y.letters)})
+    operands = [_operand(ctx, at, term, sizes) for at, term in enumerate(terms)]
+    x = _sum_out(
+        ctx, operands[0], {*result, *(letter for y in operands[1:] for letter in y.letters)}
+    )
     for at, operand in enumerate(operands[1:], 2):
-        later = {*result, *(each for y in operands[at:] for each in y.letters)}
-        x = _product(site, x, _summed(site, operand, {*later, *x.letters}), later, sizes)
-    return site.transpose(x.name, [x.letters.index(letter) for letter in result])
+        later = {*result, *(letter for y in operands[at:] for letter in y.letters)}
+        x = _product(ctx, x, _sum_out(ctx, operand, {*later, *x.letters}), later, sizes)
+    return ctx.transpose(x.name, [x.letters.index(letter) for letter in result])
 
 
-def _operand(site: Site, position: int, term: str, sizes: Mapping[str, int]) -> _Operand:
+def _operand(ctx: RuleContext, position: int, term: str, sizes: Mapping[str, int]) -> _Operand:
     """An operand without the axes that broadcast, with the diagonals of repeated letters."""
-    dims = site.shape(position)
+    dims = ctx.shape(position)
     kept = [at for at, letter in enumerate(term) if dims[at] == sizes[letter]]
-    x = site.name(position)
+    x = ctx.name(position)
     if len(kept) < len(term):
-        x = site.reshape(x, [dims[at] for at in kept])
+        x = ctx.reshape(x, [dims[at] for at in kept])
     letters = "".join(term[at] for at in kept)
     for letter in dict.fromkeys(letters):
         while letters.count(letter) > 1:
-            x, letters = _diagonal(site, x, letters, letter, sizes)
+            x, letters = _diagonal(ctx, x, letters, letter, sizes)
     return _Operand(x, letters)
 
 
 def _diagonal(
-    site: Site, x: str, letters: str, letter: str, sizes: Mapping[str, int]
+    ctx: RuleContext, x: str, letters: str, letter: str, sizes: Mapping[str, int]
 ) -> tuple[str, str]:
     size = sizes[letter]
-    pair = [at for at, each in enumerate(letters) if each == letter][:2]
+    pair = [at for at, own in enumerate(letters) if own == letter][:2]
     others = [at for at in range(len(letters)) if at not in pair]
-    x = site.transpose(x, [*others, *pair])
-    x = site.reshape(x, [*(sizes[letters[at]] for at in others), size * size])
-    places = site.const(tables.arange(size) * (size + 1), label="diagonal")
-    x = site.op("Gather", x, places, axis=len(others))
+    x = ctx.transpose(x, [*others, *pair])
+    x = ctx.reshape(x, [*(sizes[letters[at]] for at in others), size * size])
+    places = ctx.const(tables.arange(size) * (size + 1), label="diagonal")
+    x = ctx.op("Gather", x, places, axis=len(others))
     return x, "".join(letters[at] for at in others) + letter
 
 
-def _summed(site: Site, x: _Operand, needed: set[str]) -> _Operand:
+def _sum_out(ctx: RuleContext, x: _Operand, needed: set[str]) -> _Operand:
     """An operand without the letters that nothing else has."""
     gone = [at for at, letter in enumerate(x.letters) if letter not in needed]
     if not gone:
         return x
-    name = site.reduce("ReduceSum", x.name, gone, keepdims=False)
-    return _Operand(name, "".join(each for each in x.letters if each in needed))
+    name = ctx.reduce("ReduceSum", x.name, gone, keepdims=False)
+    return _Operand(name, "".join(letter for letter in x.letters if letter in needed))
 
 
 def _product(
-    site: Site, a: _Operand, b: _Operand, later: set[str], sizes: Mapping[str, int]
+    ctx: RuleContext, a: _Operand, b: _Operand, later: set[str], sizes: Mapping[str, int]
 ) -> _Operand:
     both = [letter for letter in a.letters if letter in b.letters]
-    batch = [each for each in both if each in later]
-    inner = [each for each in both if each not in later]
+    batch = [letter for letter in both if letter in later]
+    inner = [letter for letter in both if letter not in later]
     rows = [letter for letter in a.letters if letter not in b.letters]
     columns = [letter for letter in b.letters if letter not in a.letters]
-    product = site.op(
+    product = ctx.op(
         "MatMul",
-        _matrices(site, a, [batch, rows, inner], sizes),
-        _matrices(site, b, [batch, inner, columns], sizes),
+        _matrices(ctx, a, [batch, rows, inner], sizes),
+        _matrices(ctx, b, [batch, inner, columns], sizes),
     )
     order = [*batch, *rows, *columns]
-    return _Operand(site.reshape(product, [sizes[letter] for letter in order]), "".join(order))
+    return _Operand(ctx.reshape(product, [sizes[letter] for letter in order]), "".join(order))
 
 
-def _matrices(site: Site, x: _Operand, groups: list[list[str]], sizes: Mapping[str, int]) -> str:
-    order = [each for group in groups for each in group]
-    name = site.transpose(x.name, [x.letters.index(letter) for letter in order])
-    dims = [sizes[each] for each in groups[0]]
-    dims += [int(np.prod([sizes[each] for each in group], dtype=np.int64)) for group in groups[1:]]
-    return site.reshape(name, dims)
+def _matrices(
+    ctx: RuleContext, x: _Operand, groups: list[list[str]], sizes: Mapping[str, int]
+) -> str:
+    order = [letter for group in groups for letter in group]
+    name = ctx.transpose(x.name, [x.letters.index(letter) for letter in order])
+    dims = [sizes[group] for group in groups[0]]
+    dims += [prod(sizes[letter] for letter in group) for group in groups[1:]]
+    return ctx.reshape(name, dims)
 
 
 _AXIS_AS_INPUT = 20
@@ -185,7 +187,6 @@ _LONGEST = 4096
 
 
 @rule(
-    "DFT",
     BOUNDED,
     case("DFT", [2, 10, 3, 1], None, axis=1, onesided=1, opset=17),
     miss=case("DFT", [1, 5000, 1], None, axis=1, opset=17),
@@ -193,7 +194,7 @@ _LONGEST = 4096
     bound=1e-4,
     float16="inputs are rounded to 11 bits, sums are float32",
 )
-def dft_as_product(site: Site) -> str:
+def dft_as_product(ctx: RuleContext) -> str:
     """DFT of real or complex signals -> Transpose, Pad or Slice, Reshape, MatMul with the matrix of
     the transform, Reshape, Transpose, if dims, axis and length are known; the length is at most
     4096.
@@ -204,32 +205,32 @@ def dft_as_product(site: Site) -> str:
     The bound is that of the reference: onnxruntime's own transform of 400 elements is 3e-5 of the
     range off what float64 gives, the product 2e-7.
     """
-    dims = site.shape(0)
-    require(site.element in FLOATS, "the signal is float16 or float32")
+    dims = ctx.shape(0)
+    require(ctx.element in FLOATS, "the signal is float16 or float32")
     rank, parts = len(dims), dims[-1]
-    if site.node.opset < _AXIS_AS_INPUT:
-        axis = site.integer("axis", 1)
+    if ctx.node.opset < _AXIS_AS_INPUT:
+        axis = ctx.integer("axis", 1)
     else:
-        axis = int(site.constant(2)) if site.tensor(2) is not None else -2
+        axis = int(ctx.constant(2)) if ctx.tensor(2) is not None else -2
     require(-rank <= axis < rank, "axis is one of the axes")
     axis %= rank
     require(axis < rank - 1, "the axis is not that of the parts")
     size = dims[axis]
-    length = int(site.constant(1)) if site.tensor(1) is not None else size
+    length = int(ctx.constant(1)) if ctx.tensor(1) is not None else size
     require(0 < length <= _LONGEST, "the length is at most 4096")
-    inverse, onesided = site.integer("inverse", 0), site.integer("onesided", 0)
+    inverse, onesided = ctx.integer("inverse", 0), ctx.integer("onesided", 0)
     require(not (inverse and onesided), "an inverse has both sides")
     count = length // 2 + 1 if onesided else length
     matrix = _matrix(min(size, length), length, count, parts, inverse=bool(inverse))
     order = [*(at for at in range(rank - 1) if at != axis), axis, rank - 1]
-    x = site.transpose(site.name(0), order)
+    x = ctx.transpose(ctx.name(0), order)
     if length < size:
-        x = site.slice(x, rank - 2, 0, length)
-    outer = [dims[each] for each in order[:-2]]
-    rows = site.reshape(x, [int(np.prod(outer, dtype=np.int64)), min(size, length) * parts])
-    y = site.op("MatMul", rows, site.const(matrix, site.element, "matrix"))
-    y = site.reshape(y, [*outer, count, 2])
-    return site.transpose(y, [int(each) for each in np.argsort(order)])
+        x = ctx.slice(x, rank - 2, 0, length)
+    outer = [dims[name] for name in order[:-2]]
+    rows = ctx.reshape(x, [prod(outer), min(size, length) * parts])
+    y = ctx.op("MatMul", rows, ctx.const(matrix, ctx.element, "matrix"))
+    y = ctx.reshape(y, [*outer, count, 2])
+    return ctx.transpose_back(y, order)
 
 
 def _matrix(size: int, length: int, count: int, parts: int, *, inverse: bool) -> np.ndarray:
@@ -250,7 +251,6 @@ _REAL = (2, 3)
 
 
 @rule(
-    "STFT",
     BOUNDED,
     case("STFT", [2, 60, 1], np.array(8), data(16), np.array(16), opset=17),
     miss=case("STFT", [2, 60, 2], np.array(8), data(16), onesided=0, opset=17),
@@ -258,7 +258,7 @@ _REAL = (2, 3)
     bound=1e-4,
     float16="inputs are rounded to 11 bits, sums are float32",
 )
-def stft_as_convolution(site: Site) -> str:
+def stft_as_convolution(ctx: RuleContext) -> str:
     """STFT of real signals -> Reshape, Conv whose filters are the window times cosines and sines,
     Reshape, Transpose, if step, window and length are constant, dims are known, the signal is
     real.
@@ -269,26 +269,26 @@ def stft_as_convolution(site: Site) -> str:
     The bound is that of the reference: onnxruntime's own transform of 400 elements is 3e-5 of the
     range off what float64 gives, the product 2e-7.
     """
-    dims = site.shape(0)
-    require(site.element in FLOATS, "the signal is float16 or float32")
+    dims = ctx.shape(0)
+    require(ctx.element in FLOATS, "the signal is float16 or float32")
     require(len(dims) in _REAL and dims[2:] in {(), (1,)}, "the signal is real")
-    step = int(site.constant(1))
-    window = site.constant(2).astype(np.float64) if site.tensor(2) is not None else None
-    if site.tensor(3) is not None:
-        length = int(site.constant(3))
+    step = int(ctx.constant(1))
+    window = ctx.constant(2).astype(np.float64) if ctx.tensor(2) is not None else None
+    if ctx.tensor(3) is not None:
+        length = int(ctx.constant(3))
     else:
         require(window is not None, "a window or a length is given")
         length = 0 if window is None else len(window)
     require(0 < length <= dims[1] and step > 0, "the signal has a frame")
-    count = length // 2 + 1 if site.integer("onesided", 1) else length
+    count = length // 2 + 1 if ctx.integer("onesided", 1) else length
     angles = 2 * np.pi * tables.outer(tables.arange(count), tables.arange(length)) / length
     waves = np.concatenate([np.cos(angles), -np.sin(angles)])
     if window is not None:
         require(len(window) == length, "the window has the length of a frame")
         waves *= window
-    filters = site.const(waves.reshape(2 * count, 1, 1, length), site.element, "waves")
-    rows = site.reshape(site.name(0), [dims[0], 1, 1, dims[1]])
-    y = site.op("Conv", rows, filters, kernel_shape=[1, length], strides=[1, step])
+    filters = ctx.const(waves.reshape(2 * count, 1, 1, length), ctx.element, "waves")
+    rows = ctx.reshape(ctx.name(0), [dims[0], 1, 1, dims[1]])
+    y = ctx.op("Conv", rows, filters, kernel_shape=[1, length], strides=[1, step])
     frames = (dims[1] - length) // step + 1
-    parts = site.reshape(y, [dims[0], 2, count, frames])
-    return site.transpose(parts, [0, 3, 2, 1])
+    parts = ctx.reshape(y, [dims[0], 2, count, frames])
+    return ctx.transpose(parts, [0, 3, 2, 1])

@@ -8,16 +8,11 @@ from numpy.typing import NDArray
 
 from atc_py.fix import tables
 from atc_py.fix.case import Fed, case
+from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import FLOATS
-from atc_py.fix.parts.windows import (
-    PoolAxis,
-    pool_axes,
-    take,
-)
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.parts.windows import PoolAxis, pool_axes, take, window_numbers
+from atc_py.fix.rule import BOUNDED, EQUAL, rule
 from atc_py.fix.unfit import require
-from atc_py.fix.writing import BOUNDED, EQUAL
 from atc_py.tensor.dtypes import DType
 
 # Slices that are written along an axis at most.
@@ -25,7 +20,6 @@ _MOST_TAPS = 512
 
 
 @rule(
-    "MaxPool",
     EQUAL,
     case(
         "MaxPool",
@@ -40,7 +34,7 @@ _MOST_TAPS = 512
     boundary=case("MaxPool", [1, 1, 1, 1023], kernel_shape=[1, 512], dilations=[1, 2], opset=12),
     last=True,
 )
-def max_pool_as_maxima(site: Site) -> str:
+def max_pool_as_maxima(ctx: RuleContext) -> str:
     """MaxPool with dilations, or of another form that is not listed -> for each axis a Slice or
     Gather of X for each tap, Max, if dims are known; each window meets X; at most 512 taps along
     an axis; Indices are not used.
@@ -48,17 +42,17 @@ def max_pool_as_maxima(site: Site) -> str:
     A tap outside X counts as the nearest one of its window inside, which leaves the largest value
     as it is.
     """
-    require(site.output(1) is None, "Indices are not used")
-    site.floats(0, "X")
-    axes = pool_axes(site)
+    require(ctx.output(1) is None, "Indices are not used")
+    ctx.floats(0, "X")
+    axes = pool_axes(ctx)
     most = max(axis.axis.taps for axis in axes)
     require(most <= _MOST_TAPS, "an axis has at most 512 taps")
-    y = site.name(0)
+    y = ctx.name(0)
     for at, axis in enumerate(axes, 2):
         taps = axis.clamped.T
-        parts = [take(site, y, at, tap, axis.axis.size) for tap in taps]
-        y = parts[0] if len(parts) == 1 else site.op("Max", *parts)
-    return site.op("Identity", y) if y == site.name(0) else y
+        parts = [take(ctx, y, at, tap, axis.axis.size) for tap in taps]
+        y = parts[0] if len(parts) == 1 else ctx.op("Max", *parts)
+    return ctx.own(y)
 
 
 # Elements of the table of positions at most.
@@ -66,7 +60,6 @@ _MOST = 2**24
 
 
 @rule(
-    "MaxPool",
     BOUNDED,
     case(
         "MaxPool",
@@ -82,7 +75,7 @@ _MOST = 2**24
     bound=0.0,
     float16="values that float16 makes equal have the position of the first",
 )
-def max_pool_indices(site: Site) -> Sequence[str]:
+def max_pool_indices(ctx: RuleContext) -> Sequence[str]:
     """MaxPool whose Indices are used -> MaxPool; Gather of each window's elements, ArgMax, Gather
     of their positions, Add, if dims are known; each window meets X; all windows have at most
     2^24 taps.
@@ -91,35 +84,35 @@ def max_pool_indices(site: Site) -> Sequence[str]:
     alone has no position that ONNX defines. A tap outside X counts as the nearest one of its window
     inside, whose position stands at both places.
     """
-    require(site.output(1) is not None, "Indices are used")
-    x, axes = site.shape(0), pool_axes(site)
+    require(ctx.output(1) is not None, "Indices are used")
+    x, axes = ctx.shape(0), pool_axes(ctx)
     counts, taps = ([getattr(axis, name) for axis in axes] for name in ("count", "clamped"))
     window = prod(axis.axis.taps for axis in axes)
     require(prod(counts) * window <= _MOST, "the table is below 2^24")
-    (largest,) = site.again(site.name(0), storage_order=None)
-    parts = site.name(0)
+    (largest,) = ctx.again(ctx.name(0), storage_order=None)
+    parts = ctx.name(0)
     for at, (each, positions) in enumerate(zip(axes, taps, strict=True), 2):
-        parts = take(site, parts, at, positions.reshape(-1), each.axis.size)
+        parts = take(ctx, parts, at, positions.reshape(-1), each.axis.size)
     rank = len(axes)
     split = [part for axis in axes for part in (axis.count, axis.axis.taps)]
-    parts = site.reshape(parts, [x[0] * x[1], *split])
+    parts = ctx.reshape(parts, [x[0] * x[1], *split])
     order = [0, *range(1, 2 * rank, 2), *range(2, 2 * rank + 1, 2)]
-    parts = site.reshape(site.transpose(parts, order), [x[0], x[1], prod(counts), window])
-    if site.element not in FLOATS:
-        parts = site.cast(parts, DType.FLOAT32)
-    tap = site.op("ArgMax", parts, axis=3, keepdims=0)
-    first = site.const(tables.arange(prod(counts)) * window, label="first")
-    table = site.const(_table(site, axes).reshape(-1), label="table")
-    y = site.op("Gather", table, site.op("Add", tap, first), axis=0)
+    parts = ctx.reshape(ctx.transpose(parts, order), [x[0], x[1], prod(counts), window])
+    if ctx.element not in FLOATS:
+        parts = ctx.cast(parts, DType.FLOAT32)
+    tap = ctx.op("ArgMax", parts, axis=3, keepdims=0)
+    first = ctx.const(tables.arange(prod(counts)) * window, label="first")
+    table = ctx.const(_table(ctx, axes).reshape(-1), label="table")
+    y = ctx.op("Gather", table, ctx.op("Add", tap, first), axis=0)
     if x[0] * x[1] > 1:
         base = tables.arange(x[0] * x[1]).reshape(x[0], x[1], 1) * prod(x[2:])
-        y = site.op("Add", y, site.const(base, label="base"))
-    return [largest, site.reshape(y, [x[0], x[1], *counts])]
+        y = ctx.op("Add", y, ctx.const(base, label="base"))
+    return [largest, ctx.reshape(y, [x[0], x[1], *counts])]
 
 
-def _table(site: Site, axes: Sequence[PoolAxis]) -> NDArray[np.int64]:
+def _table(ctx: RuleContext, axes: Sequence[PoolAxis]) -> NDArray[np.int64]:
     sizes = [axis.axis.size for axis in axes]
-    columns = site.integer("storage_order", 0)
+    columns = ctx.integer("storage_order", 0)
     rank = len(axes)
     table = tables.zeros((1,) * (2 * rank), np.int64)
     for at, axis in enumerate(axes):
@@ -131,34 +124,29 @@ def _table(site: Site, axes: Sequence[PoolAxis]) -> NDArray[np.int64]:
 
 
 @rule(
-    "MaxPool",
     EQUAL,
     case("MaxPool", Fed((1, 2, 6, 7), DType.UINT8, (0, 255)), kernel_shape=[2, 3], opset=12),
     miss=case("MaxPool", [1, 2, 9, 8], kernel_shape=[3, 2], dilations=[2, 3], opset=12),
 )
-def max_pool_of_integers(site: Site) -> Sequence[str]:
+def max_pool_of_integers(ctx: RuleContext) -> Sequence[str]:
     """MaxPool of int8 or uint8 -> Cast, MaxPool of float32, Cast, if dims are known; the dtype is
     int8 or uint8.
     """
-    whole = site.element in {DType.INT8, DType.UINT8}
+    whole = ctx.element in {DType.INT8, DType.UINT8}
     require(whole, "the dtype is int8 or uint8")
-    pool_axes(site)
-    x = site.cast(site.name(0), DType.FLOAT32)
-    if site.output(1) is None:
-        return [site.cast(site.again(x)[0], site.element)]
-    y, indices = site.again(x, count=2)
-    return [site.cast(y, site.element), indices]
+    pool_axes(ctx)
+    x = ctx.cast(ctx.name(0), DType.FLOAT32)
+    if ctx.output(1) is None:
+        return [ctx.cast(ctx.again(x)[0], ctx.element)]
+    y, indices = ctx.again(x, count=2)
+    return [ctx.cast(y, ctx.element), indices]
 
 
 # Elements of the constant of zeros that is written into.
 _MOST_ELEMENTS = 2**26
 
 
-_OUTPUT_SHAPE = 2
-
-
 @rule(
-    "MaxUnpool",
     EQUAL,
     case(
         "MaxUnpool",
@@ -170,33 +158,31 @@ _OUTPUT_SHAPE = 2
     miss=case("MaxPool", [1, 2, 9, 8], kernel_shape=[3, 2], dilations=[2, 2], opset=12),
     boundary=case("MaxUnpool", [1, 1, 1, 1], np.array([[[[0]]]]), kernel_shape=[1, 1]),
 )
-def max_unpool_as_scatter(site: Site) -> str:
+def max_unpool_as_scatter(ctx: RuleContext) -> str:
     """MaxUnpool -> Reshape of values and positions to vectors, ScatterND into zeros, Reshape, if
     dims and output_shape are known; positions count in the shape of the result, as in
     onnxruntime.
     """
-    x = site.shape(0)
-    site.floats(0, "X")
-    if site.tensor(_OUTPUT_SHAPE) is not None:
-        dims = [int(number) for number in site.constant(_OUTPUT_SHAPE)]
+    x = ctx.shape(0)
+    ctx.floats(0, "X")
+    if ctx.tensor(2) is not None:
+        dims = [int(number) for number in ctx.constant(2)]
     else:
         rank = len(x) - 2
-        taps = site.integers("kernel_shape")
-        strides = site.integers("strides") or (1,) * rank
-        pads = site.integers("pads") or (0,) * (2 * rank)
+        taps = ctx.integers("kernel_shape")
+        strides, _, pads = window_numbers(ctx, rank)
         dims = [*x[:2]]
         for at, size in enumerate(x[2:]):
             dims.append((size - 1) * strides[at] + taps[at] - pads[at] - pads[rank + at])
     require(min(dims) > 0, "the result has elements")
     require(prod(dims) <= _MOST_ELEMENTS, "the result is small enough")
-    zeros = site.const(tables.zeros(prod(dims)), site.element, "zeros")
-    values = site.reshape(site.name(0), [-1])
-    positions = site.reshape(site.name(1), [-1, 1])
-    return site.reshape(site.op("ScatterND", zeros, positions, values), dims)
+    zeros = ctx.full(prod(dims), 0, "zeros")
+    values = ctx.reshape(ctx.name(0), [-1])
+    positions = ctx.reshape(ctx.name(1), [-1, 1])
+    return ctx.reshape(ctx.op("ScatterND", zeros, positions, values), dims)
 
 
 @rule(
-    "MaxPool",
     EQUAL,
     case(
         "MaxPool",
@@ -209,13 +195,13 @@ def max_unpool_as_scatter(site: Site) -> str:
     ),
     miss=case("MaxPool", [1, 2, 9, 8], kernel_shape=[3, 2], dilations=[2, 2], opset=12),
 )
-def pool_valid_as_explicit(site: Site) -> Sequence[str]:
+def pool_valid_as_explicit(ctx: RuleContext) -> Sequence[str]:
     """MaxPool with auto_pad VALID and ceil_mode 1 -> MaxPool with explicit pads of 0, if Indices
     are not used.
 
     auto_pad VALID means pads of 0, which go with ceil_mode.
     """
-    require(site.output(1) is None, "Indices are not used")
-    valid = site.text("auto_pad", "NOTSET") == "VALID" and site.integer("ceil_mode", 0)
+    require(ctx.output(1) is None, "Indices are not used")
+    valid = ctx.text("auto_pad", "NOTSET") == "VALID" and ctx.integer("ceil_mode", 0)
     require(valid, "auto_pad is VALID and ceil_mode 1")
-    return site.again(site.name(0), auto_pad=None, pads=None)
+    return ctx.again(ctx.name(0), auto_pad=None, pads=None)

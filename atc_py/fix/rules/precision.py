@@ -8,12 +8,13 @@ from math import ceil, log, log2, prod, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.fix.case import CaseNode, Fed, case_after
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.case import CaseNode, Fed, RuleCase, case_after
+from atc_py.fix.context import RuleContext
+from atc_py.fix.range_rules import axes_of
+from atc_py.fix.rule import BOUNDED, REORDERED, rule
 from atc_py.fix.unfit import UnfitError, require
-from atc_py.fix.writing import BOUNDED, REORDERED
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 
@@ -25,6 +26,21 @@ LEAST = 2.0**-24
 
 _TWO = 2
 _REDUCTIONS = frozenset({"ReduceMean", "ReduceSum", "ReduceSumSquare"})
+
+
+def _case(
+    nodes: tuple[CaseNode, ...],
+    op_type: str,
+    *reads: str,
+    opset: int = 13,
+    **inputs: float | Fed | NDArray[Any],
+) -> RuleCase:
+    """A case of a node after others; x0 is fed, numbers are float32 constants."""
+    known = {
+        name: np.array(value, np.float32) if isinstance(value, float) else value
+        for name, value in inputs.items()
+    }
+    return case_after(nodes, op_type, reads, {"x0": Fed((3, 64)), **known}, opset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +67,9 @@ class Mean:
         return prod(self.source.shape[axis] for axis in self.axes)
 
 
-def require_float32(site: Site) -> None:
+def require_float32(ctx: RuleContext) -> None:
     """Require float32: a model in float16 has lost already what these rules save."""
-    require(site.element is DType.FLOAT32, "the dtype is float32")
+    require(ctx.element is DType.FLOAT32, "the dtype is float32")
 
 
 def number_of(tensor: SourceTensor | None) -> float | None:
@@ -78,9 +94,9 @@ def beside_number(node: SourceNode | None) -> tuple[SourceTensor, float] | None:
     return second, value
 
 
-def square_of(site: Site, tensor: SourceTensor | None) -> SourceTensor | None:
+def square_of(ctx: RuleContext, tensor: SourceTensor | None) -> SourceTensor | None:
     """The tensor whose squares `tensor` has; None if it is no square."""
-    node = site.maker(tensor)
+    node = ctx.maker(tensor)
     if node is None or len(node.inputs) != _TWO:
         return None
     first, second = node.inputs
@@ -91,9 +107,9 @@ def square_of(site: Site, tensor: SourceTensor | None) -> SourceTensor | None:
     return first if same or power else None
 
 
-def shaped(site: Site, tensor: SourceTensor | None) -> SourceTensor | None:
-    """Return what a tensor has the values of, without the nodes that only give it other dims."""
-    node = site.maker(tensor)
+def shaped(ctx: RuleContext, tensor: SourceTensor | None) -> SourceTensor | None:
+    """The tensor whose values this one has in other dims."""
+    node = ctx.maker(tensor)
     while node is not None and node.op_type in {
         "Expand",
         "Identity",
@@ -102,81 +118,73 @@ def shaped(site: Site, tensor: SourceTensor | None) -> SourceTensor | None:
         "Unsqueeze",
     }:
         tensor = node.inputs[0]
-        node = site.maker(tensor)
+        node = ctx.maker(tensor)
     return tensor
 
 
-def mean_of(site: Site, tensor: SourceTensor | None) -> Mean | None:
+def mean_of(ctx: RuleContext, tensor: SourceTensor | None) -> Mean | None:
     """The mean that a tensor is: ReduceMean, or ReduceSum with a factor or divisor."""
-    node = site.maker(tensor)
+    node = ctx.maker(tensor)
     if node is None:
         return None
     if node.op_type in _REDUCTIONS:
-        return _reduction(site, node)
+        return _reduction(ctx, node)
     known = beside_number(node)
     if known is None or node.op_type not in {"Div", "Mul"} or not known[1]:
         return None
-    inner = site.maker(known[0])
-    found = _reduction(site, inner) if inner is not None and inner.op_type in _REDUCTIONS else None
-    if found is None:
+    inner = ctx.maker(known[0])
+    result = _reduction(ctx, inner) if inner is not None and inner.op_type in _REDUCTIONS else None
+    if result is None:
         return None
     factor = known[1] if node.op_type == "Mul" else 1 / known[1]
-    return replace(found, factor=found.factor * factor)
+    return replace(result, factor=result.factor * factor)
 
 
-def _reduction(site: Site, node: SourceNode) -> Mean | None:
+def _reduction(ctx: RuleContext, node: SourceNode) -> Mean | None:
     source = node.inputs[0]
     if source is None or source.is_open or source.dtype is not DType.FLOAT32:
         return None
-    axes: Any = node.attributes.get("axes")
-    second = node.inputs[1] if len(node.inputs) > 1 else None
-    if axes is None and second is not None:
-        if second.const is None:
-            return None
-        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
+    if any(tensor is not None and tensor.const is None for tensor in node.inputs[1:]):
+        return None
+    axes = axes_of(node)
     if not axes and node.attributes.get("noop_with_empty_axes", 0):
         return None
-    whole = tuple(sorted({int(axis) % source.rank for axis in axes or range(source.rank)}))
+    whole = tuple(sorted({axis % source.rank for axis in axes or range(source.rank)}))
     keepdims = node.attributes.get("keepdims", 1) == 1
-    found = Mean(source, whole, keepdims, 1.0)
-    if not found.count:
+    mean = Mean(source, whole, keepdims, 1.0)
+    if not mean.count:
         return None
     if node.op_type != "ReduceMean":
-        found = replace(found, factor=float(found.count))
+        mean = replace(mean, factor=float(mean.count))
     if node.op_type == "ReduceSumSquare":
-        return replace(found, squared=True)
-    square = square_of(site, source)
-    return found if square is None else replace(found, source=square, squared=True)
+        return replace(mean, squared=True)
+    square = square_of(ctx, source)
+    return mean if square is None else replace(mean, source=square, squared=True)
 
 
 _CLIPPED: tuple[CaseNode, ...] = (("Clip", ("x0", "x1"), ("a",), {}),)
 
 
 @rule(
-    "Log",
     REORDERED,
-    case_after(_CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(1e-10, np.float32)}),
-    miss=case_after(
-        _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
-    ),
-    boundary=case_after(
-        _CLIPPED, "Log", ("a",), {"x0": Fed((3, 64)), "x1": np.array(6.1035153e-05, np.float32)}
-    ),
+    _case(_CLIPPED, "Log", "a", x1=1e-10),
+    miss=_case(_CLIPPED, "Log", "a", x1=1e-3),
+    boundary=_case(_CLIPPED, "Log", "a", x1=6.1035153e-05),
     precision=True,
     float16="the logarithm of 0 is that of the constant, not minus infinity",
 )
-def log_of_clipped(site: Site) -> str:
+def log_of_clipped(ctx: RuleContext) -> str:
     """Log of a number whose lower bound is a small constant -> Log of the number with the lower
     bound 0, Max with the constant's logarithm, if the constant is positive and below 2 to the
     power of -14, no upper bound.
 
     log(max(x, eps)) = max(log(max(x, 0)), log(eps)), where float16 has no digits for eps.
     """
-    require_float32(site)
-    x, least = _bounded(site.maker(site.tensor(0)))
+    require_float32(ctx)
+    x, least = _bounded(ctx.maker(ctx.tensor(0)))
     require(0 < least < LEAST_NORMAL, "the constant is positive and below 2 to the power of -14")
-    y = site.op("Log", site.op("Max", x.name, site.scalar(0.0)))
-    return site.op("Max", y, site.scalar(log(least)))
+    y = ctx.op("Log", ctx.op("Max", x.name, ctx.scalar(0.0)))
+    return ctx.op("Max", y, ctx.scalar(log(least)))
 
 
 def _bounded(node: SourceNode | None) -> tuple[SourceTensor, float]:
@@ -207,28 +215,17 @@ _WHERE = 9
 
 
 @rule(
-    "Log",
     REORDERED,
-    case_after(_SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-8, np.float32)}),
-    miss=case_after(
-        _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-3, np.float32)}
-    ),
+    _case(_SHIFTED, "Log", "sum", x1=1e-8),
+    miss=_case(_SHIFTED, "Log", "sum", x1=1e-3),
     boundary=(
-        case_after(
-            _SHIFTED, "Log", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(2.0**-38, np.float32)}
-        ),
-        case_after(
-            _SHIFTED,
-            "Log",
-            ("sum",),
-            {"x0": Fed((3, 64)), "x1": np.array(6.1035153e-05, np.float32)},
-            opset=9,
-        ),
+        _case(_SHIFTED, "Log", "sum", x1=2.0**-38),
+        _case(_SHIFTED, "Log", "sum", x1=6.1035153e-05, opset=9),
     ),
     precision=True,
     float16="the logarithm of 0 is that of the constant, not minus infinity",
 )
-def log_of_shifted(site: Site) -> str:
+def log_of_shifted(ctx: RuleContext) -> str:
     """Log of a sum with a small constant -> Where: for small numbers, Log of both multiplied by a
     power of two, less its logarithm; Log for large ones, if the constant is from 2 to the power
     of -38 to 2 to the power of -14.
@@ -237,8 +234,8 @@ def log_of_shifted(site: Site) -> str:
     limit L with K L within float16; above L, eps is added where it is not below the last digit of
     float32.
     """
-    require_float32(site)
-    added = site.maker(site.tensor(0))
+    require_float32(ctx)
+    added = ctx.maker(ctx.tensor(0))
     known = beside_number(added) if added is not None and added.op_type == "Add" else None
     if known is None:
         raise UnfitError("a constant is added")
@@ -247,21 +244,21 @@ def log_of_shifted(site: Site) -> str:
         _FEWEST_DIGITS <= eps < LEAST_NORMAL,
         "the constant is from 2 to the power of -38 to 2 to the power of -14",
     )
-    require(site.opset >= _WHERE, "the opset is 9 or more")
+    require(ctx.opset >= _WHERE, "the opset is 9 or more")
     scale = 2.0 ** ceil(log2(2 * LEAST_NORMAL / eps))
     limit = min(1.0, _LARGEST / scale)
-    small = site.op("Min", x, site.scalar(limit))
-    small = site.op("Mul", small, site.scalar(min(scale, _LARGEST)))
+    small = ctx.op("Min", x, ctx.scalar(limit))
+    small = ctx.times(small, min(scale, _LARGEST))
     if scale > _LARGEST:
-        small = site.op("Mul", small, site.scalar(scale / _LARGEST))
-    small = site.op("Log", site.op("Add", small, site.scalar(eps * scale)))
-    small = site.op("Sub", small, site.scalar(log(scale)))
-    large = site.op("Max", x, site.scalar(limit))
+        small = ctx.times(small, scale / _LARGEST)
+    small = ctx.op("Log", ctx.op("Add", small, ctx.scalar(eps * scale)))
+    small = ctx.op("Sub", small, ctx.scalar(log(scale)))
+    large = ctx.op("Max", x, ctx.scalar(limit))
     if eps >= LEAST * limit:
-        large = site.op("Add", large, site.scalar(eps))
-    large = site.op("Log", large)
-    is_small = site.op("Less", x, site.scalar(limit))
-    return site.op("Where", is_small, small, large)
+        large = ctx.op("Add", large, ctx.scalar(eps))
+    large = ctx.op("Log", large)
+    is_small = ctx.op("Less", x, ctx.scalar(limit))
+    return ctx.op("Where", is_small, small, large)
 
 
 _SQUARES: tuple[CaseNode, ...] = (
@@ -278,24 +275,14 @@ _DEVIATIONS: tuple[CaseNode, ...] = (
 
 
 @rule(
-    "Sqrt",
     REORDERED,
-    case_after(
-        (*_SQUARES, ("Add", ("mean", "x1"), ("sum",), {})),
-        "Sqrt",
-        ("sum",),
-        {"x0": Fed((3, 64)), "x1": np.array(1e-8, np.float32)},
-    ),
-    miss=case_after(
-        _DEVIATIONS, "Sqrt", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(1e-6, np.float32)}
-    ),
-    boundary=case_after(
-        _DEVIATIONS, "Sqrt", ("sum",), {"x0": Fed((3, 64)), "x1": np.array(5.96e-8, np.float32)}
-    ),
+    _case((*_SQUARES, ("Add", ("mean", "x1"), ("sum",), {})), "Sqrt", "sum", x1=1e-8),
+    miss=_case(_DEVIATIONS, "Sqrt", "sum", x1=1e-6),
+    boundary=_case(_DEVIATIONS, "Sqrt", "sum", x1=5.96e-8),
     precision=True,
     float16="squares of elements above 255 do not overflow, those below 2e-4 do not vanish",
 )
-def root_of_squares(site: Site) -> str:
+def root_of_squares(ctx: RuleContext) -> str:
     """Sqrt of a sum or mean of squares, with or without a small constant -> ReduceMax of
     magnitudes, Div by it, Mul by itself, ReduceMean, Sqrt, Mul, if dims are known; where the
     elements are differences, the constant is below 2 to the power of -24.
@@ -304,38 +291,38 @@ def root_of_squares(site: Site) -> str:
     s)^2): no square is above 1, and a constant that keeps the root from 0 is not lost where its own
     root is not.
     """
-    require_float32(site)
-    found, eps = _squares(site)
-    maker = site.maker(found.source)
+    require_float32(ctx)
+    result, eps = _squares(ctx)
+    maker = ctx.maker(result.source)
     centered = maker is not None and maker.op_type == "Sub"
     require(
         not centered or eps < LEAST,
         "the elements are no differences, or the constant is below 2 to the power of -24",
     )
-    x, axes = found.source.name, found.axes
-    floor = sqrt(eps / found.factor) if eps else LEAST_NORMAL
-    largest = site.reduce("ReduceMax", site.op("Abs", x), axes)
-    scale = site.op("Max", largest, site.scalar(floor))
-    ratio = site.op("Div", x, scale)
-    total = site.reduce("ReduceMean", site.op("Mul", ratio, ratio), axes, keepdims=found.keepdims)
-    if not found.keepdims:
-        scale = site.squeeze(scale, axes)
+    x, axes = result.source.name, result.axes
+    floor = sqrt(eps / result.factor) if eps else LEAST_NORMAL
+    largest = ctx.reduce("ReduceMax", ctx.op("Abs", x), axes)
+    scale = ctx.op("Max", largest, ctx.scalar(floor))
+    ratio = ctx.op("Div", x, scale)
+    total = ctx.reduce("ReduceMean", ctx.op("Mul", ratio, ratio), axes, keepdims=result.keepdims)
+    if not result.keepdims:
+        scale = ctx.squeeze(scale, axes)
     if eps:
-        part = site.op("Div", site.scalar(floor), scale)
-        total = site.op("Add", total, site.op("Mul", part, part))
-    root = site.op("Mul", site.op("Sqrt", total), scale)
-    if found.factor == 1:
+        part = ctx.op("Div", ctx.scalar(floor), scale)
+        total = ctx.op("Add", total, ctx.op("Mul", part, part))
+    root = ctx.op("Mul", ctx.op("Sqrt", total), scale)
+    if result.factor == 1:
         return root
-    return site.op("Mul", root, site.scalar(sqrt(found.factor)))
+    return ctx.times(root, sqrt(result.factor))
 
 
-def _squares(site: Site) -> tuple[Mean, float]:
-    tensor, eps = site.tensor(0), 0.0
-    node = site.maker(tensor)
+def _squares(ctx: RuleContext) -> tuple[Mean, float]:
+    tensor, eps = ctx.tensor(0), 0.0
+    node = ctx.maker(tensor)
     known = beside_number(node) if node is not None and node.op_type == "Add" else None
     if known is not None:
         tensor, eps = known
-    mean = mean_of(site, tensor)
+    mean = mean_of(ctx, tensor)
     if mean is None or not mean.squared or mean.factor <= 0 or eps < 0:
         raise UnfitError("a sum or mean of squares is under the root")
     return mean, eps
@@ -348,47 +335,43 @@ _STEPS: tuple[CaseNode, ...] = (
 
 
 @rule(
-    "Div",
     REORDERED,
-    case_after(_STEPS, "Div", ("e", "sum"), {"x0": Fed((3, 64)), "x1": np.array([1])}),
-    miss=case_after(_STEPS, "Div", ("x0", "sum"), {"x0": Fed((3, 64)), "x1": np.array([1])}),
+    _case(_STEPS, "Div", "e", "sum", x1=np.array([1])),
+    miss=_case(_STEPS, "Div", "x0", "sum", x1=np.array([1])),
     precision=True,
     float16="exponentials of numbers above 11 and long sums do not overflow",
 )
-def softmax_of_steps(site: Site) -> str:
+def softmax_of_steps(ctx: RuleContext) -> str:
     """Exp, ReduceSum over one axis, Div -> Softmax along the axis, turned to be the last one where
     it is not, if the sum is of the same exponentials, over one axis, of known dims.
     """
-    require_float32(site)
-    power = site.maker(site.tensor(0))
-    total = site.maker(shaped(site, site.tensor(1)))
+    require_float32(ctx)
+    power = ctx.maker(ctx.tensor(0))
+    total = ctx.maker(shaped(ctx, ctx.tensor(1)))
     if power is None or power.op_type != "Exp" or total is None or power.inputs[0] is None:
         raise UnfitError("exponentials are divided by their sum")
     require(
         total.op_type == "ReduceSum" and total.inputs[0] is power.outputs[0],
         "the sum is of the same exponentials",
     )
-    shape = site.shape(0)
+    shape = ctx.shape(0)
     axis = _axis(total, len(shape))
-    divisor = site.shape(1)
+    divisor = ctx.shape(1)
     require(
         divisor in {shape, (*shape[:axis], 1, *shape[axis + 1 :])},
         "the sum is broadcast along its axis",
     )
     order = [*(at for at in range(len(shape)) if at != axis), axis]
-    x = site.transpose(power.inputs[0].name, order)
-    y = site.op("Softmax", x, axis=len(shape) - 1)
-    return site.transpose(y, [int(each) for each in np.argsort(order)])
+    x = ctx.transpose(power.inputs[0].name, order)
+    y = ctx.op("Softmax", x, axis=len(shape) - 1)
+    return ctx.transpose_back(y, order)
 
 
 def _axis(total: SourceNode, rank: int) -> int:
-    axes = total.attributes.get("axes")
-    second = total.inputs[1] if len(total.inputs) > 1 else None
-    if second is not None and second.const is not None:
-        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
-    if not isinstance(axes, tuple) or len(axes) != 1:
+    axes = axes_of(total)
+    if axes is None or len(axes) != 1:
         raise UnfitError("the sum is over one axis")
-    return int(axes[0]) % rank
+    return axes[0] % rank
 
 
 _NEAR_ONE = 1e-6
@@ -397,49 +380,34 @@ _SUM: tuple[CaseNode, ...] = (("ReduceSum", ("x0", "x1"), ("sum",), {"keepdims":
 
 
 @rule(
-    "Div Mul",
     REORDERED,
-    case_after(
-        _SUM,
-        "Mul",
-        ("sum", "part"),
-        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": np.array(1 / 512, np.float32)},
-    ),
-    miss=case_after(
-        _SUM,
-        "Mul",
-        ("sum", "part"),
-        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": Fed((3, 1))},
-    ),
-    boundary=case_after(
-        _SUM,
-        "Mul",
-        ("sum", "part"),
-        {"x0": Fed((3, 512)), "x1": np.array([1]), "part": np.array(0.5, np.float32)},
-    ),
+    _case(_SUM, "Mul", "sum", "part", x0=Fed((3, 512)), x1=np.array([1]), part=1 / 512),
+    operators="Div Mul",
+    miss=_case(_SUM, "Mul", "sum", "part", x0=Fed((3, 512)), x1=np.array([1]), part=Fed((3, 1))),
+    boundary=_case(_SUM, "Mul", "sum", "part", x0=Fed((3, 512)), x1=np.array([1]), part=0.5),
     precision=True,
     float16="the sum, which may pass 65504, is not computed",
 )
-def sum_as_mean(site: Site) -> str:
+def sum_as_mean(ctx: RuleContext) -> str:
     """ReduceSum, then Mul or Div by a constant -> ReduceMean, and Mul by what is left of the
     factor, if dims are known.
 
     Sums of many elements pass 65504, the largest number of float16, where their mean does not.
     """
-    require_float32(site)
-    mean = mean_of(site, site.output(0))
-    sums = (site.maker(tensor) for tensor in site.node.inputs)
+    require_float32(ctx)
+    mean = mean_of(ctx, ctx.output(0))
+    sums = (ctx.maker(tensor) for tensor in ctx.node.inputs)
     summed = any(summand is not None and summand.op_type == "ReduceSum" for summand in sums)
     if mean is None or not summed:
         raise UnfitError("it is a sum with a constant factor")
     require(abs(mean.factor) <= mean.count / 2, "the factor is below 1/2")
     x = mean.source.name
     if mean.squared:
-        x = site.op("Mul", x, x)
-    y = site.reduce("ReduceMean", x, mean.axes, keepdims=mean.keepdims)
+        x = ctx.op("Mul", x, x)
+    y = ctx.reduce("ReduceMean", x, mean.axes, keepdims=mean.keepdims)
     if abs(mean.factor - 1) <= _NEAR_ONE:
         return y
-    return site.op("Mul", y, site.scalar(mean.factor))
+    return ctx.times(y, mean.factor)
 
 
 _AXES = {"axes": [-1], "keepdims": 1}
@@ -452,30 +420,29 @@ _MOMENTS: tuple[CaseNode, ...] = (
 
 
 @rule(
-    "Sub",
     BOUNDED,
-    case_after(_MOMENTS, "Sub", ("squares", "of_mean"), {"x0": Fed((3, 64))}),
-    miss=case_after(_MOMENTS, "Sub", ("squares", "x1"), {"x0": Fed((3, 64)), "x1": Fed((3, 1))}),
+    _case(_MOMENTS, "Sub", "squares", "of_mean"),
+    miss=_case(_MOMENTS, "Sub", "squares", "x1", x1=Fed((3, 1))),
     bound=1e-4,
     precision=True,
     float16="no difference of large numbers, no squares of the mean",
 )
-def variance_of_deviations(site: Site) -> str:
+def variance_of_deviations(ctx: RuleContext) -> str:
     """The mean of squares less the square of the mean -> ReduceMean, Sub, Mul by itself,
     ReduceMean, if both means are over the same axes of one tensor, whose dims are known.
 
     mean(x^2) - mean(x)^2 = mean((x - mean(x))^2). The left side is the difference of two numbers
     that are large where the mean is, of which float16 keeps three digits.
     """
-    require_float32(site)
-    squares = mean_of(site, site.tensor(0))
-    mean = mean_of(site, square_of(site, site.tensor(1)))
+    require_float32(ctx)
+    squares = mean_of(ctx, ctx.tensor(0))
+    mean = mean_of(ctx, square_of(ctx, ctx.tensor(1)))
     if squares is None or mean is None or not _are_moments(squares, mean):
         raise UnfitError("it is the variance by the means of x and of its squares")
     x, axes = mean.source.name, mean.axes
-    deviation = site.op("Sub", x, site.reduce("ReduceMean", x, axes))
-    square = site.op("Mul", deviation, deviation)
-    return site.reduce("ReduceMean", square, axes, keepdims=mean.keepdims)
+    deviation = ctx.op("Sub", x, ctx.reduce("ReduceMean", x, axes))
+    square = ctx.op("Mul", deviation, deviation)
+    return ctx.reduce("ReduceMean", square, axes, keepdims=mean.keepdims)
 
 
 def _are_moments(squares: Mean, mean: Mean) -> bool:

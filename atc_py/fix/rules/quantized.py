@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase, case, contrib_case, data
+from atc_py.fix.context import RuleContext
+from atc_py.fix.facts import ValueReader
 from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, centered_codes, dynamic_codes, scaled
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
-from atc_py.fix.surroundings import ValueReader
+from atc_py.fix.rule import BOUNDED, EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.fix.writing import BOUNDED, EQUAL, REORDERED
 from atc_py.tensor.dtypes import DType
 
 _BYTE = 8
@@ -54,30 +53,30 @@ LIMITS = {
 """Codes that float32 holds exactly."""
 
 
-def spread(site: Site, position: int, dtype: DType = DType.FLOAT32) -> str:
+def spread(ctx: RuleContext, position: int, dtype: DType = DType.FLOAT32) -> str:
     """Write scales or zero points in `dtype` so that they broadcast to the first input."""
-    tensor = site.input(position)
-    dims, around = site.shape(position), site.shape(0)
-    block = site.integer("block_size", 0)
-    x = tensor.name if tensor.dtype is dtype else site.cast(tensor.name, dtype)
+    tensor = ctx.input(position)
+    dims, around = ctx.shape(position), ctx.shape(0)
+    block = ctx.integer("block_size", 0)
+    x = tensor.name if tensor.dtype is dtype else ctx.cast(tensor.name, dtype)
     if dims in {(), (1,)}:
-        return x if not dims else site.reshape(x, [])
-    axis = site.axis(1, len(around))
+        return x if not dims else ctx.reshape(x, [])
+    axis = ctx.axis(1, len(around))
     if block:
         places = tables.arange(around[axis]) // block
         require(len(dims) == len(around), "blocks have the rank of x")
-        return site.op("Gather", x, site.const(places, label="places"), axis=axis)
+        return ctx.op("Gather", x, ctx.const(places, label="places"), axis=axis)
     require(len(dims) == 1, "parameters have one axis")
-    return site.reshape(x, [-1, *[1] * (len(around) - axis - 1)])
+    return ctx.reshape(x, [-1, *[1] * (len(around) - axis - 1)])
 
 
 _EXACT = 2**24
 
 
 @rule(
-    "DequantizeLinear com.microsoft::DequantizeLinear",
     EQUAL,
     case("DequantizeLinear", Fed((3, 4), DType.UINT8), [], np.array(3, np.uint8)),
+    operators="DequantizeLinear com.microsoft::DequantizeLinear",
     miss=case("DequantizeLinear", Fed((3, 4), DType.INT32), []),
     boundary=(
         case("DequantizeLinear", Fed((3, 4), DType.INT32, (-(2**24), 2**24)), []),
@@ -87,24 +86,24 @@ _EXACT = 2**24
     ),
     float16="codes over 2048 are not exact",
 )
-def dequantize_as_steps(site: Site) -> str:
+def dequantize_as_steps(ctx: RuleContext) -> str:
     """DequantizeLinear with computed parameters, in blocks, of 16 or 32 bits -> Cast, Sub, Mul, if
     scales are float32; codes have 8 or 16 bits, or are int32 up to 2^24.
 
     y = (x - z) * s, where no quantized layer of the device takes it.
     """
-    require(site.input(1).dtype is DType.FLOAT32, "the scale is float32")
-    bounds = site.range(0)
+    require(ctx.input(1).dtype is DType.FLOAT32, "the scale is float32")
+    bounds = ctx.range(0)
     fits = bounds is not None and max(-bounds.low, bounds.high) <= _EXACT
     require(
-        site.element in LIMITS or fits,
+        ctx.element in LIMITS or fits,
         "codes are at most 2^24; give bounds with --range {name}=LOW:HIGH",
-        name=site.name(0),
+        name=ctx.name(0),
     )
-    y = site.cast(site.name(0), DType.FLOAT32)
-    if site.tensor(2) is not None:
-        y = site.op("Sub", y, spread(site, 2))
-    return site.op("Mul", y, spread(site, 1))
+    y = ctx.cast(ctx.name(0), DType.FLOAT32)
+    if ctx.tensor(2) is not None:
+        y = ctx.op("Sub", y, spread(ctx, 2))
+    return ctx.op("Mul", y, spread(ctx, 1))
 
 
 _CODES_OF_8_BITS = 255
@@ -113,9 +112,9 @@ _FLOAT16 = 65504.0
 
 
 @rule(
-    "QuantizeLinear com.microsoft::QuantizeLinear",
     REORDERED,
     case("QuantizeLinear", [3, 4], [], np.array(3, np.uint8)),
+    operators="QuantizeLinear com.microsoft::QuantizeLinear",
     miss=case("QuantizeLinear", Fed((3, 4), DType.FLOAT16), Fed((), DType.FLOAT16), opset=19),
     boundary=(
         case("QuantizeLinear", [8, 16], [], np.array(30000, np.uint16), opset=21),
@@ -124,57 +123,54 @@ _FLOAT16 = 65504.0
     ),
     float16="a quotient may round to the next code; one of 2048 or more is not exact",
 )
-def quantize_as_steps(site: Site) -> str:
+def quantize_as_steps(ctx: RuleContext) -> str:
     """QuantizeLinear with computed parameters, in blocks, or to codes of 16 bits -> Div, Round,
     Add, Clip, Cast, if x is float32 and finite; codes have 8 or 16 bits.
 
     y = sat(round(x / s) + z), where no quantized layer of the device takes it.
     """
-    require(site.element is DType.FLOAT32, "x is float32")
-    require(site.input(1).dtype is DType.FLOAT32, "the scale is float32")
-    result = site.output(0)
+    require(ctx.element is DType.FLOAT32, "x is float32")
+    require(ctx.input(1).dtype is DType.FLOAT32, "the scale is float32")
+    result = ctx.output(0)
     dtype = None if result is None else result.dtype
     require(dtype in LIMITS, "codes have 8 or 16 bits")
-    y = site.op("Round", site.op("Div", site.name(0), spread(site, 1)))
+    y = ctx.op("Round", ctx.op("Div", ctx.name(0), spread(ctx, 1)))
     low, high = LIMITS[dtype or DType.UINT8]
-    if site.tensor(2) is None:
-        return site.cast(site.clip(y, low, high), dtype or DType.UINT8)
+    if ctx.tensor(2) is None:
+        return ctx.cast(ctx.clip(y, low, high), dtype or DType.UINT8)
     if high - low <= _CODES_OF_8_BITS:
-        y = site.op("Add", y, spread(site, 2))
-        return site.cast(site.clip(y, low, high), dtype or DType.UINT8)
+        y = ctx.op("Add", y, spread(ctx, 2))
+        return ctx.cast(ctx.clip(y, low, high), dtype or DType.UINT8)
     # Sums of 16-bit codes are not exact in float16, and it has infinities where float32 has numbers:
     # both parts are within its range, and together they reach beyond all codes.
-    parts = [site.clip(y, -_FLOAT16, _FLOAT16)]
-    parts.append(site.clip(site.op("Sub", y, parts[0]), -_FLOAT16, _FLOAT16))
-    whole = site.op("Add", *(site.cast(part, DType.INT32) for part in parts))
-    y = site.op("Add", whole, spread(site, 2, DType.INT32))
-    limits = [site.const(value, DType.INT32, "limit") for value in (high, low)]
-    y = site.op("Max", site.op("Min", y, limits[0]), limits[1])
-    return site.cast(y, dtype or DType.UINT16)
+    parts = [ctx.clip(y, -_FLOAT16, _FLOAT16)]
+    parts.append(ctx.clip(ctx.op("Sub", y, parts[0]), -_FLOAT16, _FLOAT16))
+    whole = ctx.op("Add", *(ctx.cast(part, DType.INT32) for part in parts))
+    y = ctx.op("Add", whole, spread(ctx, 2, DType.INT32))
+    limits = [ctx.const(value, DType.INT32, "limit") for value in (high, low)]
+    y = ctx.op("Max", ctx.op("Min", y, limits[0]), limits[1])
+    return ctx.cast(y, dtype or DType.UINT16)
 
 
 @rule(
-    "DynamicQuantizeLinear",
     REORDERED,
     case("DynamicQuantizeLinear", [2, 3, 4], opset=11, outputs=3),
     miss=case("DynamicQuantizeLinear", Fed((2, 3), DType.FLOAT16), opset=11, outputs=3),
     float16="a quotient may round to the next code; steps below 6e-5 lose digits",
 )
-def dynamic_quantize_as_steps(site: Site) -> Sequence[str]:
+def dynamic_quantize_as_steps(ctx: RuleContext) -> Sequence[str]:
     """DynamicQuantizeLinear -> ReduceMax, ReduceMin, the step, Div, Round, Clip, Cast, if x is
     float32 of known rank, and finite.
 
     s = (max(x, 0) - min(x, 0)) / 255, z = sat(round(-min(x, 0) / s)), y = sat(round(x / s) + z), by
     ONNX's definition of DynamicQuantizeLinear.
     """
-    require(site.element is DType.FLOAT32, "x is float32")
-    found = dynamic_codes(site, site.name(0), len(site.dims(0)))
-    codes, zero = (site.cast(value, DType.UINT8) for value in (found.codes, found.zero))
-    return [codes, found.scale, zero]
+    require(ctx.element is DType.FLOAT32, "x is float32")
+    codes, step, zero = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
+    return [ctx.cast(codes, DType.UINT8), step, ctx.cast(zero, DType.UINT8)]
 
 
 def _case(*, one_step: bool) -> RuleCase:
-    """A case; `one_step` is whether X has one step."""
     step = ConstInput(np.array(0.1 if one_step else [0.1] * 3, np.float32))
     zero = ConstInput(np.array(3, np.uint8))
     codes = Fed((2, 3), DType.UINT8)
@@ -185,57 +181,47 @@ def _case(*, one_step: bool) -> RuleCase:
 
 
 @rule(
-    "com.microsoft::QLinearWhere",
     REORDERED,
     _case(one_step=True),
     miss=_case(one_step=False),
     float16="a quotient may round to the next code",
 )
-def q_linear_where_as_steps(site: Site) -> str:
+def q_linear_where_as_steps(ctx: RuleContext) -> str:
     """QLinearWhere -> Cast, Sub, Mul of both operands, Where, Div, Round, Add, Clip, Cast, if each
     tensor has one step and one zero point.
     """
     for at in (2, 3, 5, 6, 7, 8):
-        single = site.shape(at) in {(), (1,)}
+        single = ctx.shape(at) in {(), (1,)}
         require(single, "each tensor has one step and one zero point")
-    dtype = site.input(1).dtype
+    dtype = ctx.input(1).dtype
     require(dtype in LIMITS, "codes have 8 or 16 bits")
     numbers = []
     for at in (1, 4):
-        codes, zero = (site.cast(site.name(value), DType.FLOAT32) for value in (at, at + 2))
-        shifted = site.op("Sub", codes, site.reshape(zero, []))
-        numbers.append(site.op("Mul", shifted, site.reshape(site.name(at + 1), [])))
-    chosen = site.op("Where", site.name(0), *numbers)
-    codes = site.op("Round", site.op("Div", chosen, site.reshape(site.name(7), [])))
-    zero = site.reshape(site.cast(site.name(8), DType.FLOAT32), [])
+        codes, zero = (ctx.cast(ctx.name(value), DType.FLOAT32) for value in (at, at + 2))
+        shifted = ctx.op("Sub", codes, ctx.reshape(zero, []))
+        numbers.append(ctx.op("Mul", shifted, ctx.reshape(ctx.name(at + 1), [])))
+    chosen = ctx.op("Where", ctx.name(0), *numbers)
+    codes = ctx.op("Round", ctx.op("Div", chosen, ctx.reshape(ctx.name(7), [])))
+    zero = ctx.reshape(ctx.cast(ctx.name(8), DType.FLOAT32), [])
     low, high = LIMITS[dtype or DType.UINT8]
-    y = site.clip(site.op("Add", codes, zero), low, high)
-    return site.cast(y, dtype or DType.UINT8)
+    y = ctx.clip(ctx.op("Add", codes, zero), low, high)
+    return ctx.cast(y, dtype or DType.UINT8)
 
 
 # ONNX's number of float32.
 _FLOAT = 1
 
+_CODES_OF_BOTH = (Fed((3, 4), DType.UINT8), np.arange(-4, 4, dtype=np.int8).reshape(4, 2))
+
 
 @rule(
-    "ConvInteger MatMulInteger",
     REORDERED,
-    case(
-        "MatMulInteger",
-        Fed((3, 4), DType.UINT8),
-        np.arange(-4, 4, dtype=np.int8).reshape(4, 2),
-        Fed((), DType.UINT8, (0, 255)),
-        opset=10,
-    ),
-    miss=case(
-        "MatMulInteger",
-        Fed((3, 4), DType.UINT8),
-        np.arange(-4, 4, dtype=np.int8).reshape(4, 2),
-        opset=10,
-    ),
+    case("MatMulInteger", *_CODES_OF_BOTH, Fed((), DType.UINT8, (0, 255)), opset=10),
+    operators="ConvInteger MatMulInteger",
+    miss=case("MatMulInteger", *_CODES_OF_BOTH, opset=10),
     float16="codes are exact; without a Mul by scales, sums over 65504 overflow",
 )
-def integer_sum_as_product(site: Site) -> str:
+def integer_sum_as_product(ctx: RuleContext) -> str:
     """MatMulInteger or ConvInteger, with the Cast and the Mul by scales that follow -> Cast, Sub of
     the zero points, MatMul or Conv of codes / 2^15, Mul by scales * 2^15, if the zero points
     have one axis at most; sums over 2^24 are rounded.
@@ -243,26 +229,26 @@ def integer_sum_as_product(site: Site) -> str:
     sum (a - za)(b - zb) * s = (sum (a - za)/2^8 * (b - zb)/2^7) * (s * 2^15). Powers of two are
     exact.
     """
-    is_product = site.node.op_type == "MatMulInteger"
-    rank = len(site.dims(1))
-    a = centered_codes(site, 0, 2, DATA_SHARE, -2 if is_product else None)
-    b = centered_codes(site, 1, 3, WEIGHT_SHARE, -1 if is_product else -rank)
-    own: dict[str, Any] = {**site.node.attributes}
-    y = site.op("MatMul", a, b) if is_product else site.op("Conv", a, b, **own)
-    chain = _scaling(site)
+    is_product = ctx.node.op_type == "MatMulInteger"
+    rank = len(ctx.dims(1))
+    a = centered_codes(ctx, 0, 2, DATA_SHARE, -2 if is_product else None)
+    b = centered_codes(ctx, 1, 3, WEIGHT_SHARE, -1 if is_product else -rank)
+    own: dict[str, Any] = {**ctx.node.attributes}
+    y = ctx.op("MatMul", a, b) if is_product else ctx.op("Conv", a, b, **own)
+    chain = _scaling(ctx)
     whole = 1 / (DATA_SHARE * WEIGHT_SHARE)
     if chain is None:
-        return site.cast(scaled(site, y, whole), DType.INT32)
-    site.absorbed = chain
+        return ctx.cast(scaled(ctx, y, whole), DType.INT32)
+    ctx.absorbed = chain
     cast, scale = chain
     (factor,) = [name for name in scale.work.inputs if name not in cast.work.outputs]
-    return site.op("Mul", y, _grown(site, factor))
+    return ctx.op("Mul", y, _scale_up(ctx, factor))
 
 
-def _scaling(site: Site) -> tuple[ValueReader, ValueReader] | None:
+def _scaling(ctx: RuleContext) -> tuple[ValueReader, ValueReader] | None:
     """The Cast of the sums and the Mul by scales, if nothing else reads the sums."""
-    known = None if site.around is None else site.around.readers
-    sums = site.output(0)
+    known = None if ctx.around is None else ctx.around.readers
+    sums = ctx.output(0)
     if known is None or sums is None:
         return None
     cast = known.only(sums.name)
@@ -275,24 +261,23 @@ def _scaling(site: Site) -> tuple[ValueReader, ValueReader] | None:
     return cast, scale
 
 
-def _grown(site: Site, scale: str) -> str:
+def _scale_up(ctx: RuleContext, scale: str) -> str:
     """Write a scale times 2^15; the two factors of a product get their shares before it is formed."""
-    maker = None if site.around is None else site.around.makers.get(scale)
+    maker = None if ctx.around is None else ctx.around.makers.get(scale)
     if maker is None or maker.node.op_type != "Mul":
-        return scaled(site, scale, 1 / (DATA_SHARE * WEIGHT_SHARE))
-    site.beside = (maker.work,)
+        return scaled(ctx, scale, 1 / (DATA_SHARE * WEIGHT_SHARE))
+    ctx.beside = (maker.work,)
     first, second = (
-        scaled(site, part, 1 / share)
+        scaled(ctx, part, 1 / share)
         for part, share in zip(maker.work.inputs, (DATA_SHARE, WEIGHT_SHARE), strict=True)
     )
-    return site.op("Mul", first, second)
+    return ctx.op("Mul", first, second)
 
 
 _WEIGHTS = ConstInput(np.arange(-6, 6, dtype=np.int8).reshape(4, 3))
 
 
 @rule(
-    "com.microsoft::DynamicQuantizeMatMul com.microsoft::MatMulIntegerToFloat",
     REORDERED,
     contrib_case(
         "DynamicQuantizeMatMul",
@@ -302,6 +287,7 @@ _WEIGHTS = ConstInput(np.arange(-6, 6, dtype=np.int8).reshape(4, 3))
         np.array([1, 0, 2], np.int8),
         data(3, seed=1),
     ),
+    operators="com.microsoft::DynamicQuantizeMatMul com.microsoft::MatMulIntegerToFloat",
     miss=contrib_case(
         "DynamicQuantizeMatMul",
         Fed((2, 4), DType.FLOAT16),
@@ -310,7 +296,7 @@ _WEIGHTS = ConstInput(np.arange(-6, 6, dtype=np.int8).reshape(4, 3))
     ),
     float16="codes are exact; no sum overflows",
 )
-def quantized_product_as_steps(site: Site) -> str:
+def quantized_product_as_steps(ctx: RuleContext) -> str:
     """DynamicQuantizeMatMul, MatMulIntegerToFloat -> codes less their zero points, MatMul of codes
     / 2^15, Mul by scales * 2^15, Add, if floats are float32; codes are int8 or uint8.
 
@@ -318,24 +304,24 @@ def quantized_product_as_steps(site: Site) -> str:
     with the codes of A for the range that it has at run time. See integer-sum-as-product for the
     powers of two.
     """
-    if site.node.op_type == "DynamicQuantizeMatMul":
-        require(site.element is DType.FLOAT32, "A is float32")
-        found = dynamic_codes(site, site.name(0), len(site.dims(0)))
-        a = scaled(site, site.op("Sub", found.codes, found.zero), DATA_SHARE)
-        step, scale_at, zero_at, bias = found.scale, 2, 3, site.name(4)
+    if ctx.node.op_type == "DynamicQuantizeMatMul":
+        require(ctx.element is DType.FLOAT32, "A is float32")
+        codes, step, zero = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
+        a = scaled(ctx, ctx.op("Sub", codes, zero), DATA_SHARE)
+        scale_at, zero_at, bias = 2, 3, ctx.name(4)
     else:
-        real = site.input(2).dtype
+        real = ctx.input(2).dtype
         require(real is DType.FLOAT32, "the scales are float32")
-        a = centered_codes(site, 0, 4, DATA_SHARE, -2)
-        step, scale_at, zero_at, bias = site.name(2), 3, 5, site.name(6)
-    b = centered_codes(site, 1, zero_at, WEIGHT_SHARE, -1)
-    factor = site.op(
+        a = centered_codes(ctx, 0, 4, DATA_SHARE, -2)
+        step, scale_at, zero_at, bias = ctx.name(2), 3, 5, ctx.name(6)
+    b = centered_codes(ctx, 1, zero_at, WEIGHT_SHARE, -1)
+    factor = ctx.op(
         "Mul",
-        scaled(site, step, 1 / DATA_SHARE),
-        scaled(site, site.name(scale_at), 1 / WEIGHT_SHARE),
+        scaled(ctx, step, 1 / DATA_SHARE),
+        scaled(ctx, ctx.name(scale_at), 1 / WEIGHT_SHARE),
     )
-    y = site.op("Mul", site.op("MatMul", a, b), factor)
-    return site.op("Add", y, bias) if bias else y
+    y = ctx.op("Mul", ctx.op("MatMul", a, b), factor)
+    return ctx.add(y, bias)
 
 
 # Positions of inputs.
@@ -349,41 +335,37 @@ _DATA = (
 
 
 @rule(
-    "com.microsoft::GatherBlockQuantized",
     REORDERED,
     contrib_case("GatherBlockQuantized", *_DATA, block_size=16),
     miss=contrib_case(
-        "GatherBlockQuantized",
-        Fed((5, 16), DType.UINT8, (0, 255)),
-        *_DATA[1:],
-        block_size=16,
+        "GatherBlockQuantized", Fed((5, 16), DType.UINT8, (0, 255)), *_DATA[1:], block_size=16
     ),
     float16="the table is rounded to float16 once",
 )
-def gather_block_quantized_as_gather(site: Site) -> str:
+def gather_block_quantized_as_gather(ctx: RuleContext) -> str:
     """GatherBlockQuantized of onnxruntime -> Gather of a table of floats, if the table, scales and
     zero points are constant; the table is of uint8 and quantized along its last axis; the
     indices are within it.
 
     Rows of (q - zero) * scale as a constant (onnxruntime's GatherBlockQuantized).
     """
-    packed, scales = site.constant(0), site.constant(_GATHER_SCALES)
+    packed, scales = ctx.constant(0), ctx.constant(_GATHER_SCALES)
     rank = packed.ndim
     require(packed.dtype == np.uint8, "the table is of uint8")
-    axis = site.axis(1, rank, "quantize_axis")
+    axis = ctx.axis(1, rank, "quantize_axis")
     require(axis == rank - 1, "the table is quantized along its last axis")
-    gather = site.axis(0, rank, "gather_axis")
-    bits, size = site.integer("bits", 4), site.integer("block_size", 128)
+    gather = ctx.axis(0, rank, "gather_axis")
+    bits, size = ctx.integer("bits", 4), ctx.integer("block_size", 128)
     values = unpacked(packed, bits)
     zeros: NDArray[Any] | float = float(1 << (bits - 1))
-    if site.tensor(_GATHER_ZEROS) is not None:
-        zeros = unpacked(site.constant(_GATHER_ZEROS), bits)[..., : scales.shape[-1]]
+    if ctx.tensor(_GATHER_ZEROS) is not None:
+        zeros = unpacked(ctx.constant(_GATHER_ZEROS), bits)[..., : scales.shape[-1]]
     blocks, length = scales.shape[-1], values.shape[-1]
     pads = [(0, 0)] * axis + [(0, blocks * size - length)]
     grouped = tables.pad(values, pads).reshape(*values.shape[:-1], blocks, size)
     table = blocks_as_floats(grouped, scales, zeros).reshape(*values.shape[:-1], -1)[..., :length]
-    element = site.input(_GATHER_SCALES).dtype
-    return site.op("Gather", site.const(table, element, "table"), site.name(1), axis=gather)
+    element = ctx.input(_GATHER_SCALES).dtype
+    return ctx.op("Gather", ctx.const(table, element, "table"), ctx.name(1), axis=gather)
 
 
 # Positions of inputs.
@@ -404,69 +386,67 @@ _SIZES = {"K": 32, "N": 3, "bits": 4, "block_size": 16}
 
 
 @rule(
-    "com.microsoft::MatMulNBits",
     REORDERED,
     contrib_case("MatMulNBits", *_INPUTS, **_SIZES),
     miss=contrib_case("MatMulNBits", *_INPUTS, **_SIZES, accuracy_level=4),
     float16="weights are rounded to float16 once",
 )
-def mat_mul_n_bits_as_product(site: Site) -> str:
+def mat_mul_n_bits_as_product(ctx: RuleContext) -> str:
     """MatMulNBits of onnxruntime -> MatMul with float weights, Add, if weights, scales and zero
     points are constant; onnxruntime does not round A to int8.
 
     A W' + bias with W = (q - zero) * scale as a constant (onnxruntime's MatMulNBits).
     """
-    rounded = site.integer("accuracy_level", 0) == _INTEGERS
+    rounded = ctx.integer("accuracy_level", 0) == _INTEGERS
     require(not rounded, "onnxruntime does not round A to int8")
-    return _product(site)
+    return _product(ctx)
 
 
 @rule(
-    "com.microsoft::MatMulNBits",
     BOUNDED,
     contrib_case("MatMulNBits", *_INPUTS, **_SIZES, accuracy_level=4),
     miss=contrib_case("MatMulNBits", *_INPUTS, **_SIZES),
     bound=0.05,
     float16="weights are rounded to float16 once",
 )
-def mat_mul_n_bits_unrounded(site: Site) -> str:
+def mat_mul_n_bits_unrounded(ctx: RuleContext) -> str:
     """MatMulNBits of onnxruntime with accuracy level 4 -> MatMul with float weights, Add, if
     weights, scales and zero points are constant; onnxruntime may round A to int8, which the new
     form does not.
 
     A W' + bias with W = (q - zero) * scale as a constant (onnxruntime's MatMulNBits).
     """
-    rounded = site.integer("accuracy_level", 0) == _INTEGERS
+    rounded = ctx.integer("accuracy_level", 0) == _INTEGERS
     require(rounded, "onnxruntime rounds A to int8")
-    return _product(site)
+    return _product(ctx)
 
 
-def _product(site: Site) -> str:
-    require(not site.integer("weight_prepacked", 0), "weights are not prepacked")
-    rows = site.integer("K", 0)
-    bits, size = site.integer("bits", 4), site.integer("block_size", 0)
-    quantized = unpacked(site.constant(1), bits)
+def _product(ctx: RuleContext) -> str:
+    require(not ctx.integer("weight_prepacked", 0), "weights are not prepacked")
+    rows = ctx.integer("K", 0)
+    bits, size = ctx.integer("bits", 4), ctx.integer("block_size", 0)
+    quantized = unpacked(ctx.constant(1), bits)
     count, blocks, _ = quantized.shape
     require(quantized.size, "there are weights")
-    scales = site.constant(_SCALES).reshape(count, blocks)
-    zeros = _zeros(site, count, blocks, bits)
-    groups = site.tensor(_GROUPS)
+    scales = ctx.constant(_SCALES).reshape(count, blocks)
+    zeros = _zeros(ctx, count, blocks, bits)
+    groups = ctx.tensor(_GROUPS)
     if groups is None:
         weights = blocks_as_floats(quantized, scales, zeros).reshape(count, blocks * size)[:, :rows]
     else:
         require(bits == _BITS_OF_GROUPS, "groups have 4 bits")
-        own = site.constant(_GROUPS)[:rows]
+        own = ctx.constant(_GROUPS)[:rows]
         values = quantized.reshape(count, -1)[:, :rows, None]
         points = zeros if isinstance(zeros, float) else zeros[:, own]
         weights = blocks_as_floats(values, scales[:, own], points)[..., 0]
-    y = site.op("MatMul", site.name(0), site.const(weights.T, site.element, "weights"))
-    return y if site.tensor(_BIAS) is None else site.op("Add", y, site.name(_BIAS))
+    y = ctx.op("MatMul", ctx.name(0), ctx.const(weights.T, ctx.element, "weights"))
+    return ctx.add(y, ctx.name(_BIAS))
 
 
-def _zeros(site: Site, count: int, blocks: int, bits: int) -> NDArray[Any] | float:
-    if site.tensor(_ZEROS) is None:
+def _zeros(ctx: RuleContext, count: int, blocks: int, bits: int) -> NDArray[Any] | float:
+    if ctx.tensor(_ZEROS) is None:
         return float(1 << (bits - 1))
-    zeros = site.constant(_ZEROS)
+    zeros = ctx.constant(_ZEROS)
     if zeros.dtype != np.uint8:
         return zeros.reshape(count, blocks)
     return unpacked(zeros.reshape(count, -1), bits)[:, :blocks]
@@ -483,7 +463,8 @@ _NF4 = (
 # Values of the 16 codes, by `quant_type`.
 _VALUES = (_FP4, _NF4)
 
-_BNB4_INPUTS = (
+_BNB4_SIZES = {"K": 24, "N": 3, "block_size": 16, "quant_type": 1}
+_BNB4 = (
     Fed((2, 24)),
     ConstInput(np.arange(36, dtype=np.uint8)),
     ConstInput(np.arange(1, 6, dtype=np.float32)),
@@ -491,43 +472,28 @@ _BNB4_INPUTS = (
 
 
 @rule(
-    "com.microsoft::MatMulBnb4",
     REORDERED,
-    contrib_case(
-        "MatMulBnb4",
-        *_BNB4_INPUTS,
-        K=24,
-        N=3,
-        block_size=16,
-        quant_type=1,
-    ),
+    contrib_case("MatMulBnb4", *_BNB4, **_BNB4_SIZES),
     miss=contrib_case(
-        "MatMulBnb4",
-        _BNB4_INPUTS[0],
-        Fed((36,), DType.UINT8, (0, 255)),
-        _BNB4_INPUTS[2],
-        K=24,
-        N=3,
-        block_size=16,
-        quant_type=1,
+        "MatMulBnb4", _BNB4[0], Fed((36,), DType.UINT8, (0, 255)), _BNB4[2], **_BNB4_SIZES
     ),
     float16="weights are rounded to float16 once",
 )
-def mat_mul_bnb4_as_product(site: Site) -> str:
+def mat_mul_bnb4_as_product(ctx: RuleContext) -> str:
     """MatMulBnb4 of onnxruntime -> MatMul with float weights, if weights and scales are constant; B
     is transposed.
 
     A W' with W of 4-bit floats as a constant (onnxruntime's MatMulBnb4; QLoRA, arXiv 2305.14314).
     """
-    rows, count = site.integer("K", 0), site.integer("N", 0)
-    size, kind = site.integer("block_size", 0), site.integer("quant_type", 0)
+    rows, count = ctx.integer("K", 0), ctx.integer("N", 0)
+    size, kind = ctx.integer("block_size", 0), ctx.integer("quant_type", 0)
     require(kind in (0, 1), "the codes are FP4 or NF4")
-    across = site.integer("transB", 1)
+    across = ctx.integer("transB", 1)
     require(across, "B is transposed")
-    packed = site.constant(1).reshape(-1)
+    packed = ctx.constant(1).reshape(-1)
     # The high bits of a byte come first.
     codes = np.stack([packed >> 4, packed & 15], axis=-1).reshape(-1)[: rows * count]
     values = np.asarray(_VALUES[kind], np.float32)[codes]
-    scales = tables.repeat(site.constant(2).reshape(-1).astype(np.float32), size)[: rows * count]
+    scales = tables.repeat(ctx.constant(2).reshape(-1).astype(np.float32), size)[: rows * count]
     weights = (values * scales).reshape(count, rows).T
-    return site.op("MatMul", site.name(0), site.const(weights, site.element, "weights"))
+    return ctx.op("MatMul", ctx.name(0), ctx.const(weights, ctx.element, "weights"))

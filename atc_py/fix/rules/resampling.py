@@ -6,17 +6,17 @@ Over 400 lines because a page holds its whole family.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, case, data
+from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import FLOATS
-from atc_py.fix.parts.windows import H, ImageAxis, W
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.parts.windows import H, ImageAxis, W, window_numbers
+from atc_py.fix.rule import BOUNDED, REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.fix.writing import BOUNDED, REORDERED
 from atc_py.tensor.dtypes import DType
 
 
@@ -33,49 +33,49 @@ class PixelTap:
     weight: str = ""
 
 
-def zero_frame(site: Site, x: str, axes: int) -> str:
+def zero_frame(ctx: RuleContext, x: str, axes: int) -> str:
     """Write zeros around images with `axes` axes: one before and one after."""
     ones = [0, 0, *([1] * axes)]
-    return site.pad(x, [*ones, *ones])
+    return ctx.pad(x, [*ones, *ones])
 
 
-def pixel_rows(site: Site, x: str, dims: Sequence[int]) -> str:
+def pixel_rows(ctx: RuleContext, x: str, dims: Sequence[int]) -> str:
     """Write images of `dims` (batch, channels, axes) as a matrix of pixels with their channels."""
     pixels = prod(dims[2:])
-    x = site.reshape(x, [dims[0], dims[1], pixels])
-    return site.reshape(site.transpose(x, [0, 2, 1]), [dims[0] * pixels, dims[1]])
+    x = ctx.reshape(x, [dims[0], dims[1], pixels])
+    return ctx.reshape(ctx.transpose(x, [0, 2, 1]), [dims[0] * pixels, dims[1]])
 
 
-def linear_taps(site: Site, place: str, size: int, dtype: DType) -> tuple[PixelTap, PixelTap]:
+def linear_taps(ctx: RuleContext, place: str, size: int, dtype: DType) -> tuple[PixelTap, PixelTap]:
     """Write the two pixels around each place along an axis of `size` pixels in a frame of zeros.
 
     Places are float, counted from the first pixel within the frame; beyond it all is 0.
     """
-    low, high, one = (site.const(value, dtype, "bound") for value in (-1, size, 1))
-    held = site.op("Clip", place, low, high)
-    last = site.const(size - 1, dtype, "bound")
-    first = site.op("Clip", site.op("Floor", held), low, last)
-    share = site.op("Sub", held, first)
-    position = shifted(site, site.cast(first, DType.INT32), 1)
+    low, high, one = (ctx.const(value, dtype, "bound") for value in (-1, size, 1))
+    held = ctx.op("Clip", place, low, high)
+    last = ctx.const(size - 1, dtype, "bound")
+    first = ctx.op("Clip", ctx.op("Floor", held), low, last)
+    share = ctx.op("Sub", held, first)
+    position = shifted(ctx, ctx.cast(first, DType.INT32), 1)
     return (
-        PixelTap(position, site.op("Sub", one, share)),
-        PixelTap(shifted(site, position, 1), share),
+        PixelTap(position, ctx.op("Sub", one, share)),
+        PixelTap(shifted(ctx, position, 1), share),
     )
 
 
-def shifted(site: Site, positions: str, by: int) -> str:
+def shifted(ctx: RuleContext, positions: str, by: int) -> str:
     """Write int32 positions plus a constant."""
-    return site.op("Add", positions, site.const(by, DType.INT32, "by")) if by else positions
+    return ctx.op("Add", positions, ctx.const(by, DType.INT32, "by")) if by else positions
 
 
-def image_numbers(site: Site, count: int) -> str:
+def image_numbers(ctx: RuleContext, count: int) -> str:
     """Write the numbers of `count` images; "" for a single one."""
     numbers = tables.arange(count).reshape(count, 1, 1)
-    return site.const(numbers, DType.INT32, "image") if count > 1 else ""
+    return ctx.const(numbers, DType.INT32, "image") if count > 1 else ""
 
 
 def sampled(
-    site: Site,
+    ctx: RuleContext,
     rows: str,
     sizes: Sequence[int],
     taps: Sequence[Sequence[PixelTap]],
@@ -85,50 +85,53 @@ def sampled(
     """Write the values at places given by the taps of each axis: groups x places x channels.
 
     Args:
-        site: the node.
+        ctx: the node.
         rows: pixels with their channels; see `pixel_rows`.
         sizes: of the axes of the images.
         taps: for each axis; positions and weights are groups x places x 1.
         image: name of the image of each group, groups x 1 x 1; "" where there is one.
         join: operator of two values that makes one of those of the taps; Max for weights of 0 or more.
     """
-    return _along(site, rows, list(zip(sizes, taps, strict=True)), image, join)
+    return _along(ctx, rows, list(zip(sizes, taps, strict=True)), image, join)
 
 
 def _along(
-    site: Site, rows: str, axes: Sequence[tuple[int, Sequence[PixelTap]]], start: str, join: str
+    ctx: RuleContext,
+    rows: str,
+    axes: Sequence[tuple[int, Sequence[PixelTap]]],
+    start: str,
+    join: str,
 ) -> str:
     """Write what `join` makes of the taps of the first axis, and of the others for each."""
     if not axes:
-        return site.op("Gather", rows, site.squeeze(start, [2]), axis=0)
+        return ctx.op("Gather", rows, ctx.squeeze(start, [2]), axis=0)
     size, taps = axes[0]
     if start:
-        start = site.op("Mul", start, site.const(size, DType.INT32, "size"))
+        start = ctx.op("Mul", start, ctx.const(size, DType.INT32, "size"))
     total = ""
     for tap in taps:
-        index = site.op("Add", start, tap.position) if start else tap.position
-        part = _along(site, rows, axes[1:], index, join)
+        index = ctx.op("Add", start, tap.position) if start else tap.position
+        part = _along(ctx, rows, axes[1:], index, join)
         if tap.weight:
-            part = site.op("Mul", part, tap.weight)
-        total = part if not total else site.op(join, total, part)
+            part = ctx.op("Mul", part, tap.weight)
+        total = ctx.add(total, part, op=join)
     return total
 
 
 @rule(
-    "AffineGrid",
     REORDERED,
     case("AffineGrid", [2, 2, 3], np.array([2, 3, 4, 5]), opset=20),
     miss=case("AffineGrid", [2, 2, 3], np.array([2, 3, 4]), opset=20),
     float16="places of the grid and matrices are rounded to 11 bits",
 )
-def affine_grid_as_product(site: Site) -> str:
+def affine_grid_as_product(ctx: RuleContext) -> str:
     """AffineGrid of two or three axes -> MatMul of a constant grid with the transposed matrices,
     Reshape, if the size is constant; with align_corners each axis has two pixels.
     """
-    sizes = [int(number) for number in site.constant(1)]
+    sizes = [int(number) for number in ctx.constant(1)]
     require(len(sizes) in {4, 5}, "there are two or three axes")
-    require(site.element in FLOATS, "theta is float16 or float32")
-    corners = site.integer("align_corners", 0)
+    require(ctx.element in FLOATS, "theta is float16 or float32")
+    corners = ctx.integer("align_corners", 0)
     # ONNX and onnxruntime put a single pixel between corners at other places.
     apart = not corners or min(sizes[2:]) > 1
     require(apart, "corners are apart")
@@ -140,9 +143,9 @@ def affine_grid_as_product(site: Site) -> str:
     points = np.stack(
         [*(place.reshape(-1) for place in places), tables.ones(places[0].size)], axis=1
     )
-    grid = site.const(points, site.element, "grid")
-    moved = site.op("MatMul", grid, site.transpose(site.name(0), [0, 2, 1]))
-    return site.reshape(moved, [sizes[0], *sizes[2:], len(lines)])
+    grid = ctx.const(points, ctx.element, "grid")
+    moved = ctx.op("MatMul", grid, ctx.transpose(ctx.name(0), [0, 2, 1]))
+    return ctx.reshape(moved, [sizes[0], *sizes[2:], len(lines)])
 
 
 _IMAGES = 4
@@ -151,7 +154,6 @@ _OFFSET, _BIAS, _MASK = 2, 3, 4
 
 
 @rule(
-    "DeformConv",
     BOUNDED,
     case(
         "DeformConv", [1, 2, 5, 6], data(3, 2, 2, 2), [1, 8, 4, 5], data(3), [1, 4, 4, 5], opset=19
@@ -161,22 +163,22 @@ _OFFSET, _BIAS, _MASK = 2, 3, 4
     bound=1e-4,
     float16="places have 11 bits: an eighth of a pixel at 128, a whole one above 1024",
 )
-def deform_conv_as_gather(site: Site) -> str:
+def deform_conv_as_gather(ctx: RuleContext) -> str:
     """DeformConv of images -> places by Add with constants; pixels by Gather with int32 positions;
     Mul, Add; Conv of one pixel, if X is images; dims are known; constant offsets have no NaN.
     """
-    x, w = site.shape(0), site.shape(1)
+    x, w = ctx.shape(0), ctx.shape(1)
     require(len(x) == _IMAGES, "X is images")
-    site.floats(0, "X")
-    axes, offset = _axes(site, x, w), site.input(_OFFSET).const
+    ctx.floats(0, "X")
+    axes, offset = _axes(ctx, x, w), ctx.input(_OFFSET).const
     require(offset is None or not np.isnan(offset.numpy()).any(), "constant offsets have no NaN")
-    groups, taps = site.integer("offset_group", 1), prod(w[2:])
-    counts = [each.count for each in axes]
+    groups, taps = ctx.integer("offset_group", 1), prod(w[2:])
+    counts = [axis.count for axis in axes]
     lead, places = x[0] * groups, taps * prod(counts)
-    offsets = site.reshape(site.name(_OFFSET), [lead, taps, 2, prod(counts)])
+    offsets = ctx.reshape(ctx.name(_OFFSET), [lead, taps, 2, prod(counts)])
     along: list[Sequence[PixelTap]] = []
     for at, axis in enumerate(axes):
-        part = site.reshape(site.slice(offsets, 2, at, at + 1), [lead, places, 1])
+        part = ctx.reshape(ctx.slice(offsets, 2, at, at + 1), [lead, places, 1])
         starts = tables.arange(axis.count) * axis.stride - axis.begin
         there = tables.arange(axis.taps) * axis.dilation
         dims = [(1, 1), (1, 1)]
@@ -185,26 +187,23 @@ def deform_conv_as_gather(site: Site) -> str:
         base = there.reshape(kh, kw, 1, 1) if at == H else there.reshape(1, -1, 1, 1)
         base = base + starts.reshape(1, 1, oh, ow)
         whole = np.broadcast_to(base, (*w[2:], *counts)).reshape(1, places, 1)
-        place = site.op("Add", part, site.const(whole, site.element, "base"))
-        along.append(linear_taps(site, place, axis.size, site.element))
+        place = ctx.op("Add", part, ctx.const(whole, ctx.element, "base"))
+        along.append(linear_taps(ctx, place, axis.size, ctx.element))
     sizes = [axis.size + 2 for axis in axes]
     each = x[1] // groups
-    rows = pixel_rows(site, zero_frame(site, site.name(0), 2), [x[0] * groups, each, *sizes])
-    values = sampled(site, rows, sizes, along, image_numbers(site, lead))
-    if site.tensor(_MASK) is not None:
-        mask = site.reshape(site.name(_MASK), [lead, places, 1])
-        values = site.op("Mul", values, mask)
-    values = site.reshape(site.transpose(values, [0, 2, 1]), [x[0], x[1] * taps, *counts])
-    weight = site.reshape(site.name(1), [w[0], w[1] * taps, 1, 1])
-    bias = [] if site.tensor(_BIAS) is None else [site.name(_BIAS)]
-    return site.op(
-        "Conv", values, weight, *bias, kernel_shape=[1, 1], group=site.integer("group", 1)
-    )
+    rows = pixel_rows(ctx, zero_frame(ctx, ctx.name(0), 2), [x[0] * groups, each, *sizes])
+    values = sampled(ctx, rows, sizes, along, image_numbers(ctx, lead))
+    if ctx.tensor(_MASK) is not None:
+        mask = ctx.reshape(ctx.name(_MASK), [lead, places, 1])
+        values = ctx.op("Mul", values, mask)
+    values = ctx.reshape(ctx.transpose(values, [0, 2, 1]), [x[0], x[1] * taps, *counts])
+    weight = ctx.reshape(ctx.name(1), [w[0], w[1] * taps, 1, 1])
+    bias = ctx.present(_BIAS)
+    return ctx.op("Conv", values, weight, *bias, kernel_shape=[1, 1], group=ctx.integer("group", 1))
 
 
-def _axes(site: Site, x: Sequence[int], w: Sequence[int]) -> tuple[ImageAxis, ImageAxis]:
-    strides, dilations = (site.integers(name) or (1, 1) for name in ("strides", "dilations"))
-    pads = site.integers("pads") or (0, 0, 0, 0)
+def _axes(ctx: RuleContext, x: Sequence[int], w: Sequence[int]) -> tuple[ImageAxis, ImageAxis]:
+    strides, dilations, pads = window_numbers(ctx, 2)
     height, width = (
         ImageAxis(x[2 + at], w[2 + at], strides[at], dilations[at], pads[at], pads[2 + at])
         for at in (H, W)
@@ -246,7 +245,6 @@ class _Axis:
 
 
 @rule(
-    "GridSample",
     BOUNDED,
     case("GridSample", [2, 3, 5, 6], [2, 4, 3, 2], opset=16),
     miss=case("Upsample", [1, 2, 3, 4], scales=[1.0, 1.0, 2.0, 2.0], opset=7),
@@ -263,7 +261,7 @@ class _Axis:
     lists=True,
     float16="places have 11 bits: an eighth of a pixel at 128, a whole one above 1024",
 )
-def grid_sample_as_gather(site: Site) -> str:
+def grid_sample_as_gather(ctx: RuleContext) -> str:
     """GridSample -> places by Mul, Add, Floor, Clip; pixels by Gather with int32 positions; Mul,
     Add, if dims are known; X has rank 4 or 5; align_corners with reflection needs two pixels
     along each axis; places of a constant grid are finite and near.
@@ -272,126 +270,127 @@ def grid_sample_as_gather(site: Site) -> str:
     count for each pixel by itself. Linear and nearest places beyond the border are moved to it
     before; cubic ones are not, as in onnxruntime and PyTorch.
     """
-    x, grid = site.shape(0), site.shape(1)
+    x, grid = ctx.shape(0), ctx.shape(1)
     require(len(x) in _RANKS and len(grid) == len(x), "X has rank 4 or 5")
-    site.floats(0, "X")
-    given, dtype = site.input(1).dtype, DType.FLOAT32
+    ctx.floats(0, "X")
+    given, dtype = ctx.input(1).dtype, DType.FLOAT32
     require(given in FLOATS, "the grid is float16 or float32")
-    corners = site.flag("align_corners", default=False)
+    corners = ctx.flag("align_corners", default=False)
     axes = [_Axis(size, corners, dtype) for size in x[2:]]
-    mode = site.text("mode", "linear")
-    kind, padding = _KINDS.get(mode, mode), site.text("padding_mode", "zeros")
+    mode = ctx.text("mode", "linear")
+    kind, padding = _KINDS.get(mode, mode), ctx.text("padding_mode", "zeros")
     framed = padding == "zeros"
-    _require_near_places(site, max(x[2:]), _FAR_OUT if framed else _FAR)
+    _require_near_places(ctx, max(x[2:]), _FAR_OUT if framed else _FAR)
     wide = padding != "reflection" or not corners or min(x[2:]) > 1
     require(wide, "each axis has two pixels")
-    grids = site.name(1) if given is dtype else site.cast(site.name(1), dtype)
-    flat = site.reshape(grids, [x[0], prod(grid[1:-1]), len(axes)])
+    grids = ctx.name(1) if given is dtype else ctx.cast(ctx.name(1), dtype)
+    flat = ctx.reshape(grids, [x[0], prod(grid[1:-1]), len(axes)])
     taps = []
     for at, axis in enumerate(axes):
         component = len(axes) - 1 - at
-        place = _place(site, site.slice(flat, 2, component, component + 1), axis)
-        taps.append(_taps(site, place, axis, kind, padding))
-    if dtype is not site.element:
-        taps = [[_in_dtype(site, tap) for tap in each] for each in taps]
-    images = zero_frame(site, site.name(0), len(axes)) if framed else site.name(0)
+        place = _place(ctx, ctx.slice(flat, 2, component, component + 1), axis)
+        taps.append(_taps(ctx, place, axis, kind, padding))
+    if dtype is not ctx.element:
+        taps = [
+            [
+                PixelTap(tap.position, tap.weight and ctx.cast(tap.weight, ctx.element))
+                for tap in own
+            ]
+            for own in taps
+        ]
+    images = zero_frame(ctx, ctx.name(0), len(axes)) if framed else ctx.name(0)
     sizes = [axis.size + 2 * framed for axis in axes]
-    rows = pixel_rows(site, images, [*x[:2], *sizes])
-    values = sampled(site, rows, sizes, taps, image_numbers(site, x[0]))
-    values = site.transpose(values, [0, 2, 1])
-    return site.reshape(values, [x[0], x[1], *grid[1:-1]])
+    rows = pixel_rows(ctx, images, [*x[:2], *sizes])
+    values = sampled(ctx, rows, sizes, taps, image_numbers(ctx, x[0]))
+    values = ctx.transpose(values, [0, 2, 1])
+    return ctx.reshape(values, [x[0], x[1], *grid[1:-1]])
 
 
-def _require_near_places(site: Site, size: int, most: int) -> None:
+def _require_near_places(ctx: RuleContext, size: int, most: int) -> None:
     """Refuse a constant grid with NaN, or with places so far that pixels are not told apart.
 
     ONNX does not say what they give. onnxruntime takes the lower border for NaN and beyond int64,
     whatever the padding, and its weights are off where float32 has no halves.
     """
-    grid = site.input(1).const
+    grid = ctx.input(1).const
     near = grid is None or (np.abs(grid.numpy().astype(np.float64)) * size < most).all()
     require(near, "places of a constant grid are finite and near")
 
 
-def _in_dtype(site: Site, tap: PixelTap) -> PixelTap:
-    return PixelTap(tap.position, site.cast(tap.weight, site.element) if tap.weight else "")
-
-
-def _place(site: Site, part: str, axis: _Axis) -> str:
-    """Write places in pixels of places between -1 and 1."""
+def _place(ctx: RuleContext, part: str, axis: _Axis) -> str:
     one, half, size, last = (
-        site.const(value, axis.dtype, "number") for value in (1, 0.5, axis.size, axis.size - 1)
+        ctx.const(value, axis.dtype, "number") for value in (1, 0.5, axis.size, axis.size - 1)
     )
-    moved = site.op("Add", part, one)
+    moved = ctx.op("Add", part, one)
     if axis.corners:
-        return site.op("Mul", site.op("Mul", moved, half), last)
-    return site.op("Mul", site.op("Sub", site.op("Mul", moved, size), one), half)
+        return ctx.op("Mul", ctx.op("Mul", moved, half), last)
+    return ctx.op("Mul", ctx.op("Sub", ctx.op("Mul", moved, size), one), half)
 
 
-def _taps(site: Site, place: str, axis: _Axis, kind: str, padding: str) -> list[PixelTap]:
+def _taps(ctx: RuleContext, place: str, axis: _Axis, kind: str, padding: str) -> list[PixelTap]:
     if kind == "nearest":
-        place = site.op("Round", place)
+        place = ctx.op("Round", place)
     if padding == "zeros" and kind == "linear":
-        return [*linear_taps(site, place, axis.size, axis.dtype)]
-    place = _within(site, place, axis, kind, padding)
+        return [*linear_taps(ctx, place, axis.size, axis.dtype)]
+    place = _limit_places(ctx, place, axis, kind, padding)
     if kind == "nearest":
-        return [PixelTap(_pixel(site, site.cast(place, DType.INT32), axis, padding))]
-    first = site.op("Floor", place)
-    share = site.op("Sub", place, first)
-    position = site.cast(first, DType.INT32)
-    one = site.const(1, axis.dtype, "one")
+        return [PixelTap(_pixel(ctx, ctx.cast(place, DType.INT32), axis, padding))]
+    first = ctx.op("Floor", place)
+    share = ctx.op("Sub", place, first)
+    position = ctx.cast(first, DType.INT32)
+    one = ctx.const(1, axis.dtype, "one")
     if kind == "linear":
-        steps, weights = [0, 1], [site.op("Sub", one, share), share]
+        steps, weights = [0, 1], [ctx.op("Sub", one, share), share]
     else:
-        steps, weights = [-1, 0, 1, 2], _cubic(site, share, one, axis.dtype)
-    pixels = [_pixel(site, shifted(site, position, step), axis, padding) for step in steps]
+        steps, weights = [-1, 0, 1, 2], _cubic(ctx, share, one, axis.dtype)
+    pixels = [_pixel(ctx, shifted(ctx, position, step), axis, padding) for step in steps]
     return [PixelTap(pixel, weight) for pixel, weight in zip(pixels, weights, strict=True)]
 
 
-def _within(site: Site, place: str, axis: _Axis, kind: str, padding: str) -> str:
+def _limit_places(ctx: RuleContext, place: str, axis: _Axis, kind: str, padding: str) -> str:
     low, high = axis.border
     if padding == "zeros" or (padding == "border" and kind == "cubic"):
-        bounds = [site.const(value, axis.dtype, "bound") for value in (-3, axis.size + 2)]
-        return site.op("Clip", place, *bounds)
+        bounds = [ctx.const(value, axis.dtype, "bound") for value in (-3, axis.size + 2)]
+        return ctx.op("Clip", place, *bounds)
     if padding == "border":
-        ends = [site.const(value, axis.dtype, "end") for value in (0, axis.size - 1)]
-        return site.op("Clip", place, *ends)
-    least, most = (site.const(value, axis.dtype, "border") for value in (low, high))
-    span = site.const(high - low, axis.dtype, "span")
-    period = site.const(2 * (high - low), axis.dtype, "period")
-    offset = site.op("Sub", place, least)
-    turns = site.op("Floor", site.op("Div", offset, period))
-    rest = site.op("Sub", offset, site.op("Mul", turns, period))
-    away = site.op("Abs", site.op("Sub", rest, span))
-    return site.op("Sub", most, away)
+        ends = [ctx.const(value, axis.dtype, "end") for value in (0, axis.size - 1)]
+        return ctx.op("Clip", place, *ends)
+    least, most = (ctx.const(value, axis.dtype, "border") for value in (low, high))
+    span = ctx.const(high - low, axis.dtype, "span")
+    period = ctx.const(2 * (high - low), axis.dtype, "period")
+    offset = ctx.op("Sub", place, least)
+    turns = ctx.op("Floor", ctx.op("Div", offset, period))
+    rest = ctx.op("Sub", offset, ctx.op("Mul", turns, period))
+    away = ctx.op("Abs", ctx.op("Sub", rest, span))
+    return ctx.op("Sub", most, away)
 
 
-def _pixel(site: Site, position: str, axis: _Axis, padding: str) -> str:
+def _pixel(ctx: RuleContext, position: str, axis: _Axis, padding: str) -> str:
     """Write positions of pixels; those outside are in the frame of zeros, or stand for others."""
     if padding != "reflection":
         low, high = (-1, axis.size) if padding == "zeros" else (0, axis.size - 1)
-        ends = [site.const(value, DType.INT32, "end") for value in (low, high)]
-        return shifted(site, site.op("Clip", position, *ends), -low)
+        ends = [ctx.const(value, DType.INT32, "end") for value in (low, high)]
+        return shifted(ctx, ctx.op("Clip", position, *ends), -low)
     period = 2 * (axis.size - axis.corners)
     steps = tables.arange(-3, axis.size + 4) % period
     mirrored = period - steps if axis.corners else period - 1 - steps
     table = np.where(steps < axis.size, steps, mirrored)
-    named = site.const(table, DType.INT32, "mirrored")
-    return site.op("Gather", named, shifted(site, position, 3), axis=0)
+    named = ctx.const(table, DType.INT32, "mirrored")
+    return ctx.op("Gather", named, shifted(ctx, position, 3), axis=0)
 
 
-def _cubic(site: Site, share: str, one: str, dtype: DType) -> list[str]:
+def _cubic(ctx: RuleContext, share: str, one: str, dtype: DType) -> list[str]:
     """Write the weights of four pixels (Keys 1981), given the part of the way from the second to the third."""
-    rest = site.op("Sub", one, share)
+    rest = ctx.op("Sub", one, share)
     # Products: a weight near 0 has all its digits, and its pixel may be large.
-    inner, outer = (site.const(number, dtype, "number") for number in (_ALPHA + 2, _ALPHA))
+    inner, outer = (ctx.const(number, dtype, "number") for number in (_ALPHA + 2, _ALPHA))
     middle = []
     for part, other in ((share, rest), (rest, share)):
-        slope = site.op("Sub", one, site.op("Mul", part, inner))
-        bend = site.op("Add", site.op("Mul", slope, part), one)
-        middle.append(site.op("Mul", bend, other))
-    edge = site.op("Mul", site.op("Mul", share, rest), outer)
-    return [site.op("Mul", edge, rest), *middle, site.op("Mul", edge, share)]
+        slope = ctx.op("Sub", one, ctx.op("Mul", part, inner))
+        bend = ctx.op("Add", ctx.op("Mul", slope, part), one)
+        middle.append(ctx.op("Mul", bend, other))
+    edge = ctx.op("Mul", ctx.op("Mul", share, rest), outer)
+    return [ctx.op("Mul", edge, rest), *middle, ctx.op("Mul", edge, share)]
 
 
 # Elements of all samples at most.
@@ -401,49 +400,23 @@ _MOST_SAMPLES = 2**26
 _WITH_HALF_PIXELS = 16
 
 _REGIONS = np.array([[1, 1, 6, 6], [0.5, 0, 1, 3], [3, 2, 7.5, 7]], np.float32)
+_ROI = ([1, 2, 8, 9], ConstInput(_REGIONS), np.array([0, 0, 0]))
+_BINS: dict[str, Any] = {"output_height": 2, "output_width": 3, "opset": 16}
 
 
 @rule(
-    "RoiAlign",
     BOUNDED,
-    case(
-        "RoiAlign",
-        [1, 2, 8, 9],
-        ConstInput(_REGIONS),
-        np.array([0, 0, 0]),
-        output_height=2,
-        output_width=3,
-        sampling_ratio=2,
-        spatial_scale=0.5,
-        opset=16,
-    ),
-    miss=case(
-        "RoiAlign",
-        [1, 2, 8, 9],
-        ConstInput(_REGIONS),
-        np.array([0, 0, 0]),
-        output_height=2,
-        output_width=3,
-        sampling_ratio=0,
-        opset=16,
-    ),
+    case("RoiAlign", *_ROI, **_BINS, sampling_ratio=2, spatial_scale=0.5),
+    miss=case("RoiAlign", *_ROI, **_BINS, sampling_ratio=0),
     boundary=case(
-        "RoiAlign",
-        [1, 2, 8, 9],
-        ConstInput(_REGIONS),
-        np.array([0, 0, 0]),
-        output_height=1,
-        output_width=1,
-        sampling_ratio=1,
-        mode="max",
-        opset=16,
+        "RoiAlign", *_ROI, output_height=1, output_width=1, sampling_ratio=1, mode="max", opset=16
     ),
     bound=1e-4,
     deviations="RoiAlign/mode-is-avg",
     lists=True,
     float16="places have 11 bits: an eighth of a pixel at 128, a whole one above 1024",
 )
-def roi_align_as_gather(site: Site) -> str:
+def roi_align_as_gather(ctx: RuleContext) -> str:
     """RoiAlign of half pixels, or of mode max, with a stated number of samples -> places by Mul and
     Add, pixels by Gather with int32 positions, Mul, Add, ReduceMean; for a maximum Max,
     ReduceMax, if dims are known; sampling_ratio is above 0; all samples have at most 2^26
@@ -453,78 +426,73 @@ def roi_align_as_gather(site: Site) -> str:
     without, it begins at its place, and is a pixel long at least. For a maximum, a sample is the
     largest of its four pixels times their weights.
     """
-    x, regions = site.shape(0), site.shape(1)
-    largest = site.text("mode", "avg") == "max"
-    site.floats(0, "X")
-    samples = site.integer("sampling_ratio", 0)
+    x, regions = ctx.shape(0), ctx.shape(1)
+    largest = ctx.text("mode", "avg") == "max"
+    ctx.floats(0, "X")
+    samples = ctx.integer("sampling_ratio", 0)
     require(samples > 0, "sampling_ratio is above 0")
-    cells = [site.integer(name, 1) for name in ("output_height", "output_width")]
+    cells = [ctx.integer(name, 1) for name in ("output_height", "output_width")]
     count = [cell * samples for cell in cells]
     require(regions[0] * prod(count) * x[1] <= _MOST_SAMPLES, "the samples are not too many")
-    taps = [_region_taps(site, at, cells[at], samples, x[2 + at]) for at in (0, 1)]
+    taps = [_region_taps(ctx, at, cells[at], samples, x[2 + at]) for at in (0, 1)]
     dims = [(regions[0], count[0], 1), (regions[0], 1, count[1])]
-    ones = site.const(tables.ones((1, *count)), site.element, "ones")
-    zeros = site.const(tables.zeros((1, *count)), DType.INT32, "zeros")
+    ones = ctx.full((1, *count), 1, "ones")
+    zeros = ctx.const(tables.zeros((1, *count)), DType.INT32, "zeros")
     places = [regions[0], prod(count), 1]
     spread = [
         [
             PixelTap(
-                site.reshape(site.op("Add", site.reshape(tap.position, shape), zeros), places),
-                site.reshape(site.op("Mul", site.reshape(tap.weight, shape), ones), places),
+                ctx.reshape(ctx.op("Add", ctx.reshape(tap.position, shape), zeros), places),
+                ctx.reshape(ctx.op("Mul", ctx.reshape(tap.weight, shape), ones), places),
             )
-            for tap in each
+            for tap in own_taps
         ]
-        for each, shape in zip(taps, dims, strict=True)
+        for own_taps, shape in zip(taps, dims, strict=True)
     ]
-    image = site.cast(site.name(2), DType.INT32)
-    lead = site.reshape(image, [regions[0], 1, 1])
-    rows = pixel_rows(site, site.name(0), x)
-    values = sampled(site, rows, x[2:], spread, lead, "Max" if largest else "Add")
-    values = site.reshape(values, [regions[0], cells[0], samples, cells[1], samples, x[1]])
+    image = ctx.cast(ctx.name(2), DType.INT32)
+    lead = ctx.reshape(image, [regions[0], 1, 1])
+    rows = pixel_rows(ctx, ctx.name(0), x)
+    values = sampled(ctx, rows, x[2:], spread, lead, "Max" if largest else "Add")
+    values = ctx.reshape(values, [regions[0], cells[0], samples, cells[1], samples, x[1]])
     join = "ReduceMax" if largest else "ReduceMean"
-    values = site.reduce(join, values, [2, 4], keepdims=False)
-    return site.transpose(values, [0, 3, 1, 2])
+    values = ctx.reduce(join, values, [2, 4], keepdims=False)
+    return ctx.transpose(values, [0, 3, 1, 2])
 
 
-def _has_half_pixels(site: Site) -> bool:
-    """True if a region begins half a pixel before its place."""
-    default = "half_pixel" if site.node.opset >= _WITH_HALF_PIXELS else "output_half_pixel"
-    return site.text("coordinate_transformation_mode", default) == "half_pixel"
-
-
-def _region_taps(site: Site, at: int, cells: int, samples: int, size: int) -> list[PixelTap]:
+def _region_taps(ctx: RuleContext, at: int, cells: int, samples: int, size: int) -> list[PixelTap]:
     """Write the two pixels around each sample along one axis: regions x samples."""
-    number = site.scalar
-    scale = number(site.number("spatial_scale", 1.0))
+    number = ctx.scalar
+    scale = number(ctx.number("spatial_scale", 1.0))
     column = 1 - at
     first, last = (
-        site.op("Mul", site.slice(site.name(1), 1, value, value + 1), scale)
+        ctx.op("Mul", ctx.slice(ctx.name(1), 1, value, value + 1), scale)
         for value in (column, column + 2)
     )
-    half = _has_half_pixels(site)
+    default = "half_pixel" if ctx.node.opset >= _WITH_HALF_PIXELS else "output_half_pixel"
+    # A region begins half a pixel before its place.
+    half = ctx.text("coordinate_transformation_mode", default) == "half_pixel"
     if half:
-        first, last = (site.op("Sub", value, number(0.5)) for value in (first, last))
+        first, last = (ctx.op("Sub", value, number(0.5)) for value in (first, last))
     bins = (tables.arange(cells * samples) + 0.5) / (cells * samples)
-    length = site.op("Sub", last, first)
-    length = length if half else site.op("Max", length, number(1))
-    span = site.op("Mul", length, site.const(bins[None], site.element))
-    place = site.op("Add", span, first)
-    inside = site.op(
+    length = ctx.op("Sub", last, first)
+    length = length if half else ctx.op("Max", length, number(1))
+    span = ctx.op("Mul", length, ctx.const(bins[None], ctx.element))
+    place = ctx.op("Add", span, first)
+    inside = ctx.op(
         "And",
-        site.op("Not", site.op("Less", place, number(-1))),
-        site.op("Not", site.op("Greater", place, number(size))),
+        ctx.op("Not", ctx.op("Less", place, number(-1))),
+        ctx.op("Not", ctx.op("Greater", place, number(size))),
     )
-    held = site.op("Clip", place, number(0), number(size - 1))
-    low = site.op("Floor", held)
-    share = site.op("Sub", held, low)
-    there = site.cast(inside, site.element)
+    held = ctx.op("Clip", place, number(0), number(size - 1))
+    low = ctx.op("Floor", held)
+    share = ctx.op("Sub", held, low)
+    there = ctx.cast(inside, ctx.element)
     weights = [
-        site.op("Mul", site.op("Sub", number(1), share), there),
-        site.op("Mul", share, there),
+        ctx.op("Mul", ctx.op("Sub", number(1), share), there),
+        ctx.op("Mul", share, there),
     ]
-    position = site.cast(low, DType.INT32)
-    end = site.const(size - 1, DType.INT32, "end")
-    start = site.const(0, DType.INT32, "start")
-    following = site.op("Clip", shifted(site, position, 1), start, end)
-    pairs = zip((position, following), weights, strict=True)
-    return [PixelTap(each, weight) for each, weight in pairs]
+    position = ctx.cast(low, DType.INT32)
+    end = ctx.const(size - 1, DType.INT32, "end")
+    start = ctx.const(0, DType.INT32, "start")
+    following = ctx.op("Clip", shifted(ctx, position, 1), start, end)
+    return [*map(PixelTap, (position, following), weights)]

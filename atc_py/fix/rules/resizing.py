@@ -5,16 +5,135 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from atc_py.fix.case import case
-from atc_py.fix.parts.resampling import matrix, resized_axes, with_outside
-from atc_py.fix.parts.windows import take
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix import tables
+from atc_py.fix.case import Fed, case
+from atc_py.fix.context import RuleContext
+from atc_py.fix.parts.windows import require_places, take
+from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.fix.writing import EQUAL, REORDERED
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import ResizedAxis
+
+# Elements of a result of which a constant says whether they are taken from outside of X.
+_MOST_OUTSIDE = 2**24
+
+# Opset since which Resize has roi and sizes; before, it has scales alone.
+_WITH_REGION = 11
+
+
+def _cubic(away: NDArray[np.float64], a: float) -> NDArray[np.float64]:
+    """The weight of an element so far away (Keys 1981)."""
+    near = ((a + 2) * away - (a + 3)) * away * away + 1
+    far = ((a * away - 5 * a) * away + 8 * a) * away - 4 * a
+    return np.where(away <= 1, near, np.where(away < 2, far, 0.0))  # noqa: PLR2004  (two taps)
+
+
+def matrix(axis: ResizedAxis, ctx: RuleContext, mode: str) -> NDArray[np.float64]:
+    """The weight in each element of the result of each element of X, along one axis."""
+    cubic = ctx.text("mode", "nearest") == "cubic"
+    a = ctx.number("cubic_coeff_a", -0.75)
+    fine = min(float(axis.scale), 1.0) if ctx.integer("antialias", 0) else 1.0
+    places = axis.coordinates(mode)
+    reach = int(np.ceil((2 if cubic else 1) / fine))
+    base = np.floor(places).astype(np.int64)
+    taps = base[:, None] + tables.arange(1 - reach, reach + 1)
+    away = np.abs(places.astype(np.float64)[:, None] - taps) * fine
+    weights = _cubic(away, a) if cubic else np.clip(1 - away, 0, None)
+    inside = (taps >= 0) & (taps < axis.size)
+    if ctx.integer("exclude_outside", 0):
+        weights = np.where(inside, weights, 0)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    values = tables.zeros((axis.count, axis.size))
+    rows = np.broadcast_to(tables.arange(axis.count)[:, None], taps.shape)
+    np.add.at(values, (rows, np.clip(taps, 0, axis.size - 1)), weights)
+    values[axis.outside(mode)] = 0
+    return values
+
+
+def resized_axes(ctx: RuleContext) -> tuple[ResizedAxis, ...]:
+    """Every axis of a Resize or an Upsample."""
+    x = ctx.shape(0)
+    regions = ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_REGION
+    axes = [integer % len(x) for integer in ctx.integers("axes") or range(len(x))]
+    found: Any
+    if regions and _has_elements(ctx, 3):
+        counts, scales = _by_sizes(ctx, x, axes)
+    else:
+        if "scales" in ctx.node.attributes:
+            found = ctx.node.attributes["scales"]
+        else:
+            found = ctx.constant(2 if regions else 1)
+        scales = [np.float32(number) for number in np.asarray(found).reshape(-1)]
+        pairs = zip(axes, scales, strict=True)
+        counts = [int(np.float32(x[axis]) * scale) for axis, scale in pairs]
+    require(min(counts) > 0, "the result has elements")
+    changes = zip(axes, counts, scales, strict=True)
+    require_places(count for at, count, scale in changes if count != x[at] or scale != 1)
+    _check_change(x, axes, counts, scales)
+    region = np.tile([0.0, 1.0], (len(axes), 1)).T
+    if ctx.text("coordinate_transformation_mode", "") == "tf_crop_and_resize":
+        region = ctx.constant(1).reshape(2, len(axes)).astype(np.float64)
+        cropped = any(
+            count == x[axis] and (start, end) != (0, 1)
+            for axis, count, start, end in zip(axes, counts, *region, strict=True)
+        )
+        require(not cropped, "no axis that keeps its length is cropped")
+    resized = {
+        axis: ResizedAxis(axis, x[axis], count, scale, float(start), float(end))
+        for axis, count, scale, start, end in zip(axes, counts, scales, *region, strict=True)
+    }
+    kept = {at: ResizedAxis(at, size, size, np.float32(1)) for at, size in enumerate(x)}
+    return tuple(resized.get(at, kept[at]) for at in range(len(x)))
+
+
+def _check_change(
+    x: Sequence[int], axes: Sequence[int], counts: Sequence[int], scales: Sequence[np.float32]
+) -> None:
+    """Refuse scales that change values but no dim: onnxruntime copies X then, ONNX interpolates."""
+    copied = all(count == x[axis] for axis, count in zip(axes, counts, strict=True))
+    plain = not copied or all(scale == 1 for scale in scales)
+    require(plain, "a dim changes, or all scales are 1")
+
+
+def _has_elements(ctx: RuleContext, position: int) -> bool:
+    tensor = ctx.tensor(position)
+    return tensor is not None and tensor.dims != (0,)
+
+
+def _by_sizes(
+    ctx: RuleContext, x: Sequence[int], axes: Sequence[int]
+) -> tuple[list[int], list[np.float32]]:
+    sizes = [int(number) for number in ctx.constant(3).reshape(-1)]
+    scales = [
+        np.float32(size) / np.float32(x[axis]) for axis, size in zip(axes, sizes, strict=True)
+    ]
+    policy = ctx.text("keep_aspect_ratio_policy", "stretch")
+    if policy == "stretch":
+        return sizes, scales
+    scale = min(scales) if policy == "not_larger" else max(scales)
+    return [int(scale * np.float32(x[axis]) + np.float32(0.5)) for axis in axes], [scale] * len(
+        axes
+    )
+
+
+def with_outside(ctx: RuleContext, y: str, axes: Sequence[ResizedAxis], mode: str) -> str:
+    """Write the stated value where elements of the result are taken from outside of X."""
+    changing = (axis for axis in axes if not axis.is_kept)
+    parts = {axis.axis: axis.outside(mode) for axis in changing}
+    parts = {axis: part for axis, part in parts.items() if part.any()}
+    if not parts:
+        return y
+    size = prod(part.size for part in parts.values())
+    require(size <= _MOST_OUTSIDE, "at most 2^24 elements are cropped")
+    values = tables.zeros((1,) * len(axes), np.bool_)
+    for axis, part in parts.items():
+        values = values | part.reshape([-1 if at == axis else 1 for at in range(len(axes))])
+    outside = ctx.const(values, DType.BOOL, "outside")
+    value = ctx.scalar(ctx.number("extrapolation_value", 0.0))
+    return ctx.op("Where", outside, value, y)
+
 
 # Coordinates without a region that the lists have.
 _MODES = frozenset(
@@ -27,70 +146,43 @@ _ADDED = {"antialias": 0, "axes": (), "keep_aspect_ratio_policy": "stretch"}
 _IMAGES = 4
 
 
+_SIZED = ([1, 2, 6, 7], None, None)
+_LINEAR: dict[str, Any] = {"mode": "linear", "axes": [2, 3], "opset": 18}
+_HALVES: dict[str, Any] = {"coordinate_transformation_mode": "half_pixel"}
+
+
 @rule(
-    "Resize",
     REORDERED,
-    case(
-        "Resize",
-        [1, 2, 6, 7],
-        None,
-        None,
-        np.array([12, 9]),
-        mode="linear",
-        axes=[2, 3],
-        coordinate_transformation_mode="half_pixel",
-        opset=18,
-    ),
-    miss=case(
-        "Resize",
-        [1, 2, 6, 7],
-        None,
-        None,
-        np.array([4, 5]),
-        mode="linear",
-        axes=[2, 3],
-        antialias=1,
-        opset=18,
-    ),
-    boundary=case(
-        "Resize",
-        [1, 2, 6, 7],
-        None,
-        None,
-        np.array([6, 8]),
-        mode="linear",
-        axes=[2, 3],
-        antialias=1,
-        coordinate_transformation_mode="half_pixel",
-        opset=18,
-    ),
+    case("Resize", *_SIZED, np.array([12, 9]), **_LINEAR, **_HALVES),
+    miss=case("Resize", *_SIZED, np.array([4, 5]), **_LINEAR, antialias=1),
+    boundary=case("Resize", *_SIZED, np.array([6, 8]), **_LINEAR, antialias=1, **_HALVES),
 )
-def resize_all_axes(site: Site) -> Sequence[str]:
+def resize_all_axes(ctx: RuleContext) -> Sequence[str]:
     """Resize with axes, keep_aspect_ratio_policy, or antialias where nothing shrinks -> Resize with
     sizes or scales for all axes, if dims, scales and sizes are known; mode nearest or linear; at
     most four axes; no region.
     """
-    changed = any(site.node.attributes.get(each, no) != no for each, no in _ADDED.items())
+    changed = any(ctx.node.attributes.get(name, no) != no for name, no in _ADDED.items())
     require(changed, "an attribute of opset 18 has an effect")
-    mode = site.text("coordinate_transformation_mode", "half_pixel")
+    mode = ctx.text("coordinate_transformation_mode", "half_pixel")
     require(mode in _MODES, "the list has the coordinates")
-    kind = site.text("mode", "nearest")
+    kind = ctx.text("mode", "nearest")
     require(kind in {"nearest", "linear"}, "mode is nearest or linear")
-    site.floats(0, "X")
-    axes = resized_axes(site)
+    ctx.floats(0, "X")
+    axes = resized_axes(ctx)
     require(len(axes) <= _IMAGES, "X has at most four axes")
-    smooth = site.integer("antialias", 0) and any(axis.scale < 1 for axis in axes)
+    smooth = ctx.integer("antialias", 0) and any(axis.scale < 1 for axis in axes)
     require(not smooth, "no axis shrinks with antialias")
     sizes = [axis.count for axis in axes]
     even = all(np.float32(axis.count) / np.float32(axis.size) == axis.scale for axis in axes)
     without: dict[str, Any] = dict.fromkeys(_ADDED)
-    empty = site.const([], DType.FLOAT32, "empty")
+    empty = ctx.const([], DType.FLOAT32, "empty")
     if even:
-        return site.again(site.name(0), empty, empty, site.const(sizes, label="sizes"), **without)
+        return ctx.again(ctx.name(0), empty, empty, ctx.const(sizes, label="sizes"), **without)
     whole = all(int(np.float32(axis.size) * axis.scale) == axis.count for axis in axes)
     require(whole, "the scales give the sizes")
-    scales = site.const([axis.scale for axis in axes], DType.FLOAT32, "scales")
-    return site.again(site.name(0), empty, scales, **without)
+    scales = ctx.const([axis.scale for axis in axes], DType.FLOAT32, "scales")
+    return ctx.again(ctx.name(0), empty, scales, **without)
 
 
 # Opset since which nearest_mode says how coordinates are rounded.
@@ -98,10 +190,17 @@ _WITH_ROUNDING = 11
 
 
 @rule(
-    "Resize Upsample",
     EQUAL,
     case("Upsample", [1, 2, 3, 4], np.array([1, 1, 2, 3], np.float32), mode="nearest", opset=9),
+    operators="Resize Upsample",
     miss=case("Upsample", [1, 2, 3, 4], np.array([1, 1, 2, 3], np.float32), mode="linear", opset=9),
+    boundary=case(
+        "Resize",
+        Fed((1, 1, 2, 3), DType.INT8),
+        *(np.array(numbers, np.float32) for numbers in ([], [1, 1, 0.5, 1])),
+        mode="nearest",
+        opset=11,
+    ),
     deviations=(
         "Resize/batch-and-channels-kept",
         "Resize/four-dims-only",
@@ -111,26 +210,26 @@ _WITH_ROUNDING = 11
     ),
     lists=True,
 )
-def resize_as_gather(site: Site) -> str:
+def resize_as_gather(ctx: RuleContext) -> str:
     """Resize to nearest elements in a form that is not listed; Upsample -> Gather along each axis;
     Where for elements outside of X, if mode nearest; dims, scales and sizes are known; no axis
     that changes gets more than 2^20 elements.
     """
-    require(site.text("mode", "nearest") == "nearest", "mode is nearest")
-    whole = not site.integer("exclude_outside", 0)  # of cubic interpolation
+    require(ctx.text("mode", "nearest") == "nearest", "mode is nearest")
+    whole = not ctx.integer("exclude_outside", 0)  # of cubic interpolation
     require(whole, "no weight is excluded")
     mode, rounding = "asymmetric", "simple"
-    if site.node.op_type == "Resize" and site.node.opset >= _WITH_ROUNDING:
-        mode = site.text("coordinate_transformation_mode", "half_pixel")
-        rounding = site.text("nearest_mode", "round_prefer_floor")
-    y = site.name(0)
-    axes = resized_axes(site)
+    if ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_ROUNDING:
+        mode = ctx.text("coordinate_transformation_mode", "half_pixel")
+        rounding = ctx.text("nearest_mode", "round_prefer_floor")
+    y = ctx.name(0)
+    axes = resized_axes(ctx)
     for axis in axes:
         if axis.is_kept:
             continue
-        y = take(site, y, axis.axis, axis.nearest(mode, rounding), axis.size)
-    y = with_outside(site, y, axes, mode)
-    return site.op("Identity", y) if y == site.name(0) else y
+        y = take(ctx, y, axis.axis, axis.nearest(mode, rounding), axis.size)
+    y = with_outside(ctx, y, axes, mode)
+    return ctx.own(y)
 
 
 # Opset since which an attribute says how coordinates are transformed.
@@ -141,7 +240,6 @@ _MOST = 2**24
 
 
 @rule(
-    "Resize Upsample",
     REORDERED,
     case(
         "Resize",
@@ -149,9 +247,10 @@ _MOST = 2**24
         np.array([], np.float32),
         np.array([1, 1, 2, 0.7], np.float32),
         mode="cubic",
-        coordinate_transformation_mode="half_pixel",
+        **_HALVES,
         opset=11,
     ),
+    operators="Resize Upsample",
     miss=case(
         "Upsample", [1, 2, 3, 4], np.array([1, 1, 2, 3], np.float32), mode="nearest", opset=9
     ),
@@ -161,7 +260,7 @@ _MOST = 2**24
         np.array([], np.float32),
         np.array([1, 1, 1, 0.9], np.float32),
         mode="cubic",
-        coordinate_transformation_mode="half_pixel",
+        **_HALVES,
         opset=11,
     ),
     deviations=(
@@ -173,7 +272,7 @@ _MOST = 2**24
     lists=True,
     float16="weights and the result of each axis are rounded to 11 bits, sums are float32",
 )
-def resize_as_product(site: Site) -> str:
+def resize_as_product(ctx: RuleContext) -> str:
     """Cubic Resize, linear Resize in a form that is not listed; linear Upsample -> MatMul with a
     constant matrix of weights for each axis that changes, if mode linear or cubic; dims, scales
     and sizes are known; X is float16 or float32.
@@ -181,35 +280,34 @@ def resize_as_product(site: Site) -> str:
     Weights are those of ONNX's definition: linear or cubic ones, stretched by antialias where an
     axis shrinks.
     """
-    kind = site.text("mode", "nearest")
+    kind = ctx.text("mode", "nearest")
     require(kind in {"linear", "cubic"}, "mode is linear or cubic")
-    site.floats(0, "X")
+    ctx.floats(0, "X")
     mode = "asymmetric"
-    if site.node.op_type == "Resize" and site.node.opset >= _WITH_MODES:
-        mode = site.text("coordinate_transformation_mode", "half_pixel")
-    axes = resized_axes(site)
-    largest = max(each.size * each.count for each in axes)
+    if ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_MODES:
+        mode = ctx.text("coordinate_transformation_mode", "half_pixel")
+    axes = resized_axes(ctx)
+    largest = max(axis.size * axis.count for axis in axes)
     require(largest <= _MOST, "a matrix has at most 2^24 weights")
-    dims, y = [each.size for each in axes], site.name(0)
-    for each in sorted(axes, key=lambda axis: axis.count / axis.size):
-        if each.is_kept:
+    dims, y = [axis.size for axis in axes], ctx.name(0)
+    for axis in sorted(axes, key=lambda axis: axis.count / axis.size):
+        if axis.is_kept:
             continue
-        y = _product(site, y, dims, each, mode)
-        dims[each.axis] = each.count
-    if site.number("extrapolation_value", 0.0):  # rows of such elements are zeros
-        y = with_outside(site, y, axes, mode)
-    return site.op("Identity", y) if y == site.name(0) else y
+        y = _product(ctx, y, dims, axis, mode)
+        dims[axis.axis] = axis.count
+    if ctx.number("extrapolation_value", 0.0):  # rows of such elements are zeros
+        y = with_outside(ctx, y, axes, mode)
+    return ctx.own(y)
 
 
-def _product(site: Site, x: str, dims: Sequence[int], axis: ResizedAxis, mode: str) -> str:
-    """Write the product along one axis of `x`, which has `dims`."""
-    rows = matrix(axis, site, mode)
+def _product(ctx: RuleContext, x: str, dims: Sequence[int], axis: ResizedAxis, mode: str) -> str:
+    rows = matrix(axis, ctx, mode)
     at, rank = axis.axis, len(dims)
     if at == rank - 1:
-        return site.op("MatMul", x, site.const(rows.T, site.element, "weights"))
-    weights = site.const(rows, site.element, "weights")
+        return ctx.op("MatMul", x, ctx.const(rows.T, ctx.element, "weights"))
+    weights = ctx.const(rows, ctx.element, "weights")
     if at == rank - 2:
-        return site.op("MatMul", weights, x)
-    x = site.reshape(x, [prod(dims[:at]), axis.size, prod(dims[at + 1 :])])
-    y = site.op("MatMul", weights, x)
-    return site.reshape(y, [*dims[:at], axis.count, *dims[at + 1 :]])
+        return ctx.op("MatMul", weights, x)
+    x = ctx.reshape(x, [prod(dims[:at]), axis.size, prod(dims[at + 1 :])])
+    y = ctx.op("MatMul", weights, x)
+    return ctx.reshape(y, [*dims[:at], axis.count, *dims[at + 1 :]])

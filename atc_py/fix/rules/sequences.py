@@ -3,11 +3,10 @@
 import numpy as np
 
 from atc_py.fix.case import CaseGraph, Fed, MadeInput, case
-from atc_py.fix.parts.sequences import elements_of, optional_value, place_in, split_tensor
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.context import RuleContext
+from atc_py.fix.parts.bodies import elements_of, optional_value, place_in, split_tensor
+from atc_py.fix.rule import EQUAL, rule
 from atc_py.fix.unfit import require
-from atc_py.fix.writing import EQUAL
 from atc_py.tensor.dtypes import DType
 
 _PAIR = {"a": Fed((2,)), "b": Fed((2,))}
@@ -16,7 +15,6 @@ _PLACE = ("SequenceInsert", ("s", "b", "n"), ("t",), dict[str, int]())
 
 
 @rule(
-    "ConcatFromSequence",
     EQUAL,
     case(
         "ConcatFromSequence",
@@ -32,24 +30,24 @@ _PLACE = ("SequenceInsert", ("s", "b", "n"), ("t",), dict[str, int]())
         before=CaseGraph({**_PAIR, "n": Fed((), DType.INT64, (0, 2))}, (), (_MAKE, _PLACE)),
     ),
 )
-def concat_from_sequence_as_concat(site: Site) -> str:
+def concat_from_sequence_as_concat(ctx: RuleContext) -> str:
     """ConcatFromSequence -> Concat, for a new axis after Unsqueeze; Transpose of a tensor that was
     split whole, if nodes of the model make the sequence and change it at constant places; it is
     not empty.
     """
-    elements = elements_of(site, site.name(0))
+    elements = elements_of(ctx, ctx.name(0))
     require(elements, "the sequence is not empty")
-    axis, new = site.integer("axis", 0), site.integer("new_axis", 0)
-    whole = split_tensor(site, site.name(0))
+    axis, new = ctx.integer("axis", 0), ctx.integer("new_axis", 0)
+    whole = split_tensor(ctx, ctx.name(0))
     if whole is not None and bool(new) == whole.without:
         order = [at for at in range(whole.rank) if at != whole.axis]
         order.insert(axis % whole.rank, whole.axis)
         if new or order == sorted(order):
-            return site.transpose(whole.name, order)
+            return ctx.transpose(whole.name, order)
     parts = [write() for write in elements]
     if new:
-        parts = [site.unsqueeze(part, [axis]) for part in parts]
-    return parts[0] if len(parts) == 1 else site.op("Concat", *parts, axis=axis)
+        parts = [ctx.unsqueeze(part, [axis]) for part in parts]
+    return ctx.concat(parts, axis)
 
 
 _MADE_PAIR = CaseGraph(
@@ -58,22 +56,20 @@ _MADE_PAIR = CaseGraph(
 
 
 @rule(
-    "SequenceAt",
     EQUAL,
     case("SequenceAt", MadeInput("s"), np.array(-1), before=_MADE_PAIR),
     miss=case("SequenceAt", MadeInput("s"), Fed((), DType.INT64, (0, 0)), before=_MADE_PAIR),
 )
-def sequence_at_as_tensor(site: Site) -> str:
+def sequence_at_as_tensor(ctx: RuleContext) -> str:
     """SequenceAt -> the tensor, or a Slice of the tensor that SplitToSequence splits, if the place
     is constant and in the sequence, which nodes of the model make and change at constant places.
     """
-    elements = elements_of(site, site.name(0))
+    elements = elements_of(ctx, ctx.name(0))
     count = len(elements)
-    return elements[place_in(site.input(1), 0, count, count - 1)]()
+    return elements[place_in(ctx.input(1), 0, count, count - 1)]()
 
 
 @rule(
-    "SequenceLength",
     EQUAL,
     case(
         "SequenceLength",
@@ -90,11 +86,11 @@ def sequence_at_as_tensor(site: Site) -> str:
         ),
     ),
 )
-def sequence_length_as_constant(site: Site) -> str:
+def sequence_length_as_constant(ctx: RuleContext) -> str:
     """SequenceLength -> a constant, if nodes of the model make the sequence and change it at
     constant places.
     """
-    return site.const(len(elements_of(site, site.name(0))), label="length")
+    return ctx.const(len(elements_of(ctx, ctx.name(0))), label="length")
 
 
 _OPTIONAL = CaseGraph({"a": Fed((2,))}, (), (("Optional", ("a",), ("o",), {}),))
@@ -107,28 +103,26 @@ _CHOSEN = CaseGraph(
 
 
 @rule(
-    "OptionalGetElement",
     EQUAL,
     case("OptionalGetElement", MadeInput("o"), opset=15, before=_OPTIONAL),
     miss=case("OptionalGetElement", MadeInput("o"), opset=17, before=_CHOSEN),
 )
-def optional_get_as_value(site: Site) -> str:
+def optional_get_as_value(ctx: RuleContext) -> str:
     """OptionalGetElement -> the value, if a node of the model makes the optional, and it has a
     value; or it is a tensor.
     """
-    value = optional_value(site)
+    value = optional_value(ctx)
     require(value, "the optional has a value")
     return value
 
 
 @rule(
-    "OptionalHasElement",
     EQUAL,
     case("OptionalHasElement", MadeInput("o"), opset=15, before=_OPTIONAL),
     miss=case("OptionalHasElement", MadeInput("o"), opset=17, before=_CHOSEN),
 )
-def optional_has_as_constant(site: Site) -> str:
+def optional_has_as_constant(ctx: RuleContext) -> str:
     """OptionalHasElement -> a constant, if a node of the model makes the optional; or it is a
     tensor or absent.
     """
-    return site.const(optional_value(site) != "", DType.BOOL, "has")
+    return ctx.const(optional_value(ctx) != "", DType.BOOL, "has")

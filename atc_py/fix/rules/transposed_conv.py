@@ -10,39 +10,33 @@ from numpy.typing import NDArray
 
 from atc_py.fix import tables
 from atc_py.fix.case import CaseNode, Fed, case, case_after, data
-from atc_py.fix.parts.windows import SAME
-from atc_py.fix.registry import rule
-from atc_py.fix.site import Site
+from atc_py.fix.context import RuleContext
+from atc_py.fix.parts.windows import (
+    IMAGES,
+    SAME,
+    VOLUMES,
+    ImageAxis,
+    window_attributes,
+    window_numbers,
+)
+from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require, skip_unless
-from atc_py.fix.writing import EQUAL, REORDERED
 
 
 @dataclass(frozen=True, slots=True)
-class TransposedAxis:
-    """One axis.
+class TransposedAxis(ImageAxis):
+    """One axis: stride, dilation and pads are of Y, whose begin and end are cut off.
 
     Attributes:
-        size: elements of X.
-        taps: elements of the filter.
-        stride: elements of Y from one window to the next.
-        dilation: elements of Y from one tap to the next.
-        begin: elements cut off before Y.
-        end: elements cut off after Y.
         extra: zeros after the last window, of output_padding.
     """
 
-    size: int
-    taps: int
-    stride: int
-    dilation: int
-    begin: int
-    end: int
     extra: int
 
     @property
     def full(self) -> int:
         """Elements that the windows cover, and `extra`."""
-        return (self.size - 1) * self.stride + (self.taps - 1) * self.dilation + 1 + self.extra
+        return (self.size - 1) * self.stride + self.span + self.extra
 
     @property
     def count(self) -> int:
@@ -50,18 +44,17 @@ class TransposedAxis:
         return self.full - self.begin - self.end
 
 
-def transposed_axes(site: Site) -> tuple[TransposedAxis, ...]:
+def transposed_axes(ctx: RuleContext) -> tuple[TransposedAxis, ...]:
     """The axes of a ConvTranspose with explicit, stated or automatic dims."""
-    sizes, taps = site.shape(0)[2:], site.shape(1)[2:]
+    sizes, taps = ctx.shape(0)[2:], ctx.shape(1)[2:]
     rank = len(sizes)
-    strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))
-    extra = site.integers("output_padding") or (0,) * rank
-    pads = site.integers("pads") or (0,) * (2 * rank)
-    mode = site.text("auto_pad", "NOTSET")
-    wanted = site.integers("output_shape")[-rank:]
+    strides, dilations, pads = window_numbers(ctx, rank)
+    extra = ctx.integers("output_padding") or (0,) * rank
+    mode = ctx.text("auto_pad", "NOTSET")
+    wanted = ctx.integers("output_shape")[-rank:]
     if mode in SAME and not wanted:
         wanted = tuple(size * step for size, step in zip(sizes, strides, strict=True))
-    found = []
+    results = []
     for at in range(rank):
         begin, end = (pads[at], pads[rank + at]) if mode == "NOTSET" else (0, 0)
         axis = TransposedAxis(
@@ -74,29 +67,18 @@ def transposed_axes(site: Site) -> tuple[TransposedAxis, ...]:
             begin, end = (less, rest) if mode == "SAME_UPPER" else (rest, less)
             axis = replace(axis, begin=begin, end=end)
         require(axis.count > 0, "Y has elements")
-        found.append(axis)
-    return tuple(found)
+        results.append(axis)
+    return tuple(results)
 
 
-# Rank of images.
-_LEAST = 4
+_IMAGE = ([1, 2, 4, 5], data(2, 3, 3, 2))
+_PLAIN_DILATED = case("ConvTranspose", *_IMAGE, kernel_shape=[3, 2], dilations=[2, 1])
 
 
 @rule(
-    "ConvTranspose",
     REORDERED,
-    case(
-        "ConvTranspose",
-        [1, 2, 4, 5],
-        data(2, 3, 3, 2),
-        data(3),
-        strides=[2, 1],
-        dilations=[1, 2],
-        output_shape=[8, 5],
-    ),
-    miss=case(
-        "ConvTranspose", [1, 2, 4, 5], data(2, 3, 3, 2), kernel_shape=[3, 2], dilations=[2, 1]
-    ),
+    case("ConvTranspose", *_IMAGE, data(3), strides=[2, 1], dilations=[1, 2], output_shape=[8, 5]),
+    miss=_PLAIN_DILATED,
     boundary=case(
         "ConvTranspose",
         [1, 1, 1, 2],
@@ -113,24 +95,21 @@ _LEAST = 4
     ),
     lists=True,
 )
-def conv_transpose_explicit(site: Site) -> Sequence[str]:
+def conv_transpose_explicit(ctx: RuleContext) -> Sequence[str]:
     """ConvTranspose with output_shape or automatic pads, or without kernel_shape -> ConvTranspose
     with explicit pads, if dims are known; X has rank 4 or 5; windows cover the result.
     """
-    x, w = site.shape(0), site.shape(1)
-    require(len(x) >= _LEAST, "X has rank 4 or 5")
-    stated = site.node.attributes
+    require(len(ctx.shape(0)) >= IMAGES, "X has rank 4 or 5")
+    stated = ctx.node.attributes
     bare = stated.get("auto_pad", "NOTSET") == "NOTSET" and not stated.get("output_shape")
     require(not bare or not stated.get("kernel_shape"), "attributes are implied")
-    axes = transposed_axes(site)
-    rest = site.names[1:]
-    return site.again(
-        site.name(0),
-        *rest,
+    axes = transposed_axes(ctx)
+    own = window_attributes(axes)
+    return ctx.again(
         auto_pad=None,
         output_shape=None,
-        kernel_shape=list(w[2:]),
-        pads=[*(axis.begin for axis in axes), *(axis.end for axis in axes)],
+        kernel_shape=own["kernel_shape"],
+        pads=own["pads"],
         output_padding=[axis.extra for axis in axes],
     )
 
@@ -147,31 +126,25 @@ _INPUTS: Mapping[str, Fed | NDArray[Any]] = {
 
 
 @rule(
-    "ConvTranspose",
     EQUAL,
     case_after(_SHAPED, "ConvTranspose", ("first", "x1"), _INPUTS, attributes=_KERNEL),
     miss=case_after(_PLAIN, "ConvTranspose", ("first", "x1"), _INPUTS, attributes=_KERNEL),
     deviations="ConvTranspose/marked-by-node-before",
 )
-def conv_transpose_not_set(site: Site) -> Sequence[str]:
+def conv_transpose_not_set(ctx: RuleContext) -> Sequence[str]:
     """ConvTranspose without auto_pad after one with output_shape -> ConvTranspose with auto_pad
     NOTSET, if it has no output_shape.
     """
-    stated = site.node.attributes
+    stated = ctx.node.attributes
     skip_unless("auto_pad" not in stated and not stated.get("output_shape"))
-    return site.again(auto_pad="NOTSET")
-
-
-_IMAGES = 4
+    return ctx.again(auto_pad="NOTSET")
 
 
 @rule(
-    "ConvTranspose",
     REORDERED,
     case(
         "ConvTranspose",
-        [1, 2, 4, 5],
-        data(2, 3, 3, 2),
+        *_IMAGE,
         data(3),
         kernel_shape=[3, 2],
         strides=[2, 1],
@@ -194,38 +167,33 @@ _IMAGES = 4
         pads=[1, 0, 1, 0],
     ),
 )
-def conv_transpose_spread_filter(site: Site) -> Sequence[str]:
+def conv_transpose_spread_filter(ctx: RuleContext) -> Sequence[str]:
     """ConvTranspose of images with dilations -> W with zeros between its taps by Reshape, Pad and
     Slice; ConvTranspose, if dims are known; no output_shape; pads are explicit.
     """
-    w, stated = list(site.shape(1)), site.node.attributes
-    require(len(site.shape(0)) == _IMAGES, "X is images")
-    axes = transposed_axes(site)
+    w, stated = list(ctx.shape(1)), ctx.node.attributes
+    require(len(ctx.shape(0)) == IMAGES, "X is images")
+    axes = transposed_axes(ctx)
     require(any(axis.dilation > 1 for axis in axes), "the filter is dilated")
     bare = stated.get("auto_pad", "NOTSET") in {"NOTSET", "VALID"}
     bare = bare and not stated.get("output_shape")
     require(bare, "pads are explicit")
-    name = site.name(1)
+    name = ctx.name(1)
     for at, axis in enumerate(axes, 2):
         if axis.dilation == 1:
             continue
-        name = site.reshape(name, [*w[: at + 1], 1, *w[at + 1 :]])
+        name = ctx.reshape(name, [*w[: at + 1], 1, *w[at + 1 :]])
         pads = [0] * (2 * len(w) + 2)
         pads[len(w) + 1 + at + 1] = axis.dilation - 1
         w[at] = axis.taps * axis.dilation
-        name = site.reshape(site.pad(name, pads), w)
+        name = ctx.reshape(ctx.pad(name, pads), w)
         w[at] = (axis.taps - 1) * axis.dilation + 1
-        name = site.slice(name, at, 0, w[at])
-    rest = site.names[2:]
-    return site.again(site.name(0), name, *rest, kernel_shape=w[2:], dilations=None)
-
-
-# Rank of volumes; position of the bias.
-_VOLUMES, _BIAS = 5, 2
+        name = ctx.slice(name, at, 0, w[at])
+    rest = ctx.names[2:]
+    return ctx.again(ctx.name(0), name, *rest, kernel_shape=w[2:], dilations=None)
 
 
 @rule(
-    "ConvTranspose",
     REORDERED,
     case(
         "ConvTranspose",
@@ -236,9 +204,7 @@ _VOLUMES, _BIAS = 5, 2
         strides=[2, 1, 2],
         pads=[1, 0, 1, 0, 1, 0],
     ),
-    miss=case(
-        "ConvTranspose", [1, 2, 4, 5], data(2, 3, 3, 2), kernel_shape=[3, 2], dilations=[2, 1]
-    ),
+    miss=_PLAIN_DILATED,
     boundary=case(
         "ConvTranspose",
         [1, 1, 1, 1, 1],
@@ -248,41 +214,38 @@ _VOLUMES, _BIAS = 5, 2
     ),
     float16="each tap of the depth rounds its sums once more",
 )
-def conv_transpose_of_volumes(site: Site) -> str:
+def conv_transpose_of_volumes(ctx: RuleContext) -> str:
     """ConvTranspose of volumes -> ConvTranspose of the slices with a filter for each tap of the
     depth; for each tap Slice, Pad; Add, if dims are known.
     """
-    x, w = site.shape(0), site.shape(1)
-    require(len(x) == _VOLUMES, "X has rank 5")
-    depth, *plane = transposed_axes(site)
-    filters = w[1] * site.integer("group", 1)
-    slices = site.transpose(site.name(0), [0, 2, 1, 3, 4])
-    slices = site.reshape(slices, [x[0] * x[2], x[1], *x[3:]])
-    weight = site.reshape(site.name(1), [w[0], w[1] * w[2], *w[3:]])
-    y = site.op(
+    x, w = ctx.shape(0), ctx.shape(1)
+    require(len(x) == VOLUMES, "X has rank 5")
+    depth, *plane = transposed_axes(ctx)
+    filters = w[1] * ctx.integer("group", 1)
+    slices = ctx.transpose(ctx.name(0), [0, 2, 1, 3, 4])
+    slices = ctx.reshape(slices, [x[0] * x[2], x[1], *x[3:]])
+    weight = ctx.reshape(ctx.name(1), [w[0], w[1] * w[2], *w[3:]])
+    y = ctx.op(
         "ConvTranspose",
         slices,
         weight,
-        kernel_shape=list(w[3:]),
-        strides=[axis.stride for axis in plane],
-        dilations=[axis.dilation for axis in plane],
-        pads=[*(axis.begin for axis in plane), *(axis.end for axis in plane)],
+        **window_attributes(plane),
         output_padding=[axis.extra for axis in plane],
-        group=site.integer("group", 1),
+        group=ctx.integer("group", 1),
     )
     sizes = [axis.count for axis in plane]
-    y = site.reshape(y, [x[0], x[2], filters, w[2], prod(sizes)])
-    y = site.transpose(y, [0, 2, 1, 3, 4])
-    y = site.reshape(y, [x[0] * filters, x[2], 1, w[2] * prod(sizes)])
-    y = site.pad(y, [0] * 6 + [depth.stride - 1, 0])
-    y = site.reshape(y, [x[0] * filters, x[2] * depth.stride, w[2], prod(sizes)])
-    y = site.reshape(_sum(site, y, depth), [x[0], filters, depth.count, *sizes])
-    if site.tensor(_BIAS) is None:
+    y = ctx.reshape(y, [x[0], x[2], filters, w[2], prod(sizes)])
+    y = ctx.transpose(y, [0, 2, 1, 3, 4])
+    y = ctx.reshape(y, [x[0] * filters, x[2], 1, w[2] * prod(sizes)])
+    y = ctx.pad(y, [0] * 6 + [depth.stride - 1, 0])
+    y = ctx.reshape(y, [x[0] * filters, x[2] * depth.stride, w[2], prod(sizes)])
+    y = ctx.reshape(_sum(ctx, y, depth), [x[0], filters, depth.count, *sizes])
+    if ctx.tensor(2) is None:
         return y
-    return site.op("Add", y, site.reshape(site.name(_BIAS), [1, filters, 1, 1, 1]))
+    return ctx.op("Add", y, ctx.reshape(ctx.name(2), [1, filters, 1, 1, 1]))
 
 
-def _sum(site: Site, y: str, depth: TransposedAxis) -> str:
+def _sum(ctx: RuleContext, y: str, depth: TransposedAxis) -> str:
     length = (depth.size - 1) * depth.stride + 1
     total = ""
     for tap in range(depth.taps):
@@ -290,47 +253,41 @@ def _sum(site: Site, y: str, depth: TransposedAxis) -> str:
         first, last = max(-offset, 0), min(length, depth.count - offset)
         if first >= last:
             continue
-        part = site.slice(y, 2, tap, tap + 1)
+        part = ctx.slice(y, 2, tap, tap + 1)
         if (first, last) != (0, length) or depth.stride > 1:
-            part = site.slice(part, 1, first, last)
-        part = site.pad(part, [0, offset + first, 0, 0, 0, depth.count - offset - last, 0, 0])
-        total = part if not total else site.op("Add", total, part)
+            part = ctx.slice(part, 1, first, last)
+        part = ctx.pad(part, [0, offset + first, 0, 0, 0, depth.count - offset - last, 0, 0])
+        total = ctx.add(total, part)
     require(total, "a tap reaches Y")
     return total
 
 
-# Axes of an image.
-_IMAGE = 2
-
-
 @rule(
-    "Col2Im",
     REORDERED,
     case("Col2Im", [2, 8, 12], np.array([4, 5]), np.array([2, 2]), pads=[0, 0, 0, 0], opset=18),
     miss=case("Col2Im", [2, 16, 1], np.array([2, 2, 2, 2]), np.array([2, 2, 2, 2]), opset=18),
 )
-def col2im_as_conv_transpose(site: Site) -> str:
+def col2im_as_conv_transpose(ctx: RuleContext) -> str:
     """Col2Im -> Reshape, ConvTranspose with one filter of a single 1 for each element of a block,
     Reshape, if dims, image_shape and block_shape are known; two axes, or one with one channel.
     """
-    x = site.shape(0)
-    image, block = ([int(number) for number in site.constant(at)] for at in (1, 2))
+    x = ctx.shape(0)
+    image, block = ([int(number) for number in ctx.constant(at)] for at in (1, 2))
     rank = len(image)
-    site.floats(0, "X")
-    strides, dilations = (site.integers(name) or (1,) * rank for name in ("strides", "dilations"))
-    pads = site.integers("pads") or (0,) * (2 * rank)
+    ctx.floats(0, "X")
+    strides, dilations, pads = window_numbers(ctx, rank)
     spans = [(taps - 1) * by + 1 for taps, by in zip(block, dilations, strict=True)]
     rooms = [image[at] + pads[at] + pads[rank + at] - spans[at] for at in range(rank)]
     counts = [room // step + 1 for room, step in zip(rooms, strides, strict=True)]
     require(prod(counts) == x[2], "the blocks fit the image")
     taps = prod(block)
     # onnxruntime's sums along other axes are not those of ONNX, so no result could be proved.
-    proved = rank == _IMAGE or (rank == 1 and x[1] == taps)
+    proved = rank + 2 == IMAGES or (rank == 1 and x[1] == taps)
     require(proved, "two axes, or one with one channel")
     batch = x[0] * (x[1] // taps)
-    weight = site.const(tables.eye(taps).reshape(taps, 1, *block), site.element, "weight")
-    y = site.reshape(site.name(0), [batch, taps, *counts])
-    y = site.op(
+    weight = ctx.const(tables.eye(taps).reshape(taps, 1, *block), ctx.element, "weight")
+    y = ctx.reshape(ctx.name(0), [batch, taps, *counts])
+    y = ctx.op(
         "ConvTranspose",
         y,
         weight,
@@ -340,4 +297,4 @@ def col2im_as_conv_transpose(site: Site) -> str:
         pads=list(pads),
         output_padding=[room % step for room, step in zip(rooms, strides, strict=True)],
     )
-    return site.reshape(y, [x[0], x[1] // taps, *image])
+    return ctx.reshape(y, [x[0], x[1] // taps, *image])

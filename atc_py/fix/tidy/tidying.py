@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from atc_py.fix.new_node import NewNode
-from atc_py.fix.tidy.carrying import Carried, carried
-from atc_py.fix.tidy.relations import Narrowed, Relation, Squeezed, enters, leaves
+from atc_py.fix.context import NewNode
+from atc_py.fix.tidy.known_equalities import Narrowed, Relation, Squeezed, TwinStep, enters, leaves
+from atc_py.fix.tidy.transparent_operators import Carried, carried
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
@@ -72,8 +72,6 @@ def tidy_graph(
 
 
 class _Tidier:
-    """One walk over a graph."""
-
     def __init__(
         self,
         graph: WorkGraph,
@@ -103,20 +101,25 @@ class _Tidier:
             relation = enters(node)
             if relation is not None:
                 self._wants[work.inputs[0]][relation] = None
-        asked = dict.fromkeys(each for name in work.writes for each in self._wants.get(name, ()))
-        for relation in [*asked][:_MOST_WANTS] if node.index not in self._barred else ():
+        for relation in self._relations(work, node):
             form = carried(node, relation)
             for position in form.data if form else ():
                 name = work.inputs[position] if position < len(work.inputs) else ""
                 if name and name not in self.writer.graph.consts:
                     self._wants[name][relation] = None
 
+    def _relations(self, work: WorkNode, node: SourceNode) -> list[Relation]:
+        """The relations in which a node's results are asked for, as far as they are followed."""
+        if node.index in self._barred:
+            return []
+        asked = dict.fromkeys(want for name in work.writes for want in self._wants.get(name, ()))
+        return [*asked][:_MOST_WANTS]
+
     def take(self, work: WorkNode, node: SourceNode) -> None:
         """Write one node: left out, on twins, or as it is."""
         if work.inputs and self._is_own(work) and self._is_there(work, node):
             return
-        asked = dict.fromkeys(each for name in work.writes for each in self._wants.get(name, ()))
-        for relation in [*asked][:_MOST_WANTS] if node.index not in self._barred else ():
+        for relation in self._relations(work, node):
             form = carried(node, relation)
             if form is not None and self._carry(work, node, relation, form):
                 return
@@ -205,14 +208,9 @@ class _Tidier:
         return self.writer.const(base, np.array(numbers, np.int64))
 
     def _enter(self, work: WorkNode, name: str, relation: Relation) -> str:
-        """Write the twin of a value that has none; return its name."""
         if relation not in self._twins[name]:
-            step = relation.enter(self._opset)
             twin = self.writer.fresh(f"{name}/{relation.label}")
-            inputs = [name]
-            if step.numbers is not None:
-                inputs.append(self._numbers(f"{twin}/dims", step.numbers))
-            self.writer.op(work, step.op_type, inputs, twin, **step.attributes)
+            self._write_step(work, relation.enter(self._opset), name, twin, twin)
             self._relate(name, relation, twin)
         return self._twins[name][relation]
 
@@ -230,8 +228,12 @@ class _Tidier:
             if not name:
                 continue
             self._relate(name, relation, twin)
-            step = relation.leave(self._opset)
-            inputs = [twin]
-            if step.numbers is not None:
-                inputs.append(self._numbers(f"{twin}/dims", step.numbers))
-            self.writer.op(work, step.op_type, inputs, name, **step.attributes)
+            self._write_step(work, relation.leave(self._opset), twin, name, twin)
+
+    def _write_step(
+        self, work: WorkNode, step: TwinStep, source: str, result: str, twin: str
+    ) -> None:
+        inputs = [source]
+        if step.numbers is not None:
+            inputs.append(self._numbers(f"{twin}/dims", step.numbers))
+        self.writer.op(work, step.op_type, inputs, result, **step.attributes)

@@ -14,6 +14,7 @@ from atc_py.diag import Place
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.text import are_texts, text_of, texts_of
 from atc_py.options.compile_options import QuantBias
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 
 _HOLDING_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
@@ -164,6 +165,20 @@ class WorkGraph(msgspec.Struct, eq=False):
     def may_run(self) -> bool:
         """True if the whole graph may be inferred once more."""
         return self.runs < _FEWEST_RUNS or self.runs * len(self.nodes) <= VISITS
+
+    def copied(self) -> "WorkGraph":
+        """A graph that may be rewritten: its nodes and data are shared, its lists are its own."""
+        return replace(
+            self,
+            nodes=[*self.nodes],
+            inputs={**self.inputs},
+            consts={**self.consts},
+            foreign={**self.foreign},
+            declared={**self.declared},
+            types={**self.types},
+            kinds={**self.kinds},
+            pinned={**self.pinned},
+        )
 
     def used_names(self) -> set[str]:
         """Names that nodes or the graph's outputs need."""

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.aipp import AippConfig, AippSettings, NetworkInput, config_doubts
-from atc_py.aipp.csc import completed_colors
 from atc_py.aipp.dynamic import read_picture_configs
 from atc_py.aipp.geometry import picture_settings
 from atc_py.aipp.pictures import encoded_picture, fitted, read_picture
+from atc_py.aipp.settings import completed_colors
 from atc_py.device.registry import find_backend
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION

@@ -1,4 +1,4 @@
-"""What a configuration of AMCT chooses, for a whole model and for each layer."""
+"""Choices of a configuration of AMCT for a model and its layers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -54,7 +54,7 @@ class AmctConfig(msgspec.Struct, frozen=True, kw_only=True):
     by_layer: Mapping[str, LayerChoice | None] = msgspec.field(default_factory=dict)
 
     def choice_for(self, name: str, op_type: str) -> LayerChoice | None:
-        """Return how a layer is quantized; None if it stays in floats.
+        """The choice for a layer; None if it stays in floats.
 
         What is said of a layer has precedence over what is said of its type, and this over the
         rest; a layer that is skipped by name or type is skipped in any case.

@@ -72,12 +72,12 @@ def read_amct_config(text: str, path: str | None = None) -> AmctConfig:
 
 
 def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in results:
             raise ValueError(Text("{name} is there twice", name=repr(name)))
-        found[name] = value
-    return found
+        results[name] = value
+    return results
 
 
 def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
@@ -87,7 +87,7 @@ def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
         for name, value in document.items()
         if isinstance(value, dict) and name not in _MODEL
     }
-    model = _checked({k: v for k, v in document.items() if k not in layers}, _MODEL, place)
+    model = _check_fields({k: v for k, v in document.items() if k not in layers}, _MODEL, place)
     if model.get("version", 1) != 1:
         raise _fault(place, "version", Text("must be 1, found {model}", model=model["version"]))
     if model.get("batch_num", 1) < 1:
@@ -115,10 +115,9 @@ def _of_document(document: dict[str, Any], place: Place) -> AmctConfig:
 
 
 def _layer(value: Mapping[str, Any], place: Place, *, asymmetric: bool) -> LayerChoice | None:
-    """The choice of a layer; None if it is not enabled."""
-    layer = _checked(value, _LAYER, place)
-    data = _checked(layer.get("activation_quant_params", {}), _ACTIVATIONS, place)
-    weights = _checked(layer.get("weight_quant_params", {}), _WEIGHTS, place)
+    layer = _check_fields(value, _LAYER, place)
+    data = _check_fields(layer.get("activation_quant_params", {}), _ACTIVATIONS, place)
+    weights = _check_fields(layer.get("weight_quant_params", {}), _WEIGHTS, place)
     for part in (data, weights):
         if "num_bits" in part:
             require_modeled("num_bits", part["num_bits"], (8,), place)
@@ -126,17 +125,19 @@ def _layer(value: Mapping[str, Any], place: Place, *, asymmetric: bool) -> Layer
     for name in _ADA:
         if name in weights:
             require_modeled(name, weights[name], (), place)
-    found = {
+    results = {
         name: data[name] for name in data if name not in {"num_bits", "act_algo", "search_range"}
     }
-    found["calibrator"] = _algorithm(data, place)
+    results["calibrator"] = _algorithm(data, place)
     if "search_range" in data:
-        found["search_range_start"], found["search_range_end"] = _pair(data["search_range"], place)
+        results["search_range_start"], results["search_range_end"] = _pair(
+            data["search_range"], place
+        )
     if "channel_wise" in weights:
-        found["channel_wise"] = weights["channel_wise"]
+        results["channel_wise"] = weights["channel_wise"]
     if "dmq_balancer_param" in layer:
-        found["migration_strength"] = layer["dmq_balancer_param"]
-    chosen = choice(found, place, asymmetric=asymmetric)
+        results["migration_strength"] = layer["dmq_balancer_param"]
+    chosen = choice(results, place, asymmetric=asymmetric)
     return chosen if layer.get("quant_enable", True) else None
 
 
@@ -169,7 +170,7 @@ def _names(value: list[Any], place: Place) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _checked(
+def _check_fields(
     value: Mapping[str, Any], fields: Mapping[str, type], place: Place
 ) -> Mapping[str, Any]:
     for name, found in value.items():

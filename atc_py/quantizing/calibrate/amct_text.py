@@ -80,32 +80,30 @@ def read_amct_text(text: str, path: str | None = None) -> AmctConfig:
 
 
 class _Reader:
-    """The fields of a file as choices."""
-
     def __init__(self, file: TextFile) -> None:
         self._file = file
         self._asymmetric = True
 
     def config(self) -> AmctConfig:
         file, messages = self._file, []
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         for field in file.fields:
             self._refuse_not_modeled(field)
             if field.name in _MODEL:
                 value = self._value(_MODEL, field)
-                found[field.name] = (
-                    [*found.get(field.name, ()), *value] if isinstance(value, list) else value
+                results[field.name] = (
+                    [*results.get(field.name, ()), *value] if isinstance(value, list) else value
                 )
             elif field.name in _OVERRIDES or field.name == "common_config":
                 messages.append(field)
             else:
                 raise file.wrong(field, "is not a field of a configuration")
-        if found.get("batch_num", 1) < 1:
-            field = next(each for each in file.fields if each.name == "batch_num")
+        if results.get("batch_num", 1) < 1:
+            field = next(field for field in file.fields if field.name == "batch_num")
             raise file.wrong(
-                field, Text("must be at least 1, found {model}", model=found["batch_num"])
+                field, Text("must be at least 1, found {model}", model=results["batch_num"])
             )
-        self._asymmetric = found.get("activation_offset", True)
+        self._asymmetric = results.get("activation_offset", True)
         common = choice({}, Place(), asymmetric=self._asymmetric)
         overrides: dict[str, dict[str, LayerChoice]] = {name: {} for name in _OVERRIDES}
         for field in messages:
@@ -115,18 +113,17 @@ class _Reader:
                 key, chosen = self._override(field)
                 overrides[field.name][key] = chosen
         return AmctConfig(
-            batch_num=found.get("batch_num", 1),
-            do_fusion=found.get("do_fusion", True),
-            skip_fusion_layers=tuple(found.get("skip_fusion_layers", ())),
-            skip_layers=tuple(found.get("skip_layers", ())),
-            skip_layer_types=tuple(found.get("skip_layer_types", ())),
+            batch_num=results.get("batch_num", 1),
+            do_fusion=results.get("do_fusion", True),
+            skip_fusion_layers=tuple(results.get("skip_fusion_layers", ())),
+            skip_layers=tuple(results.get("skip_layers", ())),
+            skip_layer_types=tuple(results.get("skip_layer_types", ())),
             common=common,
             by_type=overrides["override_layer_types"],
             by_layer=dict(overrides["override_layer_configs"]),
         )
 
     def _override(self, field: TextField) -> tuple[str, LayerChoice]:
-        """The layer or type of an override, and its choice."""
         name = _OVERRIDES[field.name]
         parts = {part.name: part for part in self._file.message(field)}
         for part in parts.values():
@@ -163,7 +160,6 @@ class _Reader:
         return {part.name: self._value(readers, part) for part in self._file.message(field)}
 
     def _value(self, readers: _Readers, field: TextField) -> Any:
-        """The value of a field, if it is modeled."""
         if field.name not in readers:
             raise self._file.wrong(field, "is not a field here")
         value = readers[field.name](self._file, field)
@@ -173,7 +169,6 @@ class _Reader:
         return value
 
     def _refuse_not_modeled(self, field: TextField) -> None:
-        """Refuse a message that has no meaning here."""
         if field.name in _NOT_MODELED:
             place = self._file.place(field.place, field.name)
             raise QUANT_FIELD_NOT_MODELED.error(

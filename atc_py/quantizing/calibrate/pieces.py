@@ -60,7 +60,7 @@ class Pieces(NamedTuple):
         return Pieces(starts[order], ends[order], self.counts[order])
 
     def in_bins(self, edges: Floats) -> Floats:
-        """Return how many values there are between neighboring edges, which ascend.
+        """The number of values between neighboring edges, which ascend.
 
         The first and the last bin have the values beyond them too.
         """

@@ -17,8 +17,8 @@ from atc_py.aipp.text_format import TextField
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.diag.suggestions import nearest
-from atc_py.quantizing.calibrate.scales import EPSILON
 from atc_py.quantizing.calibrate.text_numbers import TextFile, quoted, spelled
+from atc_py.quantizing.calibrate.value_range import EPSILON
 from atc_py.text import Text
 
 _INT8 = "INT8"
@@ -84,7 +84,7 @@ def read_record(text: str, path: str | None = None) -> dict[str, LayerRecord]:
             for what is not computed here.
     """
     file = TextFile(text, path, BAD_QUANT_RECORD)
-    found: dict[str, LayerRecord] = {}
+    results: dict[str, LayerRecord] = {}
     for entry in file.fields:
         _refuse_not_modeled(file, entry)
         if entry.name != "record":
@@ -97,10 +97,10 @@ def read_record(text: str, path: str | None = None) -> dict[str, LayerRecord]:
         if parts.keys() != {"key", "value"}:
             raise file.wrong(entry, "needs a key and a value")
         key = file.string(parts["key"])
-        if key in found:
+        if key in results:
             raise file.wrong(parts["key"], Text("{key} has an entry already", key=repr(key)))
-        found[key] = _layer(file, parts["value"])
-    return found
+        results[key] = _layer(file, parts["value"])
+    return results
 
 
 def record_text(layers: Mapping[str, LayerRecord]) -> str:
@@ -111,7 +111,7 @@ def record_text(layers: Mapping[str, LayerRecord]) -> str:
         for name in LayerRecord.__struct_fields__:
             value = getattr(layer, name)
             values = value if isinstance(value, tuple) else () if value is None else (value,)
-            lines += [f"    {name}: {_as_text(name, each)}" for each in values]
+            lines += [f"    {name}: {_as_text(name, value)}" for value in values]
         lines += ["  }", "}"]
     return "".join(f"{line}\n" for line in lines)
 
@@ -159,7 +159,6 @@ def check_record(
 
 
 def _refuse_not_modeled(file: TextFile, field: TextField) -> None:
-    """Refuse a field of AMCT that has no meaning here."""
     if field.name in _NOT_MODELED:
         raise QUANT_FIELD_NOT_MODELED.error(
             Text(
@@ -199,8 +198,8 @@ _LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def _layer(file: TextFile, value: TextField) -> LayerRecord:
-    """Return what the fields of a value say; of a field that is there twice, the last."""
-    found: dict[str, Any] = {}
+    """The entry of a layer; of a field that is there twice, the last counts."""
+    results: dict[str, Any] = {}
     for field in file.message(value):
         _refuse_not_modeled(file, field)
         read = _READERS.get(field.name)
@@ -209,10 +208,10 @@ def _layer(file: TextFile, value: TextField) -> LayerRecord:
         read_value = read(file, field)
         many = read_value if isinstance(read_value, list) else [read_value]
         holds, words = _LIMITS.get(field.name, (None, ""))
-        for each in many:
-            if holds is not None and not holds(each):
+        for number in many:
+            if holds is not None and not holds(number):
                 raise file.wrong(
-                    field, Text("{words}, found {value}", words=Text(words), value=each)
+                    field, Text("{words}, found {value}", words=Text(words), value=number)
                 )
         if field.name in {"dst_type", "act_type", "wts_type"} and read_value != _INT8:
             raise QUANT_FIELD_NOT_MODELED.error(
@@ -225,10 +224,10 @@ def _layer(file: TextFile, value: TextField) -> LayerRecord:
                 place=file.place(field.place, field.name),
             )
         if isinstance(read_value, list):
-            found[field.name] = (*found.get(field.name, ()), *many)
+            results[field.name] = (*results.get(field.name, ()), *many)
         else:
-            found[field.name] = read_value
-    layer = LayerRecord(**found)
+            results[field.name] = read_value
+    layer = LayerRecord(**results)
     if len(layer.scale_w) != len(layer.offset_w):
         counts = f"{len(layer.scale_w)} scale_w and {len(layer.offset_w)} offset_w"
         raise file.wrong(

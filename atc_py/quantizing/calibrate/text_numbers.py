@@ -114,23 +114,15 @@ class TextFile:
 
     def numbers(self, field: TextField) -> list[SpelledFloat]:
         """The number or the list of numbers of a field."""
-        return [
-            self._each(field, value, _as_float, Text("a number")) for value in self.values(field)
-        ]
+        return self._many(field, _as_float, Text("a number"))
 
     def wholes(self, field: TextField) -> list[int]:
         """The whole number or the list of them."""
-        return [
-            self._each(field, value, _as_whole, Text("a whole number"))
-            for value in self.values(field)
-        ]
+        return self._many(field, _as_whole, Text("a whole number"))
 
     def strings(self, field: TextField) -> list[str]:
         """The text in quotes or the list of such texts."""
-        return [
-            self._each(field, value, _string, Text("a text in quotes"))
-            for value in self.values(field)
-        ]
+        return self._many(field, _string, Text("a text in quotes"))
 
     def wrong(self, field: TextField, words: str) -> AtcError:
         """The error of a field."""
@@ -139,8 +131,10 @@ class TextFile:
             place=self.place(field.place, field.name),
         )
 
+    def _many(self, field: TextField, read: _Read[T], kind: str) -> list[T]:
+        return [self._each(field, value, read, kind) for value in self.values(field)]
+
     def _one(self, field: TextField, read: _Read[T], kind: str) -> T:
-        """The only value of a field."""
         values = self.values(field)
         if len(values) != 1:
             raise self.wrong(
@@ -149,13 +143,12 @@ class TextFile:
         return self._each(field, values[0], read, kind)
 
     def _each(self, field: TextField, value: TextValue, read: _Read[T], kind: str) -> T:
-        """A value as `read` understands it."""
-        found = read(value)
-        if found is None:
+        result = read(value)
+        if result is None:
             raise self.wrong(
                 field, Text("must be {kinds}, found {actual}", kinds=kind, actual=repr(value.text))
             )
-        return found
+        return result
 
 
 def _as_float(value: TextValue) -> SpelledFloat | None:
@@ -166,9 +159,8 @@ def _as_float(value: TextValue) -> SpelledFloat | None:
 
 
 def _as_decimal(value: TextValue) -> float | None:
-    """A number as float64."""
-    found = _as_float(value)
-    return found if found is None or not math.isfinite(found) else float(value.text.rstrip("fF"))
+    result = _as_float(value)
+    return result if result is None or not math.isfinite(result) else float(value.text.rstrip("fF"))
 
 
 def _as_whole(value: TextValue) -> int | None:
@@ -189,12 +181,10 @@ def _string(value: TextValue) -> str | None:
 
 
 def _word(value: TextValue) -> str:
-    """A bare word, or a text in quotes."""
     return value.text
 
 
 def _truth(value: TextValue) -> bool | None:
-    """True or false."""
     return None if value.is_string else _TRUTH.get(value.text)
 
 

@@ -1,12 +1,19 @@
-"""Ranges of values that int8 codes stand for, the choices of calibrators, and what a calibrator is."""
+"""Ranges of values that int8 codes stand for, the choices of calibrators, scales of ranges, and errors.
+
+A scale below float32's epsilon becomes 1, and one over its reciprocal is refused: the rules of
+Ascend's quantizer, AMCT. Activations have an offset, weights have none. Source of the formulas:
+`utils.py`, `ifmr.py` and `arq.py` of AMCT, as docs/quantization.md quotes them.
+"""
 
 import math
 from typing import Annotated, Any, Protocol
 
 import msgspec
+import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag.codes import BAD_OPTION, NO_VALUES
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION, NO_VALUES, SCALE_OUT_OF_RANGE
 from atc_py.options.option import Option
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.text import Text
@@ -134,3 +141,81 @@ def require_values(count: int) -> None:
     """
     if not count:
         raise NO_VALUES.error(Text("the tensor has no values, so that no range can be chosen"))
+
+
+EPSILON = float(np.finfo(np.float32).eps)
+"""2^-23; a scale below becomes 1, one over its reciprocal is refused."""
+
+
+class ActivationScale(msgspec.Struct, frozen=True):
+    """Scale and offset of a tensor: code = sat(round(x / scale) + offset).
+
+    Attributes:
+        scale: the step, a float32.
+        offset: the code of 0, in [-128, 127].
+    """
+
+    scale: float
+    offset: int
+
+    @property
+    def low(self) -> float:
+        """The lowest value that a code stands for."""
+        return (-128 - self.offset) * self.scale
+
+    @property
+    def high(self) -> float:
+        """The highest value that a code stands for."""
+        return (127 - self.offset) * self.scale
+
+
+def activation_scale(
+    bounds: ValueRange, *, symmetric: bool = False, place: Place | None = None
+) -> ActivationScale:
+    """Scale and offset of a range, into which 0 is taken.
+
+    With an offset, scale = (high - low) / 255 and offset = round(-128 - low / scale), the latter in
+    float32 and half to even, which decides ties as AMCT does. `symmetric` has offset 0 and scale = high / 127, or -low / 128 where the negative side is larger.
+
+    Raises:
+        AtcError: SCALE_OUT_OF_RANGE if 1 / scale is below EPSILON.
+    """
+    low, high = min(bounds.low, 0.0), max(bounds.high, 0.0)
+    larger = high / 127 if high >= -low else -low / 128
+    exact = larger if symmetric else (high - low) / 255
+    scale = float(np.float32(exact)) if exact <= 1 / EPSILON else exact
+    if not scale <= 1 / EPSILON:
+        raise SCALE_OUT_OF_RANGE.error(
+            Text(
+                "the range [{low}, {high}] needs a scale of {scale}, more than {epsilon}",
+                low=f"{low:g}",
+                high=f"{high:g}",
+                scale=f"{scale:g}",
+                epsilon=f"{1 / EPSILON:g}",
+            ),
+            place=place,
+        )
+    if scale < EPSILON:
+        return ActivationScale(1.0, 0 if symmetric else -128)
+    if symmetric:
+        return ActivationScale(scale, 0)
+    offset = np.rint(np.float32(-128) - np.float32(low) / np.float32(scale))
+    return ActivationScale(scale, min(max(int(offset), -128), 127))
+
+
+def sqnr(original: NDArray[Any], other: NDArray[Any]) -> float:
+    """10 log10(sum x^2 / sum (x - y)^2) in dB; infinite where both are equal.
+
+    Sums are of float64. Zeros that become anything else have -infinity.
+    """
+    values = original.astype(np.float64).ravel()
+    error = values - other.astype(np.float64).ravel()
+    signal, noise = float(values @ values), float(error @ error)
+    return decibels(signal, noise)
+
+
+def decibels(signal: float, noise: float) -> float:
+    """The ratio of two powers in dB."""
+    if noise == 0:
+        return math.inf
+    return 10 * math.log10(signal / noise) if signal > 0 else -math.inf

@@ -17,9 +17,27 @@ from numpy.typing import NDArray
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE
-from atc_py.quantizing.calibrate.float_values import finite_floats
-from atc_py.quantizing.calibrate.scales import EPSILON
+from atc_py.quantizing.calibrate.histogram import finite_floats
+from atc_py.quantizing.calibrate.value_range import EPSILON
 from atc_py.text import Text
+
+_LARGEST = 2**31 - 1
+_MARGIN = 1.0001
+
+
+def scales_that_hold_bias(
+    bias: NDArray[Any], scale_d: float, scales_w: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Scales of weights, raised where the bias of a channel would leave int32.
+
+    The ratio is onnxruntime's: 1.0001 * |b| / (2^31 - 1) / (s_d * s_w), where that is above 1.
+    """
+    share = np.abs(bias.astype(np.float64)) / (float(scale_d) * scales_w.astype(np.float64))
+    ratio = np.maximum(_MARGIN * share / _LARGEST, 1.0)
+    if scales_w.size == 1:
+        ratio = ratio.max(keepdims=True)
+    return (scales_w * ratio.reshape(scales_w.shape)).astype(np.float32)
+
 
 _LEAST_SHARE, _SHARES = 0.8, 33
 
@@ -117,7 +135,6 @@ WEIGHT_METHODS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] 
 
 
 def _usable(scales: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scales with 1 for those that are too small."""
     return np.where(scales < EPSILON, np.float32(1), scales).astype(np.float32)
 
 
@@ -128,7 +145,6 @@ def _row_errors(rows: NDArray[np.float32], scales: NDArray[np.float32]) -> NDArr
 
 
 def _codes(values: NDArray[np.float32], scales: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Sat(round(values / scales)) as float32."""
     codes: NDArray[np.float32] = np.clip(np.rint(values / scales), -128, 127)
     return codes
 

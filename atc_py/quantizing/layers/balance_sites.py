@@ -16,8 +16,7 @@ from onnx import TensorProto
 
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.typing.known_type import known_type
-from atc_py.quantizing.layers.fold_norms import over_axis, over_outputs
-from atc_py.quantizing.layers.layer_constants import LayerConstants
+from atc_py.quantizing.layers.layer_constants import LayerConstants, over_axis, over_outputs
 from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
 from atc_py.system.structs import replace
 
@@ -121,29 +120,27 @@ def scaled_values(graph: WorkGraph, site: BalanceSite) -> list[str]:
     ends = {node for node, _ in site.scaled}
     if site.maker is not None:
         ends = {site.maker.node}
-    found: list[str] = []
+    results: list[str] = []
     name: str | None = site.tensor
     while name is not None:
-        found.append(name)
+        results.append(name)
         node = makers[name]
         ends.discard(node)
-        before = (each for each in node.reads if each in makers and each not in graph.consts)
+        before = (read for read in node.reads if read in makers and read not in graph.consts)
         name = next(before, None) if ends else None
-    return found
+    return results
 
 
 class _Search:
-    """The search for what makes a tensor."""
-
     def __init__(self, graph: WorkGraph, found: FoundLayers, readers: Mapping[str, int]) -> None:
         self._graph, self._readers = graph, readers
         self._makers = {name: node for node in graph.nodes for name in node.writes}
-        self._layers = {each.node: each for each in found.layers}
+        self._layers = {layer.node: layer for layer in found.layers}
 
     def site(self, name: str, readers: list[FloatLayer]) -> BalanceSite | None:
         """The tensor called `name` as a site; None where it is none."""
-        channels = {input_channels(each) for each in readers}
-        axes = {1 if each.kind in {"Conv", "ConvTranspose"} else -1 for each in readers}
+        channels = {input_channels(reader) for reader in readers}
+        axes = {1 if reader.kind in {"Conv", "ConvTranspose"} else -1 for reader in readers}
         if len(channels) != 1 or len(axes) != 1:
             return None
         axis = axes.pop()
@@ -186,8 +183,8 @@ class _Search:
         maker = self._maker(node.inputs[1 - at])
         if maker not in self._layers:
             return None
-        found = self._of_layer(name, -1, self._layers[maker], readers, count)
-        return None if found is None else replace(found, scaled=(*found.scaled, (node, at)))
+        result = self._of_layer(name, -1, self._layers[maker], readers, count)
+        return None if result is None else replace(result, scaled=(*result.scaled, (node, at)))
 
     def _of_norm(
         self, name: str, node: WorkNode, readers: list[FloatLayer], count: int
@@ -198,8 +195,10 @@ class _Search:
     def _norm_operands(self, node: WorkNode, count: int) -> tuple[tuple[WorkNode, int], ...]:
         """The factor and the addend of a normalization that ends with `node`; () for none."""
         if not node.domain and node.op_type == "LayerNormalization" and len(node.writes) == 1:
-            found = [(node, at) for at in (1, 2) if at < len(node.inputs) and node.inputs[at]]
-            return tuple(found) if all(self._is_vector(*each, count) for each in found) else ()
+            results = [(node, at) for at in (1, 2) if at < len(node.inputs) and node.inputs[at]]
+            return (
+                tuple(results) if all(self._is_vector(*result, count) for result in results) else ()
+            )
         if node.domain or node.op_type not in {"Add", "Mul"}:
             return ()
         at = self._vector_at(node, count)
@@ -230,7 +229,6 @@ class _Search:
         return self._makers.get(name)
 
     def _is_single(self, name: str) -> bool:
-        """True if one node alone reads a value."""
         return self._readers[name] == 1 and name not in self._graph.outputs
 
 

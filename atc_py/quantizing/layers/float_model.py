@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 import onnx
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import ALREADY_QUANTIZED, NO_QDQ_FORM
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.fold import fold_what_can_be
@@ -29,8 +31,6 @@ from atc_py.options.compile_options import QuantBias
 from atc_py.quantizing.layers.layers import FoundLayers, find_layers
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, put_qdq
 from atc_py.system.atomic_files import atomic_write
-from atc_py.system.structs import replace
-from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 _QUANTIZING = frozenset(
@@ -38,18 +38,14 @@ _QUANTIZING = frozenset(
 )
 
 
-def open_float(file: OnnxFile, shapes: Mapping[str, Shape] | None = None) -> WorkGraph:
+def open_float(file: OnnxFile) -> WorkGraph:
     """The graph of a float model: constants folded, types known as far as they can be.
-
-    Args:
-        file: the model, read strictly.
-        shapes: dims of inputs that the model leaves open, for what is to be known of its values.
 
     Raises:
         AtcError: ALREADY_QUANTIZED for a model with quantized layers.
     """
     _refuse_quantized(file)
-    inputs = observe_inputs(file.path, file.inputs, shapes or {}, None, file.nodes)
+    inputs = observe_inputs(file.path, file.inputs, {}, None, file.nodes)
     graph = file.graph(inputs)
     fold_what_can_be(graph, file.tensors, FOLD_LIMIT)
     return graph
@@ -61,11 +57,7 @@ def is_quantized(file: OnnxFile) -> bool:
 
 
 def _refuse_quantized(file: OnnxFile) -> None:
-    """Refuse a model that is quantized already.
-
-    Raises:
-        AtcError: ALREADY_QUANTIZED, at the first such node.
-    """
+    """Refuse a model that is quantized already."""
     if not is_quantized(file):
         return
     nodes = [*_quantized_nodes(file)]
@@ -141,7 +133,7 @@ class FloatModel:
         Raises:
             AtcError: CANNOT_WRITE.
         """
-        graph = self._copied()
+        graph = self.graph.copied()
         if rewrite is not None:
             rewrite(graph)
         marks = balance_mark(balanced) if balanced else None
@@ -233,21 +225,6 @@ class FloatModel:
             file.write(proto.SerializeToString())
         return FloatModel(path, self)
 
-    def _copied(self) -> WorkGraph:
-        """A graph that may be rewritten; its nodes are those of `graph`, which none changes."""
-        own = self.graph
-        return replace(
-            own,
-            nodes=[*own.nodes],
-            inputs={**own.inputs},
-            consts={**own.consts},
-            foreign={**own.foreign},
-            declared={**own.declared},
-            types={**own.types},
-            kinds={**own.kinds},
-            pinned={**own.pinned},
-        )
-
     def _imported(self, numbers: Numbers) -> tuple[WorkGraph, tuple[QuantizedNode, ...]]:
         """The graph in the deploy form, and what became of its layers.
 
@@ -259,12 +236,12 @@ class FloatModel:
             graph = self._with_qdq(chosen)
             nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT)
             failed = {
-                each.index: each
-                for each in nodes
-                if each.index in chosen.indices and each.outcome is Outcome.FLOAT
+                node.index: node
+                for node in nodes
+                if node.index in chosen.indices and node.outcome is Outcome.FLOAT
             }
             if not failed:
-                others = (each for each in nodes if each.index not in refused)
+                others = (node for node in nodes if node.index not in refused)
                 return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
             refused |= failed
 
@@ -273,7 +250,7 @@ class FloatModel:
 
         With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
         """
-        graph = self._copied()
+        graph = self.graph.copied()
         put_qdq(graph, numbers(find_layers(graph)), pools=pools)
         return graph
 
@@ -289,9 +266,13 @@ class _Rest:
         self.indices: set[int] = set()
         self._numbers, self._refused = numbers, refused
 
-    def __call__(self, found: FoundLayers) -> list[Int8Layer]:
-        left = [each for each in self._numbers(found) if each.layer.node.index not in self._refused]
-        self.indices = {each.layer.node.index for each in left}
+    def __call__(self, layers: FoundLayers) -> list[Int8Layer]:
+        left = [
+            number
+            for number in self._numbers(layers)
+            if number.layer.node.index not in self._refused
+        ]
+        self.indices = {name.layer.node.index for name in left}
         return left
 
 
@@ -304,3 +285,36 @@ def _place_in(graph: WorkGraph, origin: FloatModel) -> None:
     for node in graph.nodes:
         known = next((places[name] for name in node.writes if name in places), None)
         node.place = known or Place(str(origin.shown), None, node.name, node.op_type)
+
+
+@contextmanager
+def original_places(original: FloatModel, folder: Path) -> Iterator[None]:
+    """Raise errors about files in `folder` as errors about the original."""
+    try:
+        yield
+    except AtcError as error:
+        raise AtcError(
+            *(in_original(diagnostic, original, folder) for diagnostic in error.diagnostics)
+        ) from error
+
+
+def in_original(diagnostic: Diagnostic, original: FloatModel, folder: Path) -> Diagnostic:
+    """A finding about a file in `folder` as one about the original."""
+    place = diagnostic.place
+    if place is None or place.file is None or Path(place.file).parent != folder:
+        return diagnostic
+    return dataclasses.replace(diagnostic, place=_original_place(place, original))
+
+
+def _original_place(place: Place, original: FloatModel) -> Place:
+    """The place of the node of that name; without a position where there is none."""
+    named = (
+        node
+        for node in original.file.nodes
+        if place.node_name and place.node_name in {node.name, *node.writes}
+    )
+    node = next(named, None)
+    path = str(original.file.path)
+    if node is None:
+        return dataclasses.replace(place, file=path, node=None)
+    return dataclasses.replace(place, file=path, node=node.index, node_name=node.name)

@@ -1,5 +1,9 @@
-"""New constants for operands of nodes: a graph in which some nodes read others than before."""
+"""New constants for operands of nodes, such as those into which a BatchNormalization is folded.
 
+w' = w * g,    b' = (b - mean) * g + beta,    g = gamma / sqrt(variance + epsilon)
+"""
+
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -7,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.quantizing.layers.layers import FloatLayer, find_layers
 
 
 class LayerConstants:
@@ -23,9 +29,9 @@ class LayerConstants:
 
     def read(self, node: WorkNode, position: int) -> NDArray[Any] | None:
         """An operand as an array; None where it is absent or not constant."""
-        found = self._arrays.get((node, position))
-        if found is not None:
-            return found
+        array = self._arrays.get((node, position))
+        if array is not None:
+            return array
         name = node.inputs[position] if position < len(node.inputs) else ""
         const = self._graph.consts.get(name)
         return None if const is None else np.array(const.numpy())
@@ -61,3 +67,84 @@ class LayerConstants:
                 made = writer.nodes[-1]
                 made.name = made.proto.name = node.outputs[0]
         writer.finish()
+
+
+_FOLDED_INTO = frozenset({"Conv", "ConvTranspose"})
+_WEIGHTS, _BIAS = 1, 2
+_EPSILON = 1e-5
+
+
+def fold_norms(graph: WorkGraph, skipped: Collection[str] = ()) -> int:
+    """Fold BatchNormalization into the convolutions before it; return how many were folded.
+
+    Args:
+        graph: the graph.
+        skipped: names of convolutions into which none is folded.
+    """
+    readers = Counter(name for node in graph.nodes for name in node.reads)
+    makers = {layer.node.outputs[0]: layer for layer in find_layers(graph).layers}
+    constants, gone = LayerConstants(graph), set()
+    for node in graph.nodes:
+        if node.domain or node.op_type != "BatchNormalization" or len(node.writes) != 1:
+            continue
+        layer = makers.get(node.inputs[0])
+        alone = readers[node.inputs[0]] == 1 and node.inputs[0] not in graph.outputs
+        if layer is None or not alone or layer.kind not in _FOLDED_INTO or layer.name in skipped:
+            continue
+        if _fold(constants, layer, node):
+            gone.add(node)
+    constants.apply(gone)
+    return len(gone)
+
+
+def over_outputs(layer: FloatLayer, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Factors, one for each output channel, in a shape that broadcasts over the weights.
+
+    Of a transposed convolution in groups they differ between groups: the first axis has the inputs
+    of one group after the other.
+    """
+    return over_axis(layer, factors, layer.axis, "ConvTranspose")
+
+
+def over_axis(
+    layer: FloatLayer, factors: NDArray[np.float64], axis: int, by_group: str
+) -> NDArray[np.float64]:
+    """Factors, one for each channel, in a shape that broadcasts over the weights.
+
+    Args:
+        layer: of the weights.
+        factors: float64[channels], one group after the other.
+        axis: the axis of the channels in the weights.
+        by_group: operator whose weights have the channels of one group alone on that axis, and the
+            groups one after the other on axis 0.
+    """
+    rank = len(layer.shape)
+    if layer.kind == by_group and layer.groups > 1:
+        rows = np.repeat(factors.reshape(layer.groups, -1), layer.shape[0] // layer.groups, axis=0)
+        return rows.reshape(*rows.shape, *[1] * (rank - 2))
+    shape = [1] * rank
+    shape[axis] = -1
+    return factors.reshape(shape)
+
+
+def _fold(constants: LayerConstants, layer: FloatLayer, node: WorkNode) -> bool:
+    """Fold a BatchNormalization into a layer; False where its numbers are computed or not finite."""
+    numbers = [constants.read(node, position) for position in range(1, 5)]
+    weights, bias = constants.read(layer.node, _WEIGHTS), constants.read(layer.node, _BIAS)
+    if weights is None or any(number is None for number in numbers):
+        return False
+    gamma, beta, mean, variance = (np.asarray(number, np.float64) for number in numbers)
+    epsilon = numeric_attributes(node).get("epsilon", _EPSILON)
+    if gamma.shape != (layer.channels,) or not isinstance(epsilon, float | int):
+        return False
+    with np.errstate(all="ignore"):
+        factors = gamma / np.sqrt(variance + epsilon)
+        moved = (0.0 if bias is None else bias.astype(np.float64)) - mean
+        folded = (weights * over_outputs(layer, factors)).astype(np.float32)
+        added = (moved * factors + beta).astype(np.float32)
+    if not (np.isfinite(folded).all() and np.isfinite(added).all()):
+        return False
+    constants.put(layer.node, _WEIGHTS, folded)
+    constants.put(layer.node, _BIAS, added)
+    constants.rename(layer.node, node.outputs)
+    return True

@@ -4,12 +4,13 @@ The kinds are those that CANN's quantizer takes: Conv and ConvTranspose, Gemm, a
 constant weights on the right. Weights have one scale per output channel for all of them.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import msgspec
-from onnx import TensorProto
+from onnx import GraphProto, TensorProto
 
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, subgraphs
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.reasons import COMPUTED_BIAS, VOLUMES
 from atc_py.onnx_graph.typing.known_type import known_type
@@ -37,16 +38,16 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
 def additions_after(graph: WorkGraph) -> Mapping[str, Addition]:
     """The additions that alone read a value, by its name."""
     counts: dict[str, int] = {}
-    found: dict[str, Addition] = {}
+    results: dict[str, Addition] = {}
     for node in graph.nodes:
         for name in node.reads:
             counts[name] = counts.get(name, 0) + 1
         position = _constant_at(graph, node)
         if position is not None:
-            found[node.inputs[1 - position]] = Addition(node, position)
+            results[node.inputs[1 - position]] = Addition(node, position)
     return {
-        name: each
-        for name, each in found.items()
+        name: result
+        for name, result in results.items()
         if counts[name] == 1 and name not in graph.outputs
     }
 
@@ -135,11 +136,11 @@ def find_layers(graph: WorkGraph) -> FoundLayers:
     for node in graph.nodes:
         if node.domain or node.op_type not in KINDS or node in graph.unsound:
             continue
-        found = _layer(graph, node, names, additions)
-        if isinstance(found, FloatLayer):
-            layers.append(found)
+        layer = _layer(graph, node, names, additions)
+        if isinstance(layer, FloatLayer):
+            layers.append(layer)
         else:
-            left.append((node, found))
+            left.append((node, layer))
     return FoundLayers(tuple(layers), tuple(left))
 
 
@@ -159,7 +160,6 @@ def layer_name(node: WorkNode, taken: set[str]) -> str:
 def _layer(
     graph: WorkGraph, node: WorkNode, names: set[str], additions: Mapping[str, Addition]
 ) -> FloatLayer | Text:
-    """A node as a layer, or the reason why it is none."""
     weight = node.inputs[_WEIGHTS]
     const = graph.consts.get(weight)
     if const is None:
@@ -169,15 +169,15 @@ def _layer(
     known = known_type(graph, weight)
     if known is None or known.element != TensorProto.FLOAT:
         return NOT_FLOAT32
-    found = _axis(node, const.shape)
-    if isinstance(found, Text):
-        return found
+    axis = _axis(node, const.shape)
+    if isinstance(axis, Text):
+        return axis
     bias = node.inputs[_BIAS] if len(node.inputs) > _BIAS else ""
     if bias and node.op_type != "Gemm" and bias not in graph.consts:
         return COMPUTED_BIAS
     groups = numeric_attributes(node).get("group", 1)
     addition = additions.get(node.outputs[0]) if node.op_type == "MatMul" else None
-    if addition is not None and graph.consts[addition.constant].shape != const.shape[found:]:
+    if addition is not None and graph.consts[addition.constant].shape != const.shape[axis:]:
         addition = None
     return FloatLayer(
         node=node,
@@ -185,7 +185,7 @@ def _layer(
         data=node.inputs[_DATA],
         weight=weight,
         bias=bias,
-        axis=found,
+        axis=axis,
         groups=groups if isinstance(groups, int) else 1,
         shape=const.shape,
         addition=addition,
@@ -206,3 +206,23 @@ def _axis(node: WorkNode, shape: Shape) -> int | Text:
             return TRANSPOSED_DATA
         return 0 if attributes.get("transB") else 1
     return 1
+
+
+def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:
+    """The nodes whose own graphs have layers, with how many of each operator."""
+    results = []
+    for node in graph.nodes:
+        counts = Counter(_kinds(subgraphs(node.proto)))
+        if counts:
+            results.append((node, dict(sorted(counts.items()))))
+    return results
+
+
+def _kinds(graphs: Iterable[GraphProto]) -> list[str]:
+    result, left = [], list(graphs)
+    while left:
+        for node in left.pop().node:
+            if not node.domain and node.op_type in KINDS:
+                result.append(node.op_type)
+            left.extend(subgraphs(node))
+    return result

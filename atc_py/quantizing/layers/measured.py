@@ -1,14 +1,17 @@
-"""A float model with the int8 forms of its layers beside them, to measure what each costs.
+"""A float model with int8 forms of its layers beside them, to measure or to choose between these.
 
-Each layer is computed in floats and in one or more int8 forms from the same data. Measured, sums of
-squares are outputs, so that no large tensor leaves the model. Switched, an input of the model says
-for each layer which form the layers after it read: the error that any set of layers makes at the
-model's outputs takes one run, and no new model.
+Each layer is computed in floats and in one or more int8 forms from the same data.
+
+- Measured, sums of squares, or means of each output channel, are outputs, so that no large tensor
+  leaves the model.
+- Switched, an input of the model says for each switch which of two forms the layers after it read:
+  the error that any set of layers, or parts of a step, makes at the model's outputs takes one run, and
+  no new model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +28,14 @@ if TYPE_CHECKING:
     from atc_py.quantizing.layers.float_model import FloatModel
     from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 
-
 OWN = "atc_py"
 """Start of the names of new values."""
 
 SWITCHES = f"{OWN}/switches"
-"""The input that says of each layer whether it is on int8."""
+"""The input that says of each switch whether it is on."""
+
+_AXES_ARE_INPUTS = 18
+"""The opset since which ReduceMean takes its axes as an input."""
 
 
 class LayerSums(msgspec.Struct, frozen=True):
@@ -50,6 +55,58 @@ class LayerSums(msgspec.Struct, frozen=True):
     def names(self) -> tuple[str, ...]:
         """All names."""
         return (self.signal, *self.noise, *self.power)
+
+
+class ErrorNames(msgspec.Struct, frozen=True):
+    """Names of what a model says of the error of one layer.
+
+    Attributes:
+        mean: mean of the int8 form's result less that in floats, for each output channel.
+        squares: mean of its square.
+        size: number of elements of the result.
+    """
+
+    mean: str
+    squares: str
+    size: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names."""
+        return (self.mean, self.squares, self.size)
+
+
+class FormBeside(msgspec.Struct, frozen=True, eq=False):
+    """An int8 form of a layer beside the layer in floats.
+
+    Attributes:
+        key: its name; no other form has it.
+        form: its numbers.
+        factors: what its data are divided by before, in a shape that broadcasts; None for nothing.
+    """
+
+    key: str
+    form: Int8Layer
+    factors: NDArray[Any] | None = None
+
+
+class SwitchedForm(msgspec.Struct, frozen=True, eq=False):
+    """A layer on int8, and what a switch changes about it.
+
+    Attributes:
+        switch: position of its switch.
+        off: its form with the switch off.
+        on: its form with the switch on; None where that is `off` with `addend`.
+        factors: what the data of `on` are divided by, in a shape that broadcasts; None for nothing.
+        addend: what is added to the result with the switch on, in a shape that broadcasts; None for
+            nothing.
+    """
+
+    switch: int
+    off: Int8Layer
+    on: Int8Layer | None = None
+    factors: NDArray[Any] | None = None
+    addend: NDArray[Any] | None = None
 
 
 def write_measured(
@@ -73,27 +130,118 @@ def write_measured(
     Raises:
         AtcError: CANNOT_WRITE.
     """
-    proto = onnx.load(model.file.path, load_external_data=False)
-    writer = FormWriter(proto.graph)
-    names = {each[0].layer.node.outputs[0]: name for name, each in forms.items()}
-    nodes = [*proto.graph.node]
-    del proto.graph.node[:]
-    found: dict[str, LayerSums] = {}
+    names = {own[0].layer.node.outputs[0]: name for name, own in forms.items()}
     order = {name: at for at, name in enumerate(forms)}
-    for node in nodes:
+    sums: dict[str, LayerSums] = {}
+
+    def write(writer: FormWriter, node: onnx.NodeProto) -> None:
         name = names.get(node.output[0]) if node.output else None
         if name is None:
-            proto.graph.node.append(node)
+            writer.keep(node)
         elif switched:
             writer.switched(node, order[name], forms[name][0])
         else:
-            found[name] = writer.measured(node, order[name], forms[name])
-    if switched:
-        switches = helper.make_tensor_value_info(SWITCHES, TensorProto.BOOL, [len(forms)])
-        proto.graph.input.append(switches)
+            sums[name] = writer.measured(node, order[name], forms[name])
+
+    _rewrite(model, output, write, len(forms) if switched else None)
+    return {name: sums[name] for name in forms if name in sums}
+
+
+def write_mean_errors(
+    model: FloatModel, output: Path, forms: Sequence[FormBeside]
+) -> dict[str, ErrorNames]:
+    """Write the model with int8 forms of layers, and return the names of their errors by key.
+
+    Each form reads what the layer in floats reads, so that its error is its own.
+
+    Args:
+        model: the float model, of an opset with QuantizeLinear.
+        output: the file, in the folder of the model, so that weights beside it are found.
+        forms: the layers' int8 forms.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    opset = model.graph.opsets.get("", 0)
+    by_result: dict[str, list[FormBeside]] = {}
+    for beside in forms:
+        by_result.setdefault(beside.form.layer.node.outputs[0], []).append(beside)
+    errors: dict[str, ErrorNames] = {}
+
+    def write(writer: FormWriter, node: onnx.NodeProto) -> None:
+        writer.keep(node)
+        for beside in by_result.get(node.output[0], ()) if node.output else ():
+            base = f"{OWN}/mean_errors/{len(errors)}"
+            errors[beside.key] = writer.mean_errors(node, base, beside, opset)
+
+    _rewrite(model, output, write)
+    return errors
+
+
+def write_switched(
+    model: FloatModel, output: Path, forms: Sequence[SwitchedForm], count: int
+) -> None:
+    """Write the model with layers on int8, and the input SWITCHES, a bool for each of `count` parts.
+
+    So one model tells whether a step of quantization, and which of its parts, serves the outputs.
+
+    Args:
+        model: the float model, of an opset with QuantizeLinear.
+        output: the file, in the folder of the model, so that weights beside it are found.
+        forms: the layers.
+        count: number of switches.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    by_result = {form.off.layer.node.outputs[0]: (at, form) for at, form in enumerate(forms)}
+
+    def write(writer: FormWriter, node: onnx.NodeProto) -> None:
+        own = by_result.get(node.output[0]) if node.output else None
+        if own is None:
+            writer.keep(node)
+        else:
+            writer.chosen_form(node, f"{OWN}/{own[0]}", own[1])
+
+    _rewrite(model, output, write, count)
+
+
+def _rewrite(
+    model: FloatModel,
+    output: Path,
+    write: Callable[[FormWriter, onnx.NodeProto], None],
+    switches: int | None = None,
+) -> None:
+    proto = onnx.load(model.file.path, load_external_data=False)
+    writer = FormWriter(proto.graph)
+    nodes = [*proto.graph.node]
+    del proto.graph.node[:]
+    for node in nodes:
+        write(writer, node)
+    if switches is not None:
+        port = helper.make_tensor_value_info(SWITCHES, TensorProto.BOOL, [switches])
+        proto.graph.input.append(port)
     with atomic_write(output, durable=False) as file:
         file.write(proto.SerializeToString())
-    return {name: found[name] for name in forms if name in found}
+
+
+def write_watched(model: Path, output: Path, names: Iterable[str]) -> None:
+    """Write the model in the file `model` with the values called `names` as its only outputs.
+
+    Args:
+        model: a file that atc-py wrote.
+        output: the file to write, in the same folder, so that weights beside the model are found.
+        names: values that nodes make.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    proto = onnx.load(model, load_external_data=False)
+    types = {info.name: info for info in (*proto.graph.value_info, *proto.graph.output)}
+    del proto.graph.output[:]
+    proto.graph.output.extend(types.get(name, onnx.ValueInfoProto(name=name)) for name in names)
+    with atomic_write(output, durable=False) as file:
+        file.write(proto.SerializeToString())
 
 
 class FormWriter:
@@ -102,14 +250,18 @@ class FormWriter:
     def __init__(self, graph: onnx.GraphProto) -> None:
         self._graph = graph
 
+    def keep(self, node: onnx.NodeProto) -> None:
+        """Write a node as it is."""
+        self._graph.node.append(node)
+
     def measured(self, node: onnx.NodeProto, at: int, forms: Sequence[Int8Layer]) -> LayerSums:
         """Write a layer in floats, its forms, and the sums; return their names."""
         plain = node.output[0]
-        self._graph.node.append(node)
-        results = [self.form(node, f"{OWN}/{at}/{k}", form) for k, form in enumerate(forms)]
-        noise = [self._squares(self.op("Sub", [each, plain], f"{each}/error")) for each in results]
-        power = [self._squares(each) for each in results]
-        signal = self.op("ReduceSumSquare", [plain], f"{OWN}/{at}/signal", keepdims=0)
+        self.keep(node)
+        results = [self._form(node, f"{OWN}/{at}/{k}", form) for k, form in enumerate(forms)]
+        noise = [self._squares(self._op("Sub", [y, plain], f"{y}/error")) for y in results]
+        power = [self._squares(y) for y in results]
+        signal = self._op("ReduceSumSquare", [plain], f"{OWN}/{at}/signal", keepdims=0)
         return LayerSums(signal, tuple(noise), tuple(power))
 
     def switched(self, node: onnx.NodeProto, at: int, form: Int8Layer) -> None:
@@ -118,14 +270,51 @@ class FormWriter:
         plain = onnx.NodeProto()
         plain.CopyFrom(node)
         plain.output[0] = plain.name = f"{base}/float"
-        self._graph.node.append(plain)
-        result = self.form(node, base, form)
-        index = self.constant(f"{base}/at", np.array(at, np.int64))
-        on = self.op("Gather", [SWITCHES, index], f"{base}/on")
-        inputs = [on, result, plain.output[0]]
-        self._graph.node.append(helper.make_node("Where", inputs, [value], f"{base}/switch"))
+        self.keep(plain)
+        result = self._form(node, base, form)
+        on = self._switch(base, at)
+        self._append("Where", [on, result, plain.output[0]], value, f"{base}/switch")
 
-    def form(
+    def chosen_form(self, node: onnx.NodeProto, base: str, form: SwitchedForm) -> None:
+        """Write a layer whose form is chosen in each run."""
+        value, on = node.output[0], self._switch(base, form.switch)
+        result = self._form(node, f"{base}/off", form.off, codes=False)
+        if form.on is not None:
+            data = self._divided(node, base, form.factors)
+            other = self._form(node, f"{base}/on", form.on, data=data, codes=False)
+            self._append("Where", [on, other, result], value, f"{base}/switch")
+        elif form.addend is not None:
+            none = self._constant(f"{base}/none", np.zeros((), np.float32))
+            addend = self._constant(f"{base}/addend", form.addend.astype(np.float32))
+            more = self._op("Where", [on, addend, none], f"{base}/more")
+            self._append("Add", [result, more], value, f"{base}/sum")
+        else:
+            self._append("Identity", [result], value, f"{base}/result_of_form")
+
+    def mean_errors(
+        self, node: onnx.NodeProto, base: str, beside: FormBeside, opset: int
+    ) -> ErrorNames:
+        """Write a form of `node` and the means of its error; return their names."""
+        layer = beside.form.layer
+        data = self._divided(node, base, beside.factors)
+        result = self._form(node, base, beside.form, data=data, codes=False)
+        error = self._op("Sub", [result, node.output[0]], f"{base}/error")
+        size = self._op("Size", [error], f"{base}/size")
+        axes = [0, *range(2, len(layer.shape))]
+        if layer.kind in {"Gemm", "MatMul"}:
+            rows = self._constant(f"{base}/rows", np.array([-1, layer.channels], np.int64))
+            error, axes = self._op("Reshape", [error, rows], f"{base}/matrix"), [0]
+        squares = self._op("Mul", [error, error], f"{base}/squares")
+
+        def mean(name: str, output: str) -> str:
+            if opset < _AXES_ARE_INPUTS:
+                return self._op("ReduceMean", [name], output, axes=axes, keepdims=0)
+            along = self._constant(f"{output}_axes", np.array(axes, np.int64))
+            return self._op("ReduceMean", [name, along], output, keepdims=0)
+
+        return ErrorNames(mean(error, f"{base}/mean"), mean(squares, f"{base}/power"), size)
+
+    def _form(
         self,
         node: onnx.NodeProto,
         base: str,
@@ -143,13 +332,13 @@ class FormWriter:
             data: what it reads in place of its own data; "" for these.
             codes: weights are dequantized in the model, which takes less room; else before.
         """
-        scale = self.constant(f"{base}/scale", np.array(form.data.scale, np.float32))
-        zero = self.constant(f"{base}/offset", np.array(form.data.offset, np.int8))
-        steps = self.op("QuantizeLinear", [data or node.input[0], scale, zero], f"{base}/codes")
-        real = self.op("DequantizeLinear", [steps, scale, zero], f"{base}/data")
-        weights = self._weights(base, form) if codes else self._real_weights(base, form)
+        scale = self._constant(f"{base}/scale", np.array(form.data.scale, np.float32))
+        zero = self._constant(f"{base}/offset", np.array(form.data.offset, np.int8))
+        steps = self._op("QuantizeLinear", [data or node.input[0], scale, zero], f"{base}/codes")
+        real = self._op("DequantizeLinear", [steps, scale, zero], f"{base}/data")
+        weights = self._weights(base, form, codes=codes)
         inputs, result = [real, weights, *node.input[2:]], f"{base}/result"
-        bias = "" if form.bias is None else self.constant(f"{base}/bias", form.bias)
+        bias = "" if form.bias is None else self._constant(f"{base}/bias", form.bias)
         if bias and form.layer.kind != "MatMul":
             inputs = [*inputs[:2], bias]
         made = onnx.NodeProto()
@@ -158,34 +347,43 @@ class FormWriter:
         del made.input[:], made.output[:]
         made.input.extend(inputs)
         made.output.append(result)
-        self._graph.node.append(made)
+        self.keep(made)
         if bias and form.layer.kind == "MatMul":
-            return self.op("Add", [result, bias], f"{base}/corrected")
+            return self._op("Add", [result, bias], f"{base}/corrected")
         return result
 
-    def _weights(self, base: str, form: Int8Layer) -> str:
-        """Write weights that the model dequantizes; return their name."""
-        weights = [
-            self.constant(f"{base}/w", form.codes),
-            self.constant(f"{base}/w_scale", np.asarray(form.scale, np.float32)),
-        ]
-        axis: dict[str, Any] = {"axis": form.layer.axis} if np.ndim(form.scale) else {}
-        return self.op("DequantizeLinear", weights, f"{base}/weights", **axis)
+    def _weights(self, base: str, form: Int8Layer, *, codes: bool) -> str:
+        axis, name = form.layer.axis if np.ndim(form.scale) else None, f"{base}/weights"
+        if not codes:
+            return self._constant(name, dequantized_weights(form.codes, form.scale, axis))
+        weights = self._constant(f"{base}/w", form.codes)
+        scale = self._constant(f"{base}/w_scale", np.asarray(form.scale, np.float32))
+        own: dict[str, Any] = {} if axis is None else {"axis": axis}
+        return self._op("DequantizeLinear", [weights, scale], name, **own)
 
-    def _real_weights(self, base: str, form: Int8Layer) -> str:
-        """Write dequantized weights; return their name."""
-        axis = form.layer.axis if np.ndim(form.scale) else None
-        return self.constant(f"{base}/weights", dequantized_weights(form.codes, form.scale, axis))
+    def _divided(self, node: onnx.NodeProto, base: str, factors: NDArray[Any] | None) -> str:
+        if factors is None:
+            return ""
+        inverse = (1.0 / factors.astype(np.float64)).astype(np.float32)
+        name = self._constant(f"{base}/inverse", inverse)
+        return self._op("Mul", [node.input[0], name], f"{base}/divided")
+
+    def _switch(self, base: str, at: int) -> str:
+        index = self._constant(f"{base}/at", np.array(at, np.int64))
+        return self._op("Gather", [SWITCHES, index], f"{base}/on_switch")
 
     def _squares(self, name: str) -> str:
-        return self.op("ReduceSumSquare", [name], f"{name}/squares", keepdims=0)
+        return self._op("ReduceSumSquare", [name], f"{name}/squares", keepdims=0)
 
-    def op(self, op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
-        """Write a node with one result; return that."""
-        self._graph.node.append(helper.make_node(op_type, inputs, [output], output, **attributes))
+    def _op(self, op_type: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+        return self._append(op_type, inputs, output, output, **attributes)
+
+    def _append(
+        self, op_type: str, inputs: Sequence[str], output: str, name: str, **attributes: Any
+    ) -> str:
+        self.keep(helper.make_node(op_type, inputs, [output], name, **attributes))
         return output
 
-    def constant(self, name: str, array: NDArray[Any]) -> str:
-        """Add a constant; return its name."""
+    def _constant(self, name: str, array: NDArray[Any]) -> str:
         self._graph.initializer.append(numpy_helper.from_array(array, name))
         return name

@@ -6,8 +6,10 @@ elements, so a pair is also put before those whose every reader quantizes in the
 then run on int8, and results are the same.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -16,8 +18,129 @@ from numpy.typing import NDArray
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.layers.moved_codes import data_of, nodes_on_codes
+
+# Quantization works element by element, and so commutes with movement. It never decreases, so that it
+# commutes with MaxPool as well: the code of the largest number is the largest code. It does not with
+# sums and means, such as AveragePool.
+
+_ALL_MOVED = frozenset(
+    {
+        "Concat",
+        "DepthToSpace",
+        "Flatten",
+        "Identity",
+        "Reshape",
+        "SpaceToDepth",
+        "Squeeze",
+        "Tile",
+        "Transpose",
+        "Unsqueeze",
+    }
+)
+"""Movement of all elements, none of which is quantized in vain."""
+
+_SELECTING = frozenset({"Slice", "Split"})
+"""Movement of a part of the elements: other nodes must read the rest in the same way."""
+
+_POOLS = frozenset({"GlobalMaxPool", "MaxPool"})
+
+Scale = TypeVar("Scale")
+
+
+def nodes_on_codes(
+    graph: WorkGraph, layers: Iterable[tuple[WorkNode, str, Scale]], *, pools: bool
+) -> dict[WorkNode, Scale]:
+    """The nodes that can run on codes, with the codes' numbers.
+
+    Args:
+        graph: the graph.
+        layers: nodes that read codes: node, data, and the numbers of its codes.
+        pools: whether MaxPool may run on codes.
+    """
+    known = {node: (data, scale) for node, data, scale in layers}
+    kinds = _ALL_MOVED | _SELECTING | (_POOLS if pools else frozenset())
+    left_out: set[WorkNode] = set()
+    while True:
+        result, asked = _find_moved(graph, known, kinds, left_out)
+        wasteful = {node for node in result if _is_wasteful(graph, node, result, asked)}
+        if not wasteful:
+            return result
+        left_out |= wasteful
+
+
+def data_of(node: WorkNode) -> tuple[str, ...]:
+    """The inputs whose elements a moving node's result consists of."""
+    return node.inputs if node.op_type == "Concat" else node.inputs[:1]
+
+
+def _find_moved(
+    graph: WorkGraph,
+    layers: Mapping[WorkNode, tuple[str, Scale]],
+    kinds: Collection[str],
+    left_out: Collection[WorkNode],
+) -> tuple[dict[WorkNode, Scale], Mapping[str, Sequence[tuple[WorkNode, Scale]]]]:
+    """Nodes all of whose results are read as equal codes, and who asks for codes by value."""
+    counts: dict[str, int] = defaultdict(int)
+    for node in graph.nodes:
+        for name in node.reads:
+            counts[name] += 1
+    asked: dict[str, list[tuple[WorkNode, Scale]]] = defaultdict(list)
+    results: dict[WorkNode, Scale] = {}
+    for node in reversed(graph.nodes):
+        if node in layers:
+            data, scale = layers[node]
+            asked[data].append((node, scale))
+            continue
+        if node.domain or node.op_type not in kinds or node in left_out or node in graph.unsound:
+            continue
+        if len(node.writes) != 1 and node.op_type not in _SELECTING:
+            continue
+        scales = [scale for name in node.writes for _, scale in asked[name]]
+        whole = all(
+            len(asked[name]) == counts[name] and counts[name] and name not in graph.outputs
+            for name in node.writes
+        )
+        if not whole or len(set(scales)) != 1:
+            continue
+        results[node] = scales[0]
+        for name in data_of(node):
+            asked[name].append((node, scales[0]))
+    return results, asked
+
+
+def _is_wasteful(
+    graph: WorkGraph,
+    node: WorkNode,
+    found: Mapping[WorkNode, Scale],
+    asked: Mapping[str, Sequence[tuple[WorkNode, Scale]]],
+) -> bool:
+    """True if codes of more elements would be made than are read."""
+    if node.op_type not in _SELECTING:
+        return False
+    data = node.inputs[0]
+    alike = [reader for reader, scale in asked[data] if scale == found[node]]
+    if any(reader not in found for reader in alike):
+        return False  # a layer reads the codes of all elements anyway
+    read = _elements(graph, [data])
+    made = _elements(graph, [name for reader in alike for name in reader.writes])
+    return read is None or made is None or made < read
+
+
+def _elements(graph: WorkGraph, names: Iterable[str]) -> int | None:
+    """The number of elements of values together, per row of a batch that is open.
+
+    None where that is not known.
+    """
+    total = 0
+    for name in names:
+        known = known_type(graph, name)
+        dims = None if known is None else known.dims
+        if dims is None or None in dims[1:]:
+            return None
+        total += math.prod(dim for dim in dims if dim is not None)
+    return total
 
 
 class TensorScale(msgspec.Struct, frozen=True):
@@ -74,18 +197,16 @@ def put_qdq(graph: WorkGraph, layers: Sequence[Int8Layer], *, pools: bool = Fals
 
 
 class _QdqWriter:
-    """Writes one graph anew."""
-
     def __init__(self, graph: WorkGraph, layers: Sequence[Int8Layer], *, pools: bool) -> None:
         self._graph = graph
         self._writer = Writer(graph)
-        self._layers = {each.layer.node: each for each in layers}
+        self._layers = {layer.layer.node: layer for layer in layers}
         self._raised = {
-            each.layer.addition.node: each
-            for each in layers
-            if each.layer.addition is not None and each.bias is not None
+            layer.layer.addition.node: layer
+            for layer in layers
+            if layer.layer.addition is not None and layer.bias is not None
         }
-        asked = [(each.layer.node, each.layer.data, each.data) for each in layers]
+        asked = [(layer.layer.node, layer.layer.data, layer.data) for layer in layers]
         self._moved = nodes_on_codes(graph, asked, pools=pools)
         self._pairs: dict[tuple[str, TensorScale], str] = {}
 
@@ -102,23 +223,23 @@ class _QdqWriter:
                 self._writer.keep(node)
         self._writer.finish()
 
-    def _write_layer(self, found: Int8Layer) -> None:
-        node, writer = found.layer.node, self._writer
-        weights = self._weights(found)
-        inputs = [self._pair(node, found.layer.data, found.data), weights, *node.inputs[2:]]
-        if found.bias is not None and found.layer.kind != "MatMul":
-            name = writer.const(f"{node.outputs[0]}/bias", found.bias)
+    def _write_layer(self, layer: Int8Layer) -> None:
+        node, writer = layer.layer.node, self._writer
+        weights = self._weights(layer)
+        inputs = [self._pair(node, layer.layer.data, layer.data), weights, *node.inputs[2:]]
+        if layer.bias is not None and layer.layer.kind != "MatMul":
+            name = writer.const(f"{node.outputs[0]}/bias", layer.bias)
             inputs = [*inputs[:2], name]
         writer.again(node, node.op_type, inputs, node.outputs, with_own=True)
 
-    def _write_addition(self, node: WorkNode, found: Int8Layer) -> None:
+    def _write_addition(self, node: WorkNode, layer: Int8Layer) -> None:
         """Write the Add after a product whose error it makes up for."""
-        addition = found.layer.addition
-        if addition is None or found.bias is None:
+        addition = layer.layer.addition
+        if addition is None or layer.bias is None:
             raise TypeError("it is an addition with a correction")
         inputs = list(node.inputs)
         const = self._graph.consts[addition.constant]
-        raised = (np.array(const.numpy(), np.float64) + found.bias).astype(np.float32)
+        raised = (np.array(const.numpy(), np.float64) + layer.bias).astype(np.float32)
         const.release()
         inputs[addition.position] = self._writer.const(f"{addition.constant}/corrected", raised)
         self._writer.again(node, "Add", inputs, node.outputs, with_own=True)
@@ -143,15 +264,15 @@ class _QdqWriter:
             )
         return self._pairs[key]
 
-    def _weights(self, found: Int8Layer) -> str:
-        writer, node, name = self._writer, found.layer.node, found.layer.weight
-        scale = np.asarray(found.scale, np.float32)
+    def _weights(self, layer: Int8Layer) -> str:
+        writer, node, name = self._writer, layer.layer.node, layer.layer.weight
+        scale = np.asarray(layer.scale, np.float32)
         zeros = np.zeros(scale.shape, np.int8)
         inputs = [
-            writer.const(f"{name}/codes", found.codes),
+            writer.const(f"{name}/codes", layer.codes),
             writer.const(f"{name}/scale", scale),
             writer.const(f"{name}/zero_point", zeros),
         ]
-        attributes: dict[str, Any] = {"axis": found.layer.axis} if scale.ndim else {}
+        attributes: dict[str, Any] = {"axis": layer.layer.axis} if scale.ndim else {}
         output = writer.fresh(f"{name}/dequantized")
         return writer.op(node, "DequantizeLinear", inputs, output, **attributes)

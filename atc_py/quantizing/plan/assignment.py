@@ -35,11 +35,11 @@ class Assignment(msgspec.Struct, frozen=True):
     @property
     def dtypes(self) -> dict[str, str]:
         """The dtype of each line that is not in float16, in order of names."""
-        found = dict.fromkeys(self.broad, BROAD) | dict.fromkeys(self.brain, BRAIN)
-        return dict(sorted(found.items()))
+        result = dict.fromkeys(self.broad, BROAD) | dict.fromkeys(self.brain, BRAIN)
+        return dict(sorted(result.items()))
 
     def dtype(self, line: str) -> str:
-        """Return what a line computes in."""
+        """The dtype that a line computes in."""
         return (
             BROAD
             if line in self.broad or line == PORTS
@@ -67,22 +67,21 @@ def custom_lines(model: OmModel, brain: Iterable[str]) -> dict[str, str]:
     A line that stands for an operator, or for nodes with different operands, has none.
     """
     wanted = frozenset(brain)
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     for node in model.nodes:
         line = line_of(node)
         if line is not None and line in wanted and not line.startswith(TYPE_LINE):
-            found.setdefault(line, set()).add(_dtypes(model, node))
-    return {line: f"{line}::{texts.pop()}" for line, texts in found.items() if len(texts) == 1}
+            results.setdefault(line, set()).add(_dtypes(model, node))
+    return {line: f"{line}::{texts.pop()}" for line, texts in results.items() if len(texts) == 1}
 
 
 def _dtypes(model: OmModel, node: OmNode) -> str:
-    """The dtypes of a node's operands, with bfloat16 for floats."""
     sides: Mapping[str, list[str]] = {
         "InputDtype": [model.tensors[at].dtype for at in node.inputs if at >= 0],
         "OutputDtype": [model.tensors[at].dtype for at in node.outputs],
     }
     return ",".join(
-        f"{name}:{','.join(BRAIN if each in _FLOATS else each for each in dtypes)}"
+        f"{name}:{','.join(BRAIN if dtype in _FLOATS else dtype for dtype in dtypes)}"
         for name, dtypes in sides.items()
         if dtypes
     )

@@ -15,9 +15,43 @@ from numpy.typing import NDArray
 from atc_py.compare.candidates import line_of
 from atc_py.compare.measure import Measure
 from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.targets import reaches
 from atc_py.package.schema import OmModel
-from atc_py.quantizing.plan.error_share import error_share
+from atc_py.results.layer_comparison import LayerComparison
 from atc_py.tensor.dtypes import DType
+
+_LEAST = 1e-30
+
+
+def error_share(cosine: float, snr: float, targets: Mapping[str, float]) -> float:
+    """The largest share of the figures; infinite for NaN.
+
+    Noise of one node hardly depends on that of another, so its energy, which is what both
+    figures fall by, is the sum of what the nodes add.
+    """
+    shares = [0.0]
+    if "cosine" in targets:
+        shares.append((1 - cosine) / max(1 - targets["cosine"], _LEAST))
+    if "snr" in targets:
+        # The exponent is bounded, so that no error overflows.
+        shares.append(0.0 if snr == math.inf else 10 ** (min(targets["snr"] - snr, 3000.0) / 10))
+    return math.inf if any(math.isnan(share) for share in shares) else max(shares)
+
+
+def share_of_comparison(done: LayerComparison, targets: Mapping[str, float]) -> float:
+    """The share of the worst output; it is 1 or less just where the target is reached."""
+    if done.stopped or done.uncompared or (done.layers and not done.outputs):
+        return math.inf
+    worst = 0.0
+    for at in done.outputs.values():
+        layer = done.layers[at]
+        if layer.figures.lost_share:
+            return math.inf
+        worst = max(worst, error_share(layer.judged.cosine, layer.judged.snr, targets))
+    if reaches(done, targets):
+        return min(worst, 1.0)
+    return max(worst, math.nextafter(1.0, 2.0))
+
 
 Feeds = Mapping[str, NDArray[Any]]
 
@@ -39,8 +73,8 @@ class ErrorModel:
         self._pieces = {
             name: at for at, piece in enumerate(self._exact.pieces) for name in piece.writes
         }
-        self._rounded: dict[DType, ReferenceModel] = {}
-        self._runs = [self._exact_run(each) for each in feeds]
+        self._round: dict[DType, ReferenceModel] = {}
+        self._runs = [self._exact_run(feed) for feed in feeds]
 
     @property
     def tells_nodes_apart(self) -> bool:
@@ -87,22 +121,22 @@ class ErrorModel:
             reads = self._exact.pieces[at].reads
             feeds = {name: changed.get(name, exact[name]) for name in reads}
             if at in places:
-                narrow = {name: _rounded(array, dtype) for name, array in feeds.items()}
+                narrow = {name: _round(array, dtype) for name, array in feeds.items()}
                 made = rounded.run_piece(at, narrow)
-                changed |= {name: _rounded(array, dtype) for name, array in made.items()}
+                changed |= {name: _round(array, dtype) for name, array in made.items()}
             elif any(name in changed for name in reads):
                 changed |= self._exact.run_piece(at, feeds)
         return changed
 
     def _rounded_model(self, dtype: DType) -> ReferenceModel:
-        if dtype not in self._rounded:
-            self._rounded[dtype] = self._exact.node_by_node(lambda array: _rounded(array, dtype))
-        return self._rounded[dtype]
+        if dtype not in self._round:
+            self._round[dtype] = self._exact.node_by_node(lambda array: _round(array, dtype))
+        return self._round[dtype]
 
 
 def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[str]]:
     """For each line the values that its nodes of the file make."""
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     for node in model.nodes:
         line = line_of(node)
         if line is None:
@@ -112,14 +146,14 @@ def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[s
                 continue
             source = reference.nodes[origin.index]
             if source.name == origin.name or not source.name:
-                found.setdefault(line, []).extend(name for name in source.output if name)
-    return found
+                results.setdefault(line, []).extend(name for name in source.output if name)
+    return results
 
 
-def _rounded(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
+def _round(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
     """Floats as a narrow dtype holds them, in their own dtype; other arrays as they are."""
     if array.dtype.kind != "f":
         return array
     with np.errstate(all="ignore"):
-        found: NDArray[Any] = array.astype(dtype.numpy).astype(array.dtype)
-    return found
+        result: NDArray[Any] = array.astype(dtype.numpy).astype(array.dtype)
+    return result

@@ -22,17 +22,17 @@ def cheapest_labels(
         pairs: by pair of nodes, the price of different labels.
         labels: all labels.
     """
-    found = {node: next(iter(own)) for node, own in prices.items()}
-    best = price_of(found, prices, pairs)
+    results = {node: next(iter(own)) for node, own in prices.items()}
+    best = price_of(results, prices, pairs)
     gained = True
     while gained:
         gained = False
         for label in labels:
-            trial = _expanded(found, label, prices, pairs)
+            trial = _expand(results, label, prices, pairs)
             price = price_of(trial, prices, pairs)
             if price < best - _TINY * abs(best):
-                found, best, gained = trial, price, True
-    return found
+                results, best, gained = trial, price, True
+    return results
 
 
 def price_of(
@@ -46,7 +46,7 @@ def price_of(
     return own + sum(apart)
 
 
-def _expanded(
+def _expand(
     labels: Mapping[str, str],
     label: str,
     prices: Mapping[str, Mapping[str, float]],
@@ -121,7 +121,6 @@ class _Flow:
                 self._room[b][a] = self._room[b].get(a, 0.0) + pushed
 
     def _reached(self, least: float) -> dict[Hashable, Hashable]:
-        """The nodes that the source reaches, each with the one before it."""
         before: dict[Hashable, Hashable] = {_SOURCE: _SOURCE}
         waiting: deque[Hashable] = deque([_SOURCE])
         while waiting:

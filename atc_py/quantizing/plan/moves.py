@@ -44,7 +44,7 @@ def moves_of(
         if saved > 0 and added <= DOUBT * max(room, 0.0) + 1e-12:
             ranked.append((-saved, len(ranked), move))
     ranked.sort(key=lambda each: each[:2])
-    return [*dict.fromkeys(_moved(start, move) for _, _, move in ranked[:_MOST])]
+    return [*dict.fromkeys(_apply_move(start, move) for _, _, move in ranked[:_MOST])]
 
 
 def _belong(
@@ -68,7 +68,7 @@ def _groups(
     near: Mapping[str, Mapping[str, float]],
 ) -> list[dict[str, str]]:
     """Moves of connected lines of one wide dtype to each dtype that all of them can have."""
-    found = []
+    results = []
     seen: set[str] = set()
     for line in labels:
         dtype = start.dtype(line)
@@ -83,8 +83,8 @@ def _groups(
         seen |= group
         common = set.intersection(*({*labels[each]} for each in group)) - {dtype}
         if len(group) > 1:
-            found += [dict.fromkeys(sorted(group), label) for label in sorted(common)]
-    return found
+            results += [dict.fromkeys(sorted(group), label) for label in sorted(common)]
+    return results
 
 
 def _seconds_added(
@@ -107,15 +107,15 @@ def _seconds_added(
 
 def _neighbors(times: TimeModel) -> dict[str, dict[str, float]]:
     """For each line the lines beside it, with the seconds of casts between them."""
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for (a, b), price in times.casts.items():
         for one, other in ((a, b), (b, a)):
-            row = found.setdefault(one, {})
+            row = results.setdefault(one, {})
             row[other] = row.get(other, 0.0) + price
-    return found
+    return results
 
 
-def _moved(start: Assignment, move: Mapping[str, str]) -> Assignment:
+def _apply_move(start: Assignment, move: Mapping[str, str]) -> Assignment:
     for line, label in move.items():
         start = start.with_dtype((line,), label)
     return start

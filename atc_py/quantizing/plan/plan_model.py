@@ -22,9 +22,8 @@ from atc_py.options.ranges import refuse_ranges
 from atc_py.quantizing.plan.assignment import ALL_NARROW, BROAD, NARROW, Assignment
 from atc_py.quantizing.plan.choices import Choices
 from atc_py.quantizing.plan.error_model import ErrorModel
-from atc_py.quantizing.plan.int8_models import Int8Models
 from atc_py.quantizing.plan.search import PlanSearch
-from atc_py.quantizing.plan.trial_runs import TrialRuns, TriedAssignment, rank
+from atc_py.quantizing.plan.trial_runs import Int8Models, TrialRuns, TriedAssignment, rank
 from atc_py.results.plan import DtypePlan, PlannedNode, PlanPoint
 from atc_py.system.input_files import guarded_run
 from atc_py.system.structs import replace

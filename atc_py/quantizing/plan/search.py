@@ -54,13 +54,13 @@ class KeptTrials:
             tried = self._runs.run(Assignment(broad=lines))
             if tried is not None:
                 return Trial(lines, tried.model, tried.done, tried.done)
-        found = self._layers.run(lines, outputs_only=outputs_only)
-        self._runs.take(Assignment(broad=lines), found)
-        return found
+        result = self._layers.run(lines, outputs_only=outputs_only)
+        self._runs.take(Assignment(broad=lines), result)
+        return result
 
     def make_ahead(self, sets: Iterable[Collection[str]]) -> None:
         """Make the first of some trials at the same time, for `run`, if there are processes for it."""
-        self._runs.make_ahead(Assignment(broad=frozenset(each)) for each in sets)
+        self._runs.make_ahead(Assignment(broad=frozenset(group)) for group in sets)
 
 
 _PRICES = 48
@@ -128,26 +128,24 @@ class PlanSearch:
     @property
     def best(self) -> TriedAssignment | None:
         """The quickest assignment so far that reaches the target."""
-        reached = [each for each in self._runs.found.values() if each.reached]
+        reached = [trial for trial in self._runs.found.values() if trial.reached]
         return min(reached, key=rank, default=None)
 
     @property
     def _left(self) -> int:
-        """Compilations that may still be made."""
         return self._limit - self._runs.count
 
     def _try(
         self, assignment: Assignment, faster_than: float | None = None
     ) -> TriedAssignment | None:
-        """Compile and run an assignment; say so."""
         if self._on_stage is not None and assignment not in self._runs.found:
             best = self.best
-            found = "none reaches the target yet"
+            progress = "none reaches the target yet"
             if best is not None:
-                found = f"best so far {best.seconds * 1e6:.1f} us"
+                progress = f"best so far {best.seconds * 1e6:.1f} us"
             self._on_stage(
                 f"plan: trial {self._runs.count + 1} of at most {self._limit}, "
-                f"{len(assignment.dtypes)} of {len(self._choices.labels)} changed; {found}"
+                f"{len(assignment.dtypes)} of {len(self._choices.labels)} changed; {progress}"
             )
         return self._runs.run(assignment, faster_than)
 
@@ -199,18 +197,18 @@ class PlanSearch:
         Prices give the convex hull of the curve. Points between come from lines of a large error that
         are kept out of float16, few or many, with the cheapest dtypes for all others.
         """
-        whole = self._first_seconds()
+        whole = self._runs.found[ALL_NARROW].seconds
         prices = (
             whole * _SPAN[0] * (_SPAN[1] / _SPAN[0]) ** (step / (_PRICES - 1))
             for step in range(_PRICES)
         )
-        found = {self._cheapest(price, frozenset()) for price in prices}
+        result = {self._cheapest(price, frozenset()) for price in prices}
         order = sorted(self.shares, key=lambda line: -self.shares[line][NARROW])
         count = 1
         while count < len(order):
-            found.add(self._cheapest(0.0, frozenset(order[:count])))
+            result.add(self._cheapest(0.0, frozenset(order[:count])))
             count += max(count // 2, 1)
-        return self._unbeaten(found)
+        return self._unbeaten(result)
 
     def _cheapest(self, price: float, forced: Collection[str]) -> Assignment:
         """The cheapest assignment at a price of error, with `forced` lines not in float16."""
@@ -231,42 +229,45 @@ class PlanSearch:
         }
         labels = cheapest_labels(prices | {PORTS: {BROAD: 0.0}}, pairs, self._choices.dtypes)
         del labels[PORTS]
-        return _assigned(labels)
+        return _assignment_of(labels)
 
-    def _unbeaten(self, found: Iterable[Assignment]) -> list[Assignment]:
+    def _unbeaten(self, assignments: Iterable[Assignment]) -> list[Assignment]:
         """The assignments that no other one is expected to beat, the quickest first."""
-        ordered = sorted(found, key=lambda each: (len(each.dtypes), sorted(each.dtypes.items())))
-        expected = sorted((*self._expected(each), at, each) for at, each in enumerate(ordered))
+        ordered = sorted(
+            assignments,
+            key=lambda assignment: (len(assignment.dtypes), sorted(assignment.dtypes.items())),
+        )
+        expected = sorted(
+            (*self._expected(candidate), at, candidate) for at, candidate in enumerate(ordered)
+        )
         best: list[tuple[float, float, int, Assignment]] = []
-        for each in expected:
-            if not best or each[1] < best[-1][1]:
-                best.append(each)
-        return [each for *_, each in best]
+        for candidate in expected:
+            if not best or candidate[1] < best[-1][1]:
+                best.append(candidate)
+        return [candidate for *_, candidate in best]
 
     def _expected(self, assignment: Assignment) -> tuple[float, float]:
         assert self.times is not None  # noqa: S101  (made before)
         times, lines = self.times, self._choices.labels
-        seconds = sum(times.seconds[assignment.dtype(each)].get(each, 0.0) for each in lines)
+        seconds = sum(times.seconds[assignment.dtype(line)].get(line, 0.0) for line in lines)
         apart = (
             cost
             for (a, b), cost in times.casts.items()
             if assignment.dtype(a) != assignment.dtype(b)
         )
-        share = sum(self.shares[each][assignment.dtype(each)] for each in lines)
+        share = sum(self.shares[line][assignment.dtype(line)] for line in lines)
         return seconds + sum(apart), share
 
-    def _first_seconds(self) -> float:
-        return self._runs.found[ALL_NARROW].seconds
-
     def _suggest(self) -> None:
-        """Search for the fewest nodes in float32."""
         if self._left < LEAST_TRIALS or self._runs.found[ALL_NARROW].reached:
             return
         trials = KeptTrials(self._runs, self._layers)
         limit = min(self._left, max(self._limit // 2, LEAST_TRIALS))
-        found = search(trials, self._first, self._targets, limit, self._on_stage)
-        if found.reached and found.kept:
-            self.suggested = Assignment(broad=frozenset(each.line for each in found.kept))
+        suggestion = search(trials, self._first, self._targets, limit, self._on_stage)
+        if suggestion.reached and suggestion.kept:
+            self.suggested = Assignment(
+                broad=frozenset(candidate.line for candidate in suggestion.kept)
+            )
 
     def _improve(self) -> None:
         """Try moves from the best assignment that are expected to save time, the largest first."""
@@ -296,9 +297,14 @@ class PlanSearch:
         if best is None or math.prod(map(len, self._choices.labels.values())) > _LISTED:
             return
         least, _ = self._expected(best.assignment)
-        listed = ((*self._expected(each), at, each) for at, each in enumerate(self._every()))
-        wanted = sorted(each for each in listed if each[0] < least and each[1] <= DOUBT)
-        untried = [each for *_, each in wanted if each not in self._runs.found]
+        listed = (
+            (*self._expected(candidate), at, candidate)
+            for at, candidate in enumerate(self._every())
+        )
+        wanted = sorted(
+            candidate for candidate in listed if candidate[0] < least and candidate[1] <= DOUBT
+        )
+        untried = [candidate for *_, candidate in wanted if candidate not in self._runs.found]
         for at, assignment in enumerate(untried):
             best = self.best
             if not self._left or best is None:
@@ -307,14 +313,13 @@ class PlanSearch:
             self._try(assignment, best.seconds)
 
     def _every(self) -> Iterator[Assignment]:
-        """Yield every assignment."""
         lines = [*self._choices.labels]
         for chosen in product(*self._choices.labels.values()):
-            yield _assigned(dict(zip(lines, chosen, strict=True)))
+            yield _assignment_of(dict(zip(lines, chosen, strict=True)))
 
 
-def _assigned(labels: Mapping[str, str]) -> Assignment:
-    found = ALL_NARROW
+def _assignment_of(labels: Mapping[str, str]) -> Assignment:
+    result = ALL_NARROW
     for dtype in {*labels.values()} - {NARROW}:
-        found = found.with_dtype((line for line in labels if labels[line] == dtype), dtype)
-    return found
+        result = result.with_dtype((line for line in labels if labels[line] == dtype), dtype)
+    return result

@@ -46,15 +46,15 @@ class TimeModel:
 def _fused_pairs(models: Mapping[str, OmModel], narrow: str) -> set[tuple[str, str]]:
     """Lines that are fused in the `narrow` model and alone in others, with their readers."""
     known = {line_of(node) for node in models[narrow].nodes}
-    found = set()
+    results = set()
     for model in models.values():
         makers = {at: line_of(node) for node in model.nodes for at in node.outputs}
         for node in model.nodes:
             reader = line_of(node)
             for maker in (makers.get(at) for at in node.inputs):
                 if maker is not None and maker not in known and reader in known and reader:
-                    found.add((maker, reader))
-    return found
+                    results.add((maker, reader))
+    return results
 
 
 def cast_count(model: OmModel) -> int:
@@ -65,25 +65,25 @@ def cast_count(model: OmModel) -> int:
 def seconds_by_line(model: OmModel) -> dict[str, float]:
     """The expected seconds of the kernels of each line; casts belong to none."""
     soc = find_soc(model.soc)
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     makers = {at: line_of(node) for node in model.nodes for at in node.outputs}
     readers = {at: line_of(node) for node in model.nodes for at in node.inputs}
     for placed in launches_of(model):
         nodes = [model.nodes[at] for at in placed.nodes]
-        line = next((line_of(each) for each in nodes if line_of(each) is not None), None)
+        line = next((line_of(node) for node in nodes if line_of(node) is not None), None)
         if line is None and nodes[-1].op != _CAST:
             # A change of storage is for the sake of the operator that is stored in blocks.
             result = nodes[-1].outputs[0]
             is_blocked = model.tensors[result].storage is not None
             line = readers.get(result) if is_blocked else makers.get(nodes[0].inputs[0])
         if line is not None:
-            found[line] = found.get(line, 0.0) + estimate(placed.launch, soc).expected
-    return found
+            results[line] = results.get(line, 0.0) + estimate(placed.launch, soc).expected
+    return results
 
 
 def _casts_between(model: OmModel) -> dict[tuple[str, str], float]:
     makers = {port.tensor: (PORTS, port.tensor) for port in model.inputs}
-    found: dict[tuple[str, str], float] = {}
+    results: dict[tuple[str, str], float] = {}
     seconds: dict[int, float] = {}
     for node in model.nodes:
         line = line_of(node)
@@ -98,14 +98,14 @@ def _casts_between(model: OmModel) -> dict[tuple[str, str], float]:
             if tensor not in seconds:
                 seconds[tensor] = _cast_seconds(model, tensor)
             pair = (maker, line)
-            found[pair] = found.get(pair, 0.0) + seconds[tensor]
+            results[pair] = results.get(pair, 0.0) + seconds[tensor]
         makers |= {at: (line, at) for at in node.outputs}
     for port in model.outputs:
         maker, tensor = makers.get(port.tensor, (PORTS, port.tensor))
         if maker != PORTS and DType(model.tensors[tensor].dtype).is_float:
             pair = (maker, PORTS)
-            found[pair] = found.get(pair, 0.0) + _cast_seconds(model, tensor)
-    return found
+            results[pair] = results.get(pair, 0.0) + _cast_seconds(model, tensor)
+    return results
 
 
 def _cast_seconds(model: OmModel, tensor: int) -> float:

@@ -1,14 +1,19 @@
 """Assignments compiled, timed and run; each is compiled once."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.compare.compilation import Compilation, Lines
+from atc_py.compare.original import open_original
 from atc_py.compare.output_recording import TrialSamples
-from atc_py.compare.paired_run import Pair
+from atc_py.compare.paired_run import Feeds, Pair
 from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.trials import Trial
 from atc_py.compare.trials_ahead import TrialAnswer, TrialsAhead
@@ -17,12 +22,103 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_CONTROL_FILE, NO_KERNEL
 from atc_py.package.reader import open_model
 from atc_py.package.schema import OmModel
+from atc_py.quantizing.fall_back import cost_order
 from atc_py.quantizing.plan.assignment import Assignment
-from atc_py.quantizing.plan.error_share import share_of_comparison
-from atc_py.quantizing.plan.int8_models import Int8Models
-from atc_py.quantizing.plan.time_model import cast_count
+from atc_py.quantizing.plan.error_model import share_of_comparison
+from atc_py.quantizing.plan.time_model import cast_count, seconds_by_line
+from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.plan import OutputFigures, PlanPoint
+
+if TYPE_CHECKING:
+    from atc_py.quantizing.calibrated import Calibrated
+
+
+class Int8Models:
+    """A calibrated model that is written with any of its layers on int8.
+
+    Attributes:
+        layers: names of all layers that have an int8 form.
+    """
+
+    def __init__(self, found: Calibrated, model: Path, folder: Path) -> None:
+        self._found, self._model, self._folder = found, model, folder
+        self.layers = tuple(layer.name for layer in found.layers)
+        self._written: tuple[frozenset[str], Path] | None = None
+        self._reference: ReferenceModel | None = None
+
+    def compilation(self, own: Compilation, layers: frozenset[str]) -> Compilation:
+        """The compilation of the model with `layers` on int8.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
+        if self._written is None or self._written[0] != layers:
+            path = self._folder / "mixed.onnx"
+            self._found.written(path, layers)
+            self._written, self._reference = (layers, path), None
+        return replace(own, model=self._written[1])
+
+    def reference(self) -> ReferenceModel:
+        """The original, with the nodes of the model that was written last.
+
+        Raises:
+            AtcError: BAD_MODEL.
+        """
+        if self._reference is None:
+            assert self._written is not None  # noqa: S101  (written before)
+            path = self._written[1]
+            self._reference = open_original(path, self._folder, None, self._model)
+        return self._reference
+
+    def write(self, path: Path, layers: Collection[str]) -> None:
+        """Write the model with `layers` on int8.
+
+        Raises:
+            AtcError: CANNOT_WRITE.
+        """
+        self._found.written(path, layers)
+
+    def lines(self, own: Compilation, lines: Iterable[str]) -> frozenset[str]:
+        """Those of `lines` that name a node of the models that are written."""
+        self.compilation(own, frozenset(self.layers))
+        names = {node.name for node in self.reference().nodes}
+        return frozenset(line for line in lines if line in names)
+
+    def cheapest_first(
+        self,
+        feeds: Iterable[Feeds],
+        plain: OmModel,
+        mixed: OmModel,
+        tell: Callable[[str], None],
+    ) -> list[str]:
+        """The layers that int8 makes quicker, those of the least noise for their time first.
+
+        Args:
+            feeds: samples of single-layer trials.
+            plain: the compiled model without int8.
+            mixed: the compiled model with all layers on int8.
+            tell: called with the progress.
+
+        Raises:
+            AtcError: what the executor raises.
+        """
+        trials = TrialModel(self._found, feeds, self._found.settings.executor)
+        try:
+            _, ratios = cost_order(trials, tell)
+        finally:
+            trials.close()
+        before, after = seconds_by_line(plain), seconds_by_line(mixed)
+        saved = {name: before.get(name, 0.0) - after.get(name, 0.0) for name in self.layers}
+        whole = max((abs(each) for each in saved.values()), default=0.0) or 1.0
+        return sorted(self.layers, key=lambda name: _price(ratios, name, saved[name] / whole))
+
+
+def _price(ratios: Mapping[str, float], name: str, saved: float) -> float:
+    """The noise of a layer for the time that it saves; of one that saves nothing, very much."""
+    noise = 10 ** (-min(ratios.get(name, 0.0), 300.0) / 10)
+    return noise / saved if saved > 0 else 1e30 * (1 + noise)
+
 
 _REFUSALS = frozenset({NO_KERNEL, BAD_CONTROL_FILE})
 """Codes of assignments that do not compile, although the model does."""
@@ -69,16 +165,6 @@ class TriedAssignment(msgspec.Struct, frozen=True, eq=False):
         )
 
 
-class Refused(msgspec.Struct, frozen=True):
-    """An assignment that does not compile.
-
-    Attributes:
-        nodes: positions, in the file, of nodes without a kernel.
-    """
-
-    nodes: frozenset[int]
-
-
 class TrialRuns:
     """Compiles, times and runs assignments.
 
@@ -112,7 +198,7 @@ class TrialRuns:
         self.ahead: TrialsAhead | None = None
         self.count = self.runs = 0
         self.found: dict[Assignment, TriedAssignment] = {}
-        self._refused: dict[Assignment, Refused] = {}
+        self._refused: dict[Assignment, frozenset[int]] = {}
         self._slower: dict[Assignment, float] = {}
 
     def run(
@@ -139,14 +225,14 @@ class TrialRuns:
         if self.ahead is not None and not assignment.int8:
             ready = self.ahead.take(self._lines(assignment))
         if ready is not None and not (ready.model and ready.done is None and faster_than is None):
-            return self._taken(assignment, ready, faster_than)
+            return self._take_ready(assignment, ready, faster_than)
         path = self._folder / "planned.om"
         try:
             self._write(assignment, path)
         except AtcError as error:
             self._refuse(assignment, error)
             return None
-        return self._ran(assignment, path, faster_than)
+        return self._run_compiled(assignment, path, faster_than)
 
     def take(self, assignment: Assignment, trial: Trial) -> TriedAssignment:
         """Take a trial that was made elsewhere."""
@@ -162,15 +248,19 @@ class TrialRuns:
         if self.ahead is None:
             return
         known = self.found.keys() | self._refused.keys()
-        fresh = (each for each in assignments if each not in known and not each.int8)
+        fresh = (
+            assignment
+            for assignment in assignments
+            if assignment not in known and not assignment.int8
+        )
         some = islice(fresh, self.ahead.jobs)
-        self.ahead.make([self._lines(each) for each in some], faster_than)
+        self.ahead.make([self._lines(assignment) for assignment in some], faster_than)
 
     def _lines(self, assignment: Assignment) -> Lines:
         keep, custom = self.option_lines(assignment)
         return tuple(keep), tuple(custom)
 
-    def _taken(
+    def _take_ready(
         self, assignment: Assignment, ready: TrialAnswer, faster_than: float | None
     ) -> TriedAssignment | None:
         """Take a trial that was made ahead, as if it were made now."""
@@ -187,22 +277,16 @@ class TrialRuns:
         return tried
 
     def _refuse(self, assignment: Assignment, error: AtcError) -> None:
-        """Keep the nodes without a kernel of an assignment that does not compile.
-
-        Raises:
-            AtcError: `error`, where it has other reasons.
-        """
-        if not {each.code for each in error.diagnostics} <= _REFUSALS:
+        """Keep the nodes without a kernel of an assignment that does not compile."""
+        if not {diagnostic.code for diagnostic in error.diagnostics} <= _REFUSALS:
             raise error
-        places = (each.place for each in error.diagnostics)
-        nodes = (each.node for each in places if each is not None)
-        at = frozenset(node for node in nodes if node is not None)
-        self._refused[assignment] = Refused(at)
+        places = (diagnostic.place for diagnostic in error.diagnostics)
+        nodes = (place.node for place in places if place is not None)
+        self._refused[assignment] = frozenset(node for node in nodes if node is not None)
 
     def refused_nodes(self, assignment: Assignment) -> frozenset[int]:
         """The positions of nodes without a kernel for an assignment that did not compile."""
-        found = self._refused.get(assignment)
-        return frozenset() if found is None else found.nodes
+        return self._refused.get(assignment, frozenset())
 
     def option_lines(self, assignment: Assignment) -> tuple[list[str], list[str]]:
         """The lines of a --keep-dtype and of a --customize-dtypes file."""
@@ -211,10 +295,9 @@ class TrialRuns:
         own = [line for line in self.own_custom if line.partition("::")[0] not in assignment.brain]
         return keep, [*own, *customs]
 
-    def _ran(
+    def _run_compiled(
         self, assignment: Assignment, path: Path, faster_than: float | None
     ) -> TriedAssignment | None:
-        """Time a compiled assignment, and run it if it is fast enough."""
         with open_model(path) as package:
             seconds = network_time(package.description).expected
             if faster_than is not None and seconds >= faster_than:
@@ -238,5 +321,5 @@ class TrialRuns:
 
 
 def rank(tried: TriedAssignment) -> tuple[float, int, float]:
-    """Return what orders trials: time, lines that are not in float16, error."""
+    """The order of trials: time, lines that are not in float16, error."""
     return tried.seconds, len(tried.assignment.dtypes), tried.share

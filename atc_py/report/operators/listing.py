@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from atc_py.check.unlisted import hint_for_unlisted
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
-from atc_py.fix.registry import rules_of_operator
+from atc_py.fix.rule import rules_of_operator
 from atc_py.onnx_graph.reading.history import OnnxHistory
 from atc_py.report.tables import Table, plain_lines
 from atc_py.report.wrapping import cut

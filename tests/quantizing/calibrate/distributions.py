@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.quantizing.calibrate.value_range import ActivationScale
+
 NAMES = (
     "gauss",
     "relu gauss",
@@ -53,3 +55,11 @@ def values(name: str, count: int = 200_000, seed: int = 1) -> NDArray[np.float32
 def f32(numbers: Any) -> NDArray[np.float32]:
     """Return numbers in lists as an array of float32."""
     return np.array(numbers, np.float32)
+
+
+def fake_quantized(array: NDArray[Any], found: ActivationScale) -> NDArray[np.float32]:
+    """The values that the codes of an array stand for: (sat(round(x / s) + o) - o) * s."""
+    scale = np.float32(found.scale)
+    steps = np.rint(array.astype(np.float32, copy=False) / scale)
+    kept: NDArray[np.float32] = np.clip(steps, -128 - found.offset, 127 - found.offset) * scale
+    return kept

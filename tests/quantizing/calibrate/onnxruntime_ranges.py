@@ -15,7 +15,7 @@ from onnxruntime.quantization.calibrate import (
     MinMaxCalibrater,
 )
 
-from atc_py.quantizing.calibrate.ranges import Range
+from atc_py.quantizing.calibrate.value_range import ValueRange
 
 
 class _Reader(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
@@ -28,7 +28,7 @@ class _Reader(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has n
         return next(self._feeds, None)
 
 
-def min_max_range(arrays: list[NDArray[np.float32]], folder: Path) -> Range:
+def min_max_range(arrays: list[NDArray[np.float32]], folder: Path) -> ValueRange:
     """Return the range of MinMaxCalibrater for the data input of a MatMul."""
     size = arrays[0].shape[-1]
     graph = helper.make_graph(
@@ -46,7 +46,7 @@ def min_max_range(arrays: list[NDArray[np.float32]], folder: Path) -> Range:
     calibrater.create_inference_session()
     calibrater.collect_data(_Reader(arrays))
     low, high = calibrater.compute_data()["x"].range_value
-    return Range(low.item(), high.item())
+    return ValueRange(low.item(), high.item())
 
 
 def collected_range(
@@ -56,11 +56,11 @@ def collected_range(
     bins: int = 2048,
     percentile: float = 99.999,
     symmetric: bool = False,
-) -> Range:
+) -> ValueRange:
     """Return the range of the percentile or entropy method, with 128 quantized bins."""
     collector = HistogramCollector(method, symmetric, bins, 128, percentile, None)
     with contextlib.redirect_stdout(io.StringIO()):
         for array in arrays:
             collector.collect({"x": array})
         low, high, *_ = collector.compute_collection_result()["x"]
-    return Range(float(low), float(high))
+    return ValueRange(float(low), float(high))

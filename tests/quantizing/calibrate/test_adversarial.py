@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_VALUES, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
-from atc_py.quantizing.calibrate.errors import fake_quantized
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS
-from atc_py.quantizing.calibrate.scales import EPSILON, ActivationScale, activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeOptions
-from tests.quantizing.calibrate.distributions import f32
+from atc_py.quantizing.calibrate.value_range import (
+    EPSILON,
+    ActivationScale,
+    RangeOptions,
+    activation_scale,
+)
+from tests.quantizing.calibrate.distributions import f32, fake_quantized
 
 NAMES = list(CALIBRATORS)
 BOTH = pytest.mark.parametrize("symmetric", [False, True])

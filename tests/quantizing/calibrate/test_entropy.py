@@ -5,12 +5,9 @@ import pytest
 from onnxruntime.quantization.calibrate import entropy
 from onnxruntime.quantization.quant_utils import smooth_distribution
 
-from atc_py.quantizing.calibrate.calibrators.entropy import divergence
-from atc_py.quantizing.calibrate.errors import fake_quantized, sqnr
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS
-from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeOptions
-from tests.quantizing.calibrate.distributions import NAMES, values
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS, divergence
+from atc_py.quantizing.calibrate.value_range import RangeOptions, activation_scale, sqnr
+from tests.quantizing.calibrate.distributions import NAMES, fake_quantized, values
 from tests.quantizing.calibrate.onnxruntime_ranges import collected_range
 
 ENTROPY = CALIBRATORS["entropy"]

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from atc_py.quantizing.calibrate.calibrators.hfmg import candidate_ranges
+from atc_py.quantizing.calibrate.amct_calibrators import candidate_ranges
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
-from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeOptions
+from atc_py.quantizing.calibrate.value_range import RangeOptions, ValueRange, activation_scale
 from tests.quantizing.calibrate.distributions import NAMES, values
 
 HFMG = CALIBRATORS["hfmg"]
@@ -78,5 +77,5 @@ def test_histogram_gives_the_range_of_the_array(name: str, bins: int) -> None:
 
 def test_constant_is_its_own_range() -> None:
     array = np.full(9, 2.5, np.float32)
-    assert HFMG.range_of_array(array, SETTINGS) == Range(2.5, 2.5)
-    assert HFMG.range_of(Histogram.of(array), SETTINGS) == Range(2.5, 2.5)
+    assert HFMG.range_of_array(array, SETTINGS) == ValueRange(2.5, 2.5)
+    assert HFMG.range_of(Histogram.of(array), SETTINGS) == ValueRange(2.5, 2.5)

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from atc_py.quantizing.calibrate.errors import fake_quantized, sqnr
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS
-from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeOptions
-from tests.quantizing.calibrate.distributions import NAMES, values
+from atc_py.quantizing.calibrate.value_range import (
+    RangeOptions,
+    activation_scale,
+    sqnr,
+)
+from tests.quantizing.calibrate.distributions import NAMES, fake_quantized, values
 
 IFMR = CALIBRATORS["ifmr"]
 EVEN = np.arange(1001) * 0.001

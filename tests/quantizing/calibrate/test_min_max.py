@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from onnxruntime.quantization.quant_utils import compute_scale_zp
 
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
-from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeOptions
+from atc_py.quantizing.calibrate.value_range import RangeOptions, ValueRange, activation_scale
 from tests.quantizing.calibrate.distributions import f32
 from tests.quantizing.calibrate.onnxruntime_ranges import min_max_range
 
@@ -19,8 +18,8 @@ DEFAULT = RangeOptions()
 
 def test_range_is_from_the_lowest_to_the_highest() -> None:
     array = f32([0.25, 3, -1.5])
-    assert MIN_MAX.range_of_array(array, DEFAULT) == Range(-1.5, 3)
-    assert MIN_MAX.range_of(Histogram.of(array), DEFAULT) == Range(-1.5, 3)
+    assert MIN_MAX.range_of_array(array, DEFAULT) == ValueRange(-1.5, 3)
+    assert MIN_MAX.range_of(Histogram.of(array), DEFAULT) == ValueRange(-1.5, 3)
 
 
 @pytest.mark.parametrize("seed", range(4))

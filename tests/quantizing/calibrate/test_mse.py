@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from atc_py.quantizing.calibrate.calibrators.mse import range_error
-from atc_py.quantizing.calibrate.errors import fake_quantized, sqnr
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS, range_error
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import pieces_of
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
-from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeOptions
-from tests.quantizing.calibrate.distributions import NAMES, f32, values
+from atc_py.quantizing.calibrate.value_range import (
+    RangeOptions,
+    ValueRange,
+    activation_scale,
+    sqnr,
+)
+from tests.quantizing.calibrate.distributions import NAMES, f32, fake_quantized, values
 from tests.quantizing.calibrate.onnxruntime_ranges import collected_range
 
 MSE = CALIBRATORS["mse"]
@@ -23,7 +25,7 @@ def test_error_is_the_least_of_all_calibrators(name: str, *, symmetric: bool) ->
     array = values(name)
     histogram = Histogram.of(array)
 
-    def decibels(chosen: Range) -> float:
+    def decibels(chosen: ValueRange) -> float:
         return sqnr(array, fake_quantized(array, activation_scale(chosen, symmetric=symmetric)))
 
     others = [
@@ -47,7 +49,7 @@ def test_error_of_a_range_is_that_of_its_values(name: str) -> None:
     pieces = pieces_of(Histogram.of(array))
     low, high = float(array.min()), float(array.max())
     for share in (0.05, 0.3, 1.0, 1.2):
-        found = Range(low * share, high * share)
+        found = ValueRange(low * share, high * share)
         codes = fake_quantized(array, activation_scale(found)).astype(np.float64)
         exact = float(((codes - array) ** 2).sum())
         assert range_error(pieces, found) == pytest.approx(exact, rel=0.01)
@@ -69,7 +71,7 @@ def test_values_on_a_grid_of_codes_have_no_error(array: NDArray[np.float32]) -> 
 def test_tenths_are_on_the_grid_of_a_wider_range() -> None:
     array = np.append(np.tile(np.arange(11) * 0.1, 1000), 2.0).astype(np.float32)
     found = activation_scale(MSE.range_of_array(array, RangeOptions()))
-    whole = activation_scale(Range(0.0, 2.0))
+    whole = activation_scale(ValueRange(0.0, 2.0))
     assert (
         sqnr(array, fake_quantized(array, found)) > sqnr(array, fake_quantized(array, whole)) + 10
     )
@@ -77,4 +79,4 @@ def test_tenths_are_on_the_grid_of_a_wider_range() -> None:
 
 def test_whole_range_wins_where_nothing_is_gained() -> None:
     array = f32([0, 255])
-    assert MSE.range_of_array(array, RangeOptions()) == Range(0, 255)
+    assert MSE.range_of_array(array, RangeOptions()) == ValueRange(0, 255)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
-from atc_py.quantizing.calibrate.value_range import RangeOptions
+from atc_py.quantizing.calibrate.value_range import RangeOptions, ValueRange
 from tests.quantizing.calibrate.distributions import NAMES, values
 from tests.quantizing.calibrate.onnxruntime_ranges import collected_range
 
@@ -46,7 +46,7 @@ def test_share_that_is_cut_off_is_the_one_asked_for(name: str) -> None:
 
 def test_range_keeps_all_and_follows_even_values() -> None:
     array = np.arange(1, 10_001, dtype=np.float32) / 1000
-    assert PERCENTILE.range_of_array(array, RangeOptions(percentile=100)) == Range(
+    assert PERCENTILE.range_of_array(array, RangeOptions(percentile=100)) == ValueRange(
         float(array[0]), 10.0
     )
     for percentile, theirs in ((99.9, (0.001, 9.990234)), (99, (0.048828, 9.941406))):

@@ -4,8 +4,7 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import SCALE_OUT_OF_RANGE
-from atc_py.quantizing.calibrate.ranges import Range
-from atc_py.quantizing.calibrate.scales import ActivationScale, activation_scale
+from atc_py.quantizing.calibrate.value_range import ActivationScale, ValueRange, activation_scale
 
 RANGES = [
     ((-1, 1), (0.0078431377, -1), 0.0078740157),
@@ -28,10 +27,10 @@ RANGES = [
 def test_scale_of_a_range(
     bounds: tuple[float, float], expected: tuple[float, int], symmetric: float
 ) -> None:
-    found = activation_scale(Range(*bounds))
+    found = activation_scale(ValueRange(*bounds))
     assert found.scale == pytest.approx(expected[0], rel=1e-8)
     assert found.offset == expected[1]
-    even = activation_scale(Range(*bounds), symmetric=True)
+    even = activation_scale(ValueRange(*bounds), symmetric=True)
     assert even.scale == pytest.approx(symmetric, rel=1e-6)
     assert even.offset == 0
 
@@ -44,6 +43,6 @@ def test_values_that_codes_stand_for() -> None:
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_scale_beyond_the_reciprocal_of_epsilon_is_refused(*, symmetric: bool) -> None:
     with pytest.raises(AtcError) as failed:
-        activation_scale(Range(-1e30, 1e30), symmetric=symmetric)
+        activation_scale(ValueRange(-1e30, 1e30), symmetric=symmetric)
     assert failed.value.diagnostics[0].code is SCALE_OUT_OF_RANGE
-    assert activation_scale(Range(0, 255 * 8388608)).scale == 8388608
+    assert activation_scale(ValueRange(0, 255 * 8388608)).scale == 8388608

@@ -10,7 +10,7 @@ from onnxruntime.quantization.quant_utils import quantize_data
 
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
-from atc_py.quantizing.calibrate.errors import sqnr
+from atc_py.quantizing.calibrate.value_range import sqnr
 from atc_py.quantizing.calibrate.weights import (
     WEIGHT_METHODS,
     dequantized_weights,

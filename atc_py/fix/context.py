@@ -1,24 +1,52 @@
-"""A node that a rule may replace: its facts, and a writer of the nodes that replace it."""
+"""A node that a rule may replace, the nodes that the rule writes, and how they take its place."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.facts import SiteFacts
-from atc_py.fix.new_node import NewNode
+from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings, ValueReader
 from atc_py.fix.ranges import Ranges
-from atc_py.fix.surroundings import MOST_NODES, Surroundings, ValueReader
 from atc_py.fix.unfit import require
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.rewriting.function_body import BodyNode, function_body
-from atc_py.onnx_graph.rewriting.graph_body import GraphBody, renamed_attributes
+from atc_py.onnx_graph.rewriting.graph_body import GraphBody, is_message, renamed_attributes
+from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceNode
+from atc_py.system import structs
 from atc_py.tensor.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class NewNode:
+    """A node to be written, of ONNX's own domain.
+
+    Attributes:
+        op_type: its operator.
+        inputs: names by position; "" for one that is absent.
+        outputs: names by position.
+        attributes: by name.
+    """
+
+    op_type: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The attributes; constants among them stay in the form of the node that is replaced."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self.attributes.items()
+            if isinstance(value, int | float | str | list | tuple) or is_message(value)
+        }
+
 
 # Opset since which an operator takes its axes as an input; other reductions: 18.
 _AXES_AS_INPUT = {"ReduceSum": 13, "Squeeze": 13, "Unsqueeze": 13}
@@ -29,7 +57,7 @@ _SLICE_AS_INPUT = 10
 _CLIP_AS_INPUT = 11
 
 
-class Site(SiteFacts):
+class RuleContext(ContextFacts):
     """A node of the model, and what a rule writes in its place.
 
     Attributes:
@@ -51,7 +79,7 @@ class Site(SiteFacts):
         work: WorkNode | None = None,
         around: Surroundings | None = None,
     ) -> None:
-        """Open a site.
+        """Start without new nodes.
 
         Args:
             node: the node.
@@ -81,6 +109,10 @@ class Site(SiteFacts):
         around = self._surroundings
         tables.require_bytes(self.made_bytes + (0 if around is None else around.made_bytes))
         return name
+
+    def full(self, dims: int | Sequence[int], value: float, label: str) -> str:
+        """The name of a constant of one value, of the dtype of the first input."""
+        return self.const(tables.full(dims, value), self.element, label)
 
     def scalar(self, value: float, label: str = "scalar") -> str:
         """The name of a constant without axes, of the dtype of the first input."""
@@ -125,6 +157,30 @@ class Site(SiteFacts):
         attributes = {**self.node.attributes, **changed}
         kept = {name: value for name, value in attributes.items() if value is not None}
         return self.ops(self.node.op_type, *(inputs or self.names), count=count, **kept)
+
+    @property
+    def output_count(self) -> int:
+        """Number of the node's outputs, absent ones among them."""
+        return len(self.node.outputs)
+
+    def own(self, y: str) -> str:
+        """A result that is no input: Identity of the first input, others as they are."""
+        return self.op("Identity", y) if y == self.name(0) else y
+
+    def add(self, *terms: str, op: str = "Add") -> str:
+        """Write a sum; terms that are "" are left out, and one alone is the sum."""
+        total, *others = [term for term in terms if term] or [""]
+        for term in others:
+            total = self.op(op, total, term)
+        return total
+
+    def times(self, x: str, factor: float, label: str = "scalar") -> str:
+        """Multiply by a number."""
+        return self.op("Mul", x, self.scalar(factor, label))
+
+    def concat(self, parts: Sequence[str], axis: int) -> str:
+        """Join along an axis; one part alone is the result."""
+        return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=axis)
 
     def body(self) -> tuple[str, ...]:
         """Write the nodes that ONNX defines the operator as; return its outputs."""
@@ -206,6 +262,10 @@ class Site(SiteFacts):
             return x
         return self.op("Transpose", x, perm=list(perm))
 
+    def transpose_back(self, x: str, perm: Sequence[int]) -> str:
+        """Undo a permutation of axes."""
+        return self.transpose(x, [int(axis) for axis in np.argsort(perm)])
+
     def cast(self, x: str, dtype: DType) -> str:
         """Cast to `dtype`."""
         return self.op("Cast", x, to=_ELEMENTS[dtype])
@@ -240,7 +300,6 @@ class Site(SiteFacts):
         return self.op(op_type, x, axes=list(axes), **attributes)
 
     def _label(self, part: str) -> str:
-        """The base of a new name: the node's name or first output, and `part`."""
         outputs = [tensor.name for tensor in self.node.outputs if tensor is not None]
         return f"{self.node.name or outputs[0]}/{part}"
 
@@ -261,3 +320,57 @@ _ELEMENTS = {
     DType.UINT64: 13,
     DType.BFLOAT16: 16,
 }
+
+
+def splice(
+    writer: Writer, origin: WorkNode, ctx: RuleContext, results: Sequence[str]
+) -> tuple[NewNode, ...]:
+    """Write what `ctx` has in place of `origin`; return the nodes with their final names.
+
+    Args:
+        writer: of the graph.
+        origin: the node that is replaced; new nodes have its place.
+        ctx: the new nodes and constants.
+        results: names of the values that become the outputs of `origin`, by position.
+    """
+    writer.graph.consts.update(ctx.consts)
+    made = {name for node in ctx.made for name in node.outputs}
+    names: dict[str, str] = {}
+    copies: list[tuple[str, str]] = []
+    for result, output in zip(results, origin.outputs, strict=False):
+        if not output or not result:
+            continue
+        if result in made and result not in names:
+            names[result] = output
+        else:
+            copies.append((names.get(result, result), output))
+    done = [_renamed(node, names) for node in ctx.made]
+    origin = structs.replace(origin, replaces=origin.replaces or origin.op_type)
+    for node in done:
+        own = node.op_type == origin.op_type and not origin.domain
+        without = [
+            attribute.name
+            for attribute in origin.proto.attribute
+            if attribute.name not in node.attributes
+        ]
+        writer.again(
+            origin,
+            node.op_type,
+            node.inputs,
+            node.outputs,
+            with_own=own,
+            without=without,
+            **node.plain,
+        )
+    for source, output in copies:
+        writer.op(origin, "Identity", [source], output)
+    return tuple(done)
+
+
+def _renamed(node: NewNode, names: dict[str, str]) -> NewNode:
+    return replace(
+        node,
+        inputs=tuple(names.get(name, name) for name in node.inputs),
+        outputs=tuple(names.get(name, name) for name in node.outputs),
+        attributes=renamed_attributes(node.attributes, names, lambda name: name),
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from atc_py.fix.tidy.relations import Narrowed, Relation, Squeezed, Transposed
+from atc_py.fix.tidy.known_equalities import Narrowed, Relation, Squeezed, Transposed
 from atc_py.onnx_graph.source import SourceNode
 
 # Operators of each element by itself; further inputs are scalars. Positions of the data.
@@ -90,13 +90,13 @@ def _as_image(node: SourceNode, rank: int, new: int) -> Carried | None:
         return _along_axis(node, rank, moved)
     if node.op_type == "Transpose":
         perm = node.attributes.get("perm", tuple(range(rank))[::-1])
-        order = [moved(int(each)) for each in perm] if isinstance(perm, tuple) else []
+        order = [moved(int(axis)) for axis in perm] if isinstance(perm, tuple) else []
         return Carried((0,), {"perm": [*order[:new], new, *order[new:]]})
     if node.op_type in _REDUCTIONS and node.attributes.get("keepdims", 1) == 1:
         return _with_axes(node, 1, moved)
     if node.op_type == "Slice":
         return _with_axes(node, 3, moved)
-    return _padded(node, rank, new) if node.op_type == "Pad" else None
+    return _pad_image(node, rank, new) if node.op_type == "Pad" else None
 
 
 def _along_axis(node: SourceNode, rank: int, moved: Callable[[int], int]) -> Carried | None:
@@ -108,7 +108,6 @@ def _along_axis(node: SourceNode, rank: int, moved: Callable[[int], int]) -> Car
 
 
 def _default_axis(node: SourceNode) -> int:
-    """The axis where none is stated."""
     if node.op_type == "Split":
         return 0
     return -1 if node.opset >= _SOFTMAX_OF_LAST else 1
@@ -118,13 +117,13 @@ def _with_axes(node: SourceNode, position: int, moved: Callable[[int], int]) -> 
     axes = node.attributes.get("axes")
     if isinstance(axes, tuple):
         return Carried((0,), {"axes": [moved(int(axis)) for axis in axes]})
-    found = node.inputs[position] if position < len(node.inputs) else None
-    if found is None or found.const is None:
+    result = node.inputs[position] if position < len(node.inputs) else None
+    if result is None or result.const is None:
         return None
-    return Carried((0,), {}, {position: [moved(int(number)) for number in found.const.numpy()]})
+    return Carried((0,), {}, {position: [moved(int(number)) for number in result.const.numpy()]})
 
 
-def _padded(node: SourceNode, rank: int, new: int) -> Carried | None:
+def _pad_image(node: SourceNode, rank: int, new: int) -> Carried | None:
     pads: Any = node.attributes.get("pads")
     second = node.inputs[1] if len(node.inputs) > 1 else None
     stated = isinstance(pads, tuple)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.fix.range_rules import INT32
+from atc_py.fix.range_rules import INT32, axes_of
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.tensor.dtypes import DType
@@ -177,28 +177,36 @@ Relation: TypeAlias = "Squeezed | Transposed | Reshaped | Narrowed"
 
 def leaves(node: SourceNode) -> Relation | None:
     """The relation of a node's result to its first input, as its twin."""
-    source, result = next(iter(node.inputs), None), node.outputs[0]
-    if source is None or result is None or source.dims is None or result.dims is None:
-        return None
-    if node.op_type == "Squeeze" and len(result.dims) == len(source.dims) - 1:
-        axis = _axis(node, len(source.dims))
-        return None if axis is None else Squeezed(axis)
-    if node.op_type == "Cast" and source.dtype is DType.INT32 and result.dtype in _WIDE:
-        return Narrowed(result.required_dtype)
-    return _moved(node, inverse=False)
+    return _relation(node, inverse=False)
 
 
 def enters(node: SourceNode) -> Relation | None:
     """The relation of a node's first input to its result, as its twin."""
+    return _relation(node, inverse=True)
+
+
+def _relation(node: SourceNode, *, inverse: bool) -> Relation | None:
+    """The relation of a node's result to its first input; `inverse`: of the input to the result."""
     source, result = next(iter(node.inputs), None), node.outputs[0]
-    if source is None or result is None or source.dims is None or result.dims is None:
+    if source is None or result is None:
         return None
-    if node.op_type == "Unsqueeze" and len(source.dims) == len(result.dims) - 1:
-        axis = _axis(node, len(result.dims))
+    twin, value = (result, source) if inverse else (source, result)
+    perm = node.attributes.get("perm")
+    if node.op_type == "Transpose" and isinstance(perm, tuple):
+        transposed = Transposed(tuple(int(axis) for axis in perm))
+        return Transposed(transposed.back) if inverse else transposed
+    if node.op_type == "Reshape" and not source.is_open and not result.is_open:
+        same = prod(source.shape) == prod(result.shape)
+        return Reshaped(twin.shape, value.shape) if same else None
+    if twin.dims is None or value.dims is None:
+        return None
+    squeezes = node.op_type == ("Unsqueeze" if inverse else "Squeeze")
+    if squeezes and len(value.dims) == len(twin.dims) - 1:
+        axis = _axis(node, len(twin.dims))
         return None if axis is None else Squeezed(axis)
-    if node.op_type == "Cast" and _target(node) is DType.INT32 and source.dtype in _WIDE:
-        return Narrowed(source.required_dtype)
-    return _moved(node, inverse=True)
+    narrow = _target(node) if inverse else twin.dtype
+    narrows = node.op_type == "Cast" and narrow is DType.INT32 and value.dtype in _WIDE
+    return Narrowed(value.required_dtype) if narrows else None
 
 
 def _target(node: SourceNode) -> DType | None:
@@ -206,28 +214,6 @@ def _target(node: SourceNode) -> DType | None:
     return dtype_of_element(to) if isinstance(to, int) else None
 
 
-def _moved(node: SourceNode, *, inverse: bool) -> Relation | None:
-    source, result = next(iter(node.inputs), None), node.outputs[0]
-    if source is None or result is None:
-        return None
-    perm = node.attributes.get("perm")
-    if node.op_type == "Transpose" and isinstance(perm, tuple):
-        found = Transposed(tuple(int(axis) for axis in perm))
-        return Transposed(found.back) if inverse else found
-    if node.op_type == "Reshape" and not source.is_open and not result.is_open:
-        if prod(source.shape) != prod(result.shape):
-            return None
-        pair = (result.shape, source.shape) if inverse else (source.shape, result.shape)
-        return Reshaped(*pair)
-    return None
-
-
 def _axis(node: SourceNode, rank: int) -> int | None:
-    """The one axis of Squeeze or Unsqueeze, counted from the front."""
-    axes: Any = node.attributes.get("axes")
-    second = node.inputs[1] if len(node.inputs) > 1 else None
-    if axes is None and second is not None and second.const is not None:
-        axes = tuple(int(number) for number in second.const.numpy().reshape(-1))
-    if not isinstance(axes, tuple) or len(axes) != 1:
-        return None
-    return int(axes[0]) % rank
+    axes = axes_of(node)
+    return axes[0] % rank if axes is not None and len(axes) == 1 else None

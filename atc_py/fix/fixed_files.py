@@ -1,13 +1,20 @@
-"""Quantized layers of a fixed model in the form of the file, which any ONNX runtime knows."""
+"""A fixed model as a file: at the opset that suits the list, with layers of the file, or in memory alone."""
 
 from collections.abc import Collection, Mapping
 
-from atc_py.fix.fixed import Fixed
+from atc_py.check.bound_node import Conditions
+from atc_py.check.findings import Standing
+from atc_py.fix.engine import Fixer
+from atc_py.fix.fixed import Applied, Fixed
+from atc_py.fix.restate import best_opset, restate_graph
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq.raising import means_the_same
+from atc_py.options.fix_rules import FixRules
+from atc_py.spec import Library
 from atc_py.system.structs import replace
+from atc_py.tensor.shapes import Shape
 
 
 def with_original_layers(fixed: Fixed) -> WorkGraph | None:
@@ -96,3 +103,77 @@ class _Walk:
         if node is None and name in self._there:
             return None
         return self._own.get(name, node)
+
+
+def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = None) -> int:
+    """State the graph at the opset that suits the list, check it there, and return the opset.
+
+    The graph stays at its own opset where a node has no form at that one, or one with more errors.
+
+    Args:
+        fixed: the model.
+        library: the operator list.
+        cann: the generation of CANN whose parser is to have the operators at that opset, too; None
+            for any.
+    """
+    folded, graph = fixed.folded, fixed.graph
+    if folded is None or fixed.look is None:
+        return 0
+    own = graph.opsets.get("", 0)
+    opset = best_opset(folded.source, library, cann)
+    nodes, opsets, errors = list(graph.nodes), graph.opsets, _errors(fixed)
+    if restate_graph(graph, folded, library, opset) or opset == own:
+        return own
+    fixed.folded, fixed.after = fixed.look()
+    if _errors(fixed) <= errors:
+        return opset
+    graph.nodes, graph.opsets = nodes, opsets
+    for node in nodes:
+        if not node.domain:
+            node.opset = own
+    fixed.folded, fixed.after = fixed.look()
+    return own
+
+
+def _errors(fixed: Fixed) -> int:
+    return fixed.after.check.counts.get(Standing.ERROR, 0)
+
+
+def fixed_file(
+    file: OnnxFile,
+    conditions: Conditions,
+    library: Library,
+    rules: FixRules,
+    shapes: Mapping[str, Shape],
+) -> tuple[OnnxFile, tuple[Applied, ...]]:
+    """`file` with its refused nodes replaced, and the rules that did so.
+
+    New nodes have the places of the old ones.
+
+    Args:
+        file: the model, read leniently.
+        conditions: the precision mode and the SoC.
+        library: the operator list.
+        rules: the rules that apply.
+        shapes: dims of inputs that the model leaves open, by name.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and
+            for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules without end.
+    """
+    result = Fixer(file, conditions, library, rules).fix(shapes)
+    result.require_settled()
+    if rules.for_cann:
+        state_at_listed_opset(result, library, conditions.cann)
+    if not result.applied and not rules.bind and result.graph.opsets == file.opsets:
+        return file, ()
+    graph = result.graph
+    fixed = replace(
+        file,
+        nodes=tuple(graph.nodes),
+        inputs=tuple(tensor for tensor in file.inputs if tensor.name not in rules.bind),
+        contents=replace(file.contents, weights=dict(graph.consts)),
+        opsets=graph.opsets,
+        held=graph.held,
+    )
+    return fixed, result.applied

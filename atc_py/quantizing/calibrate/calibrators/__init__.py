@@ -1,1 +1,0 @@
-"""Calibrators, one a file: each chooses a range for the values of a tensor."""
