@@ -1,13 +1,14 @@
-"""Changes to a check after all rules were asked."""
+"""Changes to a check after all rules were asked, and the exception of a model that breaks some."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import operator_label
-from atc_py.diag import Diagnostic
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.onnx_graph.source import SourceModel
+from atc_py.spec import Library
 from atc_py.system.structs import replace
 
 _Key: TypeAlias = tuple[int | None, str | None, str | None]
@@ -75,3 +76,29 @@ def _with_rows(check: ModelCheck, view: SourceModel, rows: Sequence[NodeRow]) ->
         operators, key=lambda row: (min(each.rank for each in row.counts), -row.total, row.op)
     )
     return replace(check, rows=tuple(rows), operators=tuple(ranked))
+
+
+def with_kept(check: ModelCheck, specs: Library) -> ModelCheck:
+    """`check` with the names of its operators that `specs` keeps; verdicts stay.
+
+    Raises:
+        AtcError: BAD_SPEC where the file of an operator has a fault.
+    """
+    names = sorted(row.op.rpartition("::")[2] for row in check.operators if row.listed)
+    found = ((name, specs.find(name)) for name in dict.fromkeys(names))
+    return replace(check, kept=tuple(name for name, spec in found if spec and spec.kept))
+
+
+class RulesBrokenError(AtcError):
+    """A model cannot be compiled: it contradicts itself, breaks rules, or needs missing lowerings.
+
+    Attributes:
+        check: all findings, also those that do not prevent compilation.
+        missing: operators that are on the list and do not compile yet.
+    """
+
+    def __init__(self, check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> None:
+        self.check = check
+        self.missing = tuple(missing)
+        errors = [each for each in check.findings if each.standing is Standing.ERROR]
+        super().__init__(*check.faults, *(each.diagnostic() for each in errors), *self.missing)

@@ -9,7 +9,7 @@ import msgspec
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.options.compile_options import NEWEST_CANN, PrecisionMode
 from atc_py.spec import AttributeType, OperandSpec, OpSpec
-from atc_py.spec.generations import find_generation
+from atc_py.spec.lists import find_generation
 from atc_py.target import Soc
 
 

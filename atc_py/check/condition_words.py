@@ -1,9 +1,9 @@
-"""The conditions under which a rule is asked, in words: `W of Y is 1`."""
+"""Words on rules: their conditions, `W of Y is 1`, their subjects, and what rewrites make of them."""
 
 from enum import Enum
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec import When
+from atc_py.spec import OpSpec, Rule, When
 from atc_py.text import Text, one_of
 
 _CUBE_FLOAT32 = Text("the SoC's cube has float32")
@@ -71,3 +71,37 @@ def _value(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
     return str(value.value) if isinstance(value, Enum) else str(value)
+
+
+def rule_subject(spec: OpSpec, rule: Rule) -> str:
+    """The attribute, input or output that the rule is about."""
+    arguments = rule.arguments
+    if "attribute" in arguments:
+        return f"attribute {arguments['attribute']}"
+    name = str(arguments.get("axes") or arguments.get("tensor"))
+    kind = "input" if any(row.name == name for row in spec.inputs) else "output"
+    return f"{kind} {name}"
+
+
+_ATTRIBUTE = "attribute "
+
+
+def rewrite_text(op: str | None, field: str | None, observed: str, effect: str) -> Text:
+    """`group 4 of Conv: will be split`.
+
+    Args:
+        op: the node's operator.
+        field: the attribute, input or output concerned: `attribute group`, `input X`.
+        observed: the value or form seen; empty where nodes of several are meant.
+        effect: what becomes of it.
+    """
+    subject = (field or "").removeprefix(_ATTRIBUTE)
+    if not subject:
+        template = "{op}, {observed}: {effect}" if observed else "{op}: {effect}"
+    elif not observed:
+        template = "{subject} of {op}: {effect}"
+    elif (field or "").startswith(_ATTRIBUTE):
+        template = "{subject} {observed} of {op}: {effect}"
+    else:
+        template = "{subject} of {op}, {observed}: {effect}"
+    return Text(template, op=op or "", subject=subject, observed=observed, effect=effect)

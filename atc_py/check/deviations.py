@@ -1,28 +1,22 @@
 """Findings where a generation of CANN gives a node another meaning than ONNX, or refuses it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from atc_py.check.answers import Answer, State
-from atc_py.check.condition_words import joined, when_words
+from atc_py.check.bound_node import BoundNode
+from atc_py.check.condition_words import joined, rule_subject, when_words
 from atc_py.check.conditions import ask, concerns
 from atc_py.check.findings import Finding, Standing
-from atc_py.check.rule_subjects import rule_subject
-from atc_py.check.sentences import filled, predicate_of
+from atc_py.check.predicate import filled, predicate_of
+from atc_py.check.reading import Answer, State
 from atc_py.diag import Place
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import ONNX_DOMAINS, OpSpec
 from atc_py.spec.deviations import Certainty, Deviation
-from atc_py.spec.generations import Generation, editions, find_generation
+from atc_py.spec.lists import Generation, editions, find_generation
 from atc_py.spec.model import compressed
 from atc_py.text import Text, Words, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
-
 
 _INFERRED = Text(" (inferred)")
 _FOLLOWS_ONNX = Text("; atc-py follows ONNX")

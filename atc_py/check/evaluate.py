@@ -7,28 +7,24 @@ from typing import NamedTuple
 import msgspec
 
 from atc_py.check.alike import likeness
-from atc_py.check.answers import State
 from atc_py.check.bound_node import BoundNode, Conditions
-from atc_py.check.conditions import ask, concerns
-from atc_py.check.consequences import Consequences
+from atc_py.check.conditions import NodesBefore, ask, concerns, is_outweighed
 from atc_py.check.deviations import deviation_findings
-from atc_py.check.evidence import is_outweighed
 from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, labelled
-from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.open_dims import (
     MAY_FOLD,
+    Consequences,
     doubted,
     in_branch,
     not_yet,
     of_vanishing_node,
     open_help,
 )
-from atc_py.check.predicate import Predicate
-from atc_py.check.quant_attributes import attribute_findings
-from atc_py.check.quantized import QuantizedModel
+from atc_py.check.predicate import Predicate, predicate_of
+from atc_py.check.quantized import QuantizedModel, attribute_findings
+from atc_py.check.reading import State
 from atc_py.check.restating import OpsetPlacement, OpsetRefusal, place_node
-from atc_py.check.sentences import predicate_of
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SchemaHistory, SourceModel, SourceNode
 from atc_py.spec import Library, OpSpec, Rule

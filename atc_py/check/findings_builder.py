@@ -4,18 +4,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from atc_py.check.answers import Answer, State
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.condition_words import joined, when_words
-from atc_py.check.evidence import evidence_words, is_outweighed
+from atc_py.check.condition_words import joined, rule_subject, when_words
+from atc_py.check.conditions import evidence_words, is_outweighed
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.open_dims import open_help
-from atc_py.check.predicate import Predicate
+from atc_py.check.predicate import Predicate, filled
+from atc_py.check.reading import Answer, State, shown
 from atc_py.check.restating import OpsetPlacement, OpsetRefusal
-from atc_py.check.rule_subjects import rule_subject
-from atc_py.check.rules.wording import shown
-from atc_py.check.sentences import filled
-from atc_py.check.unlisted import hint_for_unlisted
 from atc_py.diag import Code, Place
 from atc_py.diag.codes import (
     ATTR_NOT_LISTED,
@@ -70,6 +66,8 @@ class Conclusions:
 
     def not_listed(self, view: SourceNode, history: SchemaHistory, library: Library) -> Finding:
         """The finding for an operator that is not on the list."""
+        from atc_py.check.unlisted import hint_for_unlisted  # most models have none
+
         name = operator_label(view)
         return Finding(
             code=UNKNOWN_OPERATOR,

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from atc_py.check.rules.reading import READ_LIMIT
+from atc_py.check.reading import READ_LIMIT
 from atc_py.onnx_graph.source import (
     INTERNAL_PREFIX,
     AttributeSchema,

@@ -23,15 +23,15 @@ from atc_py.fix.step import nodes_looked_through, step_of
 from atc_py.fix.surroundings import MOST_NODES, Readers, Surroundings, makers_of
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
+from atc_py.onnx_graph.folding.fold import fold_with_branches
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, levels_of
-from atc_py.onnx_graph.folding.if_branches import fold_with_branches
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
+from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode
-from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library

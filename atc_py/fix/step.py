@@ -8,8 +8,8 @@ from atc_py.fix.ranges import Ranges
 from atc_py.fix.surroundings import Maker
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.source import SourceNode
-from atc_py.onnx_graph.typing.known_type import known_type
 
 # Nodes before a node that a rule may look through; patterns have fewer.
 _MOST_LOOKED_THROUGH = 16

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from atc_py.spec.document import DataPath, Problem
-from atc_py.spec.levels import check_rewrites
 from atc_py.spec.model import AttributeSpec, AttributeType, OperandSpec, OpSpec, Value
-from atc_py.spec.references import check_references
+from atc_py.spec.references import check_references, check_rewrites
 from atc_py.text import Text
 
 _MAX_OPSET = 30

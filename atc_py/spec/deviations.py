@@ -1,13 +1,222 @@
-"""Deviations: where CANN's ONNX parser gives a node another meaning than ONNX, or refuses it."""
+"""Deviations: where CANN's ONNX parser gives a node another meaning than ONNX, or refuses it.
 
-# Annotations are not postponed here: msgspec reads them when the structs are made.
+Their rules are those of the operator list and further ones, of which it demands nothing.
+"""
+
 from enum import Enum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from atc_py.spec.deviation_rules import DeviationRule
-from atc_py.spec.rule import Text
+from atc_py.spec.rule import Number, Rule, Text
+from atc_py.spec.rules import Constraint
+
+
+class AttrAbsent(Rule, frozen=True, kw_only=True):
+    """The attribute is not set."""
+
+    attribute: Text
+
+
+class AttrRepeats(Rule, frozen=True, kw_only=True):
+    """The attribute is not set, or lists these texts in turn, in any case of letters."""
+
+    attribute: Text
+    values: tuple[Text, ...]
+
+
+class AnyAttrGiven(Rule, frozen=True, kw_only=True):
+    """At least one of the attributes is set, and is no empty list."""
+
+    attributes: tuple[Text, ...]
+
+
+class NoneBeforeSets(Rule, frozen=True, kw_only=True):
+    """No node of the operator before this one in the model sets `attribute`.
+
+    It may where this one sets it, too, or where one of them, or this one, sets `along`.
+    """
+
+    attribute: Text
+    along: Text
+
+
+class SetsAsBefore(Rule, frozen=True, kw_only=True):
+    """A node that sets `along` sets `attribute` if one of the operator before it does."""
+
+    attribute: Text
+    along: Text
+
+
+class OutputShapeFromPads(Rule, frozen=True, kw_only=True):
+    """The attribute is what windows cover, less the pads, where auto_pad is written as NOTSET."""
+
+    attribute: Text
+    tensor: Text
+    other: Text
+
+
+class OutputShapePadsEvenly(Rule, frozen=True, kw_only=True):
+    """The attribute, if it is set, is less than what all windows cover by even numbers.
+
+    Nodes that write auto_pad as NOTSET are another rule's.
+    """
+
+    attribute: Text
+    tensor: Text
+    other: Text
+
+
+class OperandNotGiven(Rule, frozen=True, kw_only=True):
+    """The node does not use the input or output."""
+
+    tensor: Text
+
+
+class ResizedByKernel(Rule, frozen=True, kw_only=True):
+    """Each element of a Resize of images is taken from where the kernel of CANN takes it.
+
+    Attributes:
+        tensor: the input of the node.
+        halves: coordinate modes that the parser reads as half_pixel_centers; align_corners is read
+            as what it is, and all others as asymmetric.
+        ties: which of two elements the kernel takes with align_corners, midway between them.
+    """
+
+    tensor: Text
+    halves: tuple[Text, ...]
+    ties: Literal["even", "upper"]
+
+
+class OuterDimsKept(Rule, frozen=True, kw_only=True):
+    """A Resize keeps the first two dims of the tensor."""
+
+    tensor: Text
+
+
+class WindowsBeginInside(Rule, frozen=True, kw_only=True):
+    """With ceil_mode, no window of `attribute` on signals or images begins after the tensor."""
+
+    attribute: Text
+    tensor: Text
+
+
+class SmallWindowsBeginInside(Rule, frozen=True, kw_only=True):
+    """The same of windows of at most 255 elements, with strides of at most 63."""
+
+    attribute: Text
+    tensor: Text
+
+
+class SamePaddingNone(Rule, frozen=True, kw_only=True):
+    """An auto_pad of SAME adds nothing for windows of `attribute` on the tensor."""
+
+    attribute: Text
+    tensor: Text
+
+
+class LargeWindowUnpadded(Rule, frozen=True, kw_only=True):
+    """A window of more than 255 elements, or with a stride above 63, has no explicit pads."""
+
+    attribute: Text
+
+
+class LargeWindowValid(Rule, frozen=True, kw_only=True):
+    """A window of more than 255 elements, or with a stride above 63, has no other pads and overhang.
+
+    Neither an auto_pad of SAME pads the tensor, nor does ceil_mode add a window.
+    """
+
+    attribute: Text
+    tensor: Text
+
+
+class AnyOperandGiven(Rule, frozen=True, kw_only=True):
+    """The node uses one of the two operands, or both."""
+
+    tensor: Text
+    other: Text
+
+
+class AttrTruncatesToNonzero(Rule, frozen=True, kw_only=True):
+    """The attribute is not set, or another number than 0 without its fraction."""
+
+    attribute: Text
+
+
+class OneAxisFrom(Rule, frozen=True, kw_only=True):
+    """Of the axes from the attribute's on, none but one has another length than 1.
+
+    That one is the axis that the attribute names, and `default` where it is not set.
+    """
+
+    attribute: Text
+    tensor: Text
+    default: int
+
+
+class RowsWithinColumns(Rule, frozen=True, kw_only=True):
+    """The tensor, a matrix, has as many columns as rows, or more."""
+
+    tensor: Text
+
+
+class PartsEven(Rule, frozen=True, kw_only=True):
+    """The outputs, which are parts of the tensor along the axis `along`, have one length."""
+
+    tensor: Text
+    along: Text
+
+
+class ValuesWithin(Rule, frozen=True, kw_only=True):
+    """Every value of the tensor is between two bounds, both included; NaN counts as one that is."""
+
+    tensor: Text
+    range: tuple[Number, Number]
+
+
+class IndicesWithinDepth(Rule, frozen=True, kw_only=True):
+    """Every value of the tensor is in [-depth, depth - 1], the depth being the value of `other`."""
+
+    tensor: Text
+    other: Text
+
+
+class NormsNotZero(Rule, frozen=True, kw_only=True):
+    """No run of the tensor's elements along the attribute's axis has zeros alone."""
+
+    attribute: Text
+    tensor: Text
+
+
+DeviationRule: TypeAlias = (
+    Constraint
+    | AnyAttrGiven
+    | AnyOperandGiven
+    | AttrAbsent
+    | AttrRepeats
+    | AttrTruncatesToNonzero
+    | IndicesWithinDepth
+    | LargeWindowUnpadded
+    | LargeWindowValid
+    | NoneBeforeSets
+    | NormsNotZero
+    | OneAxisFrom
+    | OperandNotGiven
+    | OuterDimsKept
+    | OutputShapeFromPads
+    | OutputShapePadsEvenly
+    | PartsEven
+    | ResizedByKernel
+    | RowsWithinColumns
+    | SamePaddingNone
+    | SetsAsBefore
+    | SmallWindowsBeginInside
+    | ValuesWithin
+    | WindowsBeginInside
+)
+"""Any rule that a deviation may ask."""
+
 
 _Slug: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*\Z")]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,12 +13,14 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.diag.suggestions import nearest
 from atc_py.options.compile_options import ANY_LIST, DEFAULT_LIST, FIRST_LIST
-from atc_py.spec.folder import FolderContents, read_folder
 from atc_py.spec.lists import find_list, operator_lists
 from atc_py.spec.loader import load_spec
 from atc_py.spec.model import OpSpec
-from atc_py.spec.names import folded, stem_of
+from atc_py.spec.rule import folded, stem_of
 from atc_py.text import Text
+
+if TYPE_CHECKING:
+    from atc_py.spec.lint import FolderContents
 
 ONNX_DOMAINS = frozenset({"", "ai.onnx"})
 """Both names of ONNX's own operator domain."""
@@ -73,6 +76,8 @@ class Library:
             AtcError: BAD_SPEC with every fault of every file, FILE_NOT_FOUND or FILE_UNREADABLE
                 where the folder or a file cannot be read.
         """
+        from atc_py.spec.lint import read_folder  # users' folders alone
+
         contents = read_folder(folder)
         if contents.faults:
             raise AtcError(*contents.faults)

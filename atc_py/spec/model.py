@@ -4,7 +4,6 @@ msgspec converts the YAML data straight into these structs, so their fields are 
 file may have. Fields whose key starts with `@` are filled in by the loader.
 """
 
-# Annotations are not postponed here: msgspec reads them when the structs are made.
 from enum import Enum
 from pathlib import PurePath
 from typing import Annotated, Literal, TypeAlias

@@ -1,14 +1,30 @@
 """Facts of every rule beside its arguments: level, conditions, place."""
 
-# Annotations are not postponed here: msgspec reads them when the structs are made.
+import re
 from enum import Enum
 from typing import Annotated, TypeAlias
 
 import msgspec
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec.names import stem_of
 from atc_py.tensor.dtypes import DType
+
+_WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def stem_of(op_type: str) -> str:
+    """The stem of an operator's file: its type in snake case.
+
+    `BatchNormalization` is `batch_normalization`, `PRelu` is `p_relu`, `GatherND` is `gather_nd`,
+    `AdaptiveMaxPool2D` is `adaptive_max_pool2d`; a digit does not start a word.
+    """
+    return _WORD_START.sub("_", op_type).lower()
+
+
+def folded(name: str) -> str:
+    """`name` without case and underscores, the form in which spellings are compared."""
+    return name.replace("_", "").lower()
+
 
 Number: TypeAlias = int | float
 Scalar: TypeAlias = bool | int | float | str

@@ -8,7 +8,6 @@ of `other`).
 Over 400 lines because the type of any rule, by which files are read, lists them all.
 """
 
-# Annotations are not postponed here: msgspec reads them when the structs are made.
 from typing import Annotated, TypeAlias
 
 import msgspec

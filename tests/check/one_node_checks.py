@@ -10,8 +10,8 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Finding, ModelCheck
 from atc_py.onnx_graph.folding import fold
-from atc_py.onnx_graph.folding.survey import survey
 from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.onnx_file import survey
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.options.compile_options import PrecisionMode

@@ -8,11 +8,10 @@ import pytest
 from onnx import helper
 
 from atc_py.check import evaluate
-from atc_py.check.alike import likeness
+from atc_py.check.alike import compiled_nodes, likeness
 from atc_py.check.findings import Standing
 from atc_py.check.restating import OpsetPlacement, place_node
-from atc_py.check.specimens import compiled_nodes
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import survey
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.pipeline import check

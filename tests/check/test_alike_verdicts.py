@@ -16,8 +16,8 @@ from onnx import TensorProto, helper
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Finding
-from atc_py.onnx_graph.folding.survey import survey
 from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.onnx_file import survey
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import library

@@ -16,7 +16,7 @@ from atc_py.fix.by_kind import FixedKinds
 from atc_py.fix.registry import load_rules
 from atc_py.fix.rule import Purpose
 from atc_py.fix.site import Site
-from atc_py.onnx_graph.folding import if_branches
+from atc_py.onnx_graph.folding import fold as fold_module
 from atc_py.onnx_graph.source import SourceNode
 from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import tensor
@@ -85,7 +85,7 @@ def test_one_node_of_each_kind_is_fixed(tmp_path: Path, monkeypatch: pytest.Monk
 
     def fold(graph: Any, *args: Any) -> object:
         folded.append(len(graph.nodes))
-        return if_branches.fold_with_branches(graph, *args)
+        return fold_module.fold_with_branches(graph, *args)
 
     monkeypatch.setattr(engine, "fold_with_branches", fold)
     path = tmp_path / "m.onnx"

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from atc_py import api
 from atc_py.diag.codes import BAD_MODEL
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import survey
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.spec import library
 from atc_py.tensor.dtypes import DType

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 from onnx import helper
 
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import survey
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.tensor.dtypes import DType
 from tests.onnx_graph import onnx_files

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, FOLD_TOO_LARGE
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import survey
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel, SourceNode
 from atc_py.tensor.shapes import Shape

@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 from atc_py.diag.codes import BAD_MODEL
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import survey
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel, SourceTensor
 from tests.onnx_graph import onnx_files

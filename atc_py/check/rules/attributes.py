@@ -1,15 +1,12 @@
-"""Predicates on the values of attributes."""
-
-from __future__ import annotations
+"""Predicates on the values of attributes, equations of Einsum among them."""
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.check.answers import HOLDS, Answer, fails
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import attribute, elements
-from atc_py.check.rules.wording import at_fault, noted, shown
+from atc_py.check.reading import HOLDS, Answer, at_fault, attribute, elements, fails, noted, shown
 from atc_py.diag.codes import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
 from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
@@ -24,12 +21,11 @@ from atc_py.spec.rules import (
     AttrOdd,
     AttrOneOf,
     AttrPositive,
+    EquationOneOf,
+    EquationWrittenOut,
     ProductAtMost,
 )
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 _ROUNDING = 1e-7
 """Bound on the relative rounding error of float32; the next number is farther away."""
@@ -286,6 +282,40 @@ def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
     else:
         return HOLDS
     return fails(_product(items))
+
+
+@predicate(
+    EquationOneOf,
+    ATTR_OUT_OF_RANGE,
+    demand="{attribute} of {op} must be {one_of}, in these letters or others",
+    help_=Text("express the sum with Transpose, Reshape and MatMul where the model is built"),
+)
+def equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:
+    """Judge a node by an EquationOneOf rule."""
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    from atc_py.onnx_graph.source.equation import read_equation  # Einsum alone has any
+
+    equation = read_equation(value) if isinstance(value, str) else None
+    listed = [read for text in rule.one_of if (read := read_equation(text))]
+    holds = equation is not None and equation.renamed in [each.renamed for each in listed]
+    return HOLDS if holds else fails(shown(value))
+
+
+@predicate(
+    EquationWrittenOut,
+    ATTR_OUT_OF_RANGE,
+    demand="{attribute} of {op} must have no blanks and an arrow before the result",
+    help_=Text("write {attribute} without blanks and with the result after an arrow"),
+)
+def equation_written_out(rule: EquationWrittenOut, node: BoundNode) -> Answer:
+    """Judge a node by an EquationWrittenOut rule; what is no equation is another rule's matter."""
+    from atc_py.onnx_graph.source.equation import read_equation  # as above
+
+    value = attribute(node, rule.attribute)
+    equation = read_equation(value) if isinstance(value, str) else None
+    return HOLDS if equation is None or str(equation) == value else fails(shown(value))
 
 
 def _product(items: tuple[Any, ...]) -> Text:

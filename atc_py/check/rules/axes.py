@@ -1,27 +1,28 @@
 """Predicates on attributes and inputs that name axes of a tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import (
-    attribute,
-    constant,
-    dims_of,
-    integers,
-    rank_of,
-    whole_numbers,
-)
-from atc_py.check.rules.wording import (
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
     array_at_fault,
     at_fault,
+    attribute,
+    constant,
     described,
+    dims_of,
+    fails,
+    integers,
+    rank_of,
     shape_text,
     shown,
+    unknown,
+    whole_numbers,
     with_rank,
 )
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
@@ -36,9 +37,6 @@ from atc_py.spec.rules import (
     LastStepIsOne,
 )
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 
 class _Axes(NamedTuple):

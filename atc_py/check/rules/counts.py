@@ -1,24 +1,31 @@
 """Predicates on numbers of elements and sums of values that must fit the shape of a tensor."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.open_dims import NOT_YET
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import (
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    array_at_fault,
     attribute,
     constant,
     count_of,
+    described,
     dims_of,
+    fails,
     integers,
     is_known,
     lengths,
+    noted,
     rank_of,
+    shown,
+    unknown,
     whole_numbers,
+    with_rank,
 )
-from atc_py.check.rules.wording import array_at_fault, described, noted, shown, with_rank
 from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rules import (
@@ -32,9 +39,6 @@ from atc_py.spec.rules import (
     ValuesSumIsExtent,
 )
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 
 @predicate(

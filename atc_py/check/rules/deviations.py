@@ -1,31 +1,51 @@
-"""Predicates that only deviations of CANN ask."""
+"""Predicates that only deviations of CANN ask: on attributes, axes, and values.
 
-from __future__ import annotations
+Those on values are undecided where a run computes the values.
+"""
 
 from itertools import cycle
-from typing import TYPE_CHECKING
+from math import isfinite
+from typing import Any
 
-from atc_py.check.answers import HOLDS, Answer, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.wording import shown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    array_at_fault,
+    constant,
+    described,
+    dims_of,
+    fails,
+    numbers,
+    shape_text,
+    shown,
+    unknown,
+)
 from atc_py.diag.codes import DEVIATES_ON_CANN
-from atc_py.onnx_graph.source import SourceNode
-from atc_py.spec.deviation_rules import (
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.spec.deviations import (
     AnyAttrGiven,
     AnyOperandGiven,
     AttrAbsent,
     AttrRepeats,
     AttrTruncatesToNonzero,
+    IndicesWithinDepth,
     NoneBeforeSets,
+    NormsNotZero,
+    OneAxisFrom,
     OperandNotGiven,
+    PartsEven,
+    RowsWithinColumns,
     SetsAsBefore,
+    ValuesWithin,
 )
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
-
 _OTHERWISE = Text("express it with other operators")
+
+_MATRIX = 2
 
 
 @predicate(
@@ -78,6 +98,32 @@ def any_attr_given(rule: AnyAttrGiven, node: BoundNode) -> Answer:
     if any(value is not None and value != () for value in given):
         return HOLDS
     return fails(Text("none of them"))
+
+
+@predicate(
+    AnyOperandGiven,
+    DEVIATES_ON_CANN,
+    demand="{op} must have {tensor}, {other} or both",
+    help_=Text("give one of the two", context="operands"),
+)
+def any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
+    """Judge a node by an AnyOperandGiven rule."""
+    given = node.tensors(rule.tensor) or node.tensors(rule.other)
+    return HOLDS if given else fails(Text("neither"))
+
+
+@predicate(
+    AttrTruncatesToNonzero,
+    DEVIATES_ON_CANN,
+    demand="{attribute} of {op} must be left out, or be 1 or more in magnitude",
+    help_=Text("write an integer other than 0"),
+)
+def attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> Answer:
+    """Judge a node by an AttrTruncatesToNonzero rule."""
+    found = node.value(rule.attribute)
+    if not node.is_set(rule.attribute) or not isinstance(found, int | float):
+        return HOLDS
+    return fails(shown(found)) if abs(found) < 1 else HOLDS
 
 
 @predicate(
@@ -139,26 +185,162 @@ def _named(node: SourceNode, attribute: str) -> Text:
 
 
 @predicate(
-    AnyOperandGiven,
+    OneAxisFrom,
     DEVIATES_ON_CANN,
-    demand="{op} must have {tensor}, {other} or both",
-    help_=Text("give one of the two", context="operands"),
+    demand="every dim of {tensor} of {op} but that of the axis that CANN takes ({default} if "
+    "{attribute} is left out) must be 1, starting at {attribute}",
+    help_=Text("put the axis last by Transpose nodes"),
 )
-def any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
-    """Judge a node by an AnyOperandGiven rule."""
-    given = node.tensors(rule.tensor) or node.tensors(rule.other)
-    return HOLDS if given else fails(Text("neither"))
+def one_axis_from(rule: OneAxisFrom, node: BoundNode) -> Answer:
+    """Judge a node by an OneAxisFrom rule."""
+    return all_of(_one_axis(rule, node, tensor) for tensor in node.tensors(rule.tensor))
+
+
+def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answer:
+    """The answer for one tensor; an axis that it does not have is reported elsewhere."""
+    dims = dims_of(tensor)
+    first = node.value(rule.attribute)
+    if dims is None:
+        return unknown(described(rule.tensor, tensor))
+    taken = first if node.is_set(rule.attribute) else rule.default
+    rank = len(dims)
+    if not (isinstance(first, int) and isinstance(taken, int)) or not -rank <= taken < rank:
+        return HOLDS
+    start = first if first >= 0 else first + rank
+    over = set(range(start, rank)) ^ {taken % rank}
+    if any(dims[each] not in {None, 1} for each in over):
+        shape = shape_text(tensor)
+        return fails(
+            Text(
+                "{attribute} {first} and {shape}",
+                attribute=rule.attribute,
+                first=first,
+                shape=shape,
+            )
+        )
+    return unknown(described(rule.tensor, tensor)) if None in {dims[at] for at in over} else HOLDS
 
 
 @predicate(
-    AttrTruncatesToNonzero,
+    PartsEven,
     DEVIATES_ON_CANN,
-    demand="{attribute} of {op} must be left out, or be 1 or more in magnitude",
-    help_=Text("write an integer other than 0"),
+    demand="the dim of {tensor} of {op} along {along} must be a multiple of the number of outputs",
+    help_=Text("give the dims of the parts"),
 )
-def attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> Answer:
-    """Judge a node by an AttrTruncatesToNonzero rule."""
-    found = node.value(rule.attribute)
-    if not node.is_set(rule.attribute) or not isinstance(found, int | float):
+def parts_even(rule: PartsEven, node: BoundNode) -> Answer:
+    """Judge a node by a PartsEven rule."""
+    return all_of(_even(rule, node, tensor) for tensor in node.tensors(rule.tensor))
+
+
+def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
+    """The answer for one tensor; an axis that it does not have is reported elsewhere."""
+    dims = dims_of(tensor)
+    if dims is None:
+        return unknown(described(rule.tensor, tensor))
+    axis = node.value(rule.along)
+    if not isinstance(axis, int) or not -len(dims) <= axis < len(dims):
         return HOLDS
-    return fails(shown(found)) if abs(found) < 1 else HOLDS
+    length, parts = dims[axis], len(node.view.outputs)
+    if length is None:
+        return HOLDS if parts == 1 else unknown(described(rule.tensor, tensor))
+    if not parts or length % parts == 0:
+        return HOLDS
+    return fails(Text("{length} in {parts} parts", length=length, parts=parts))
+
+
+@predicate(
+    RowsWithinColumns,
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must not have more rows than columns",
+    help_=Text("make the transposed matrix and transpose it"),
+)
+def rows_within_columns(rule: RowsWithinColumns, node: BoundNode) -> Answer:
+    """Judge a node by a RowsWithinColumns rule."""
+    return all_of(_flat(rule.tensor, tensor) for tensor in node.tensors(rule.tensor))
+
+
+def _flat(name: str, tensor: SourceTensor) -> Answer:
+    """The answer for one tensor; another rank than 2 is reported elsewhere."""
+    dims = dims_of(tensor)
+    if dims is None:
+        return unknown(described(name, tensor))
+    if len(dims) != _MATRIX:
+        return HOLDS
+    rows, columns = dims
+    if rows is None or columns is None:
+        return unknown(described(name, tensor))
+    return HOLDS if rows <= columns else fails(shape_text(tensor))
+
+
+@predicate(
+    ValuesWithin,
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must have values in {range}",
+    help_=Text("limit the values with Clip"),
+)
+def values_within(rule: ValuesWithin, node: BoundNode) -> Answer:
+    """Judge a node by a ValuesWithin rule."""
+    return all_of(_within(rule.tensor, tensor, *rule.range) for tensor in node.tensors(rule.tensor))
+
+
+@predicate(
+    IndicesWithinDepth,
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must be in [-{other}, {other} - 1]",
+    help_=Text("mark nothing for other indices with Where and Mul"),
+)
+def indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
+    """Judge a node by an IndicesWithinDepth rule."""
+    depth = node.tensor(rule.other)
+    if depth is None:
+        return HOLDS
+    data = constant(rule.other, depth)
+    if isinstance(data, Text):
+        return unknown(data)
+    found = numbers(data)
+    if found is None or found.size != 1 or not isfinite(found[0]):
+        return unknown(Text("{other} is no number", other=rule.other))
+    size = int(found[0])
+    return all_of(
+        _within(rule.tensor, tensor, -size, size - 1) for tensor in node.tensors(rule.tensor)
+    )
+
+
+def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answer:
+    if tensor.element and tensor.dtype is not None and tensor.dtype.is_integer:
+        import ml_dtypes  # numpy's iinfo does not know int4
+
+        limits = ml_dtypes.iinfo(tensor.dtype.numpy)  # type: ignore[no-untyped-call]
+        if least <= limits.min and limits.max <= most:
+            return HOLDS
+    data = constant(name, tensor)
+    if isinstance(data, Text):
+        return unknown(data)
+    found = numbers(data)
+    if found is None:
+        return HOLDS
+    beyond = (found < least) | (found > most)
+    return fails(array_at_fault(data, int(beyond.argmax()))) if beyond.any() else HOLDS
+
+
+@predicate(
+    NormsNotZero,
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must not be zero all along {attribute}",
+    help_=Text("limit the norm from below and divide by it"),
+)
+def norms_not_zero(rule: NormsNotZero, node: BoundNode) -> Answer:
+    """Judge a node by a NormsNotZero rule."""
+    axis = node.value(rule.attribute)
+    return all_of(_no_zeros(rule.tensor, each, axis) for each in node.tensors(rule.tensor))
+
+
+def _no_zeros(name: str, tensor: SourceTensor, axis: Any) -> Answer:
+    """The answer for one tensor; an axis that it does not have is reported elsewhere."""
+    data = constant(name, tensor)
+    if isinstance(data, Text):
+        return unknown(data)
+    if not isinstance(axis, int) or not -data.ndim <= axis < data.ndim:
+        return HOLDS
+    zeros = ~data.any(axis=axis)
+    return fails(Text("zeros alone")) if zeros.any() else HOLDS

@@ -1,15 +1,22 @@
 """Predicates on the windows of pools that only deviations of CANN ask."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from atc_py.check.answers import HOLDS, Answer, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import attribute, dims_of, integers
-from atc_py.check.rules.wording import described, shown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    attribute,
+    described,
+    dims_of,
+    fails,
+    integers,
+    shown,
+    unknown,
+)
 from atc_py.diag.codes import DEVIATES_ON_CANN
-from atc_py.spec.deviation_rules import (
+from atc_py.spec.deviations import (
     LargeWindowUnpadded,
     LargeWindowValid,
     SamePaddingNone,
@@ -18,9 +25,6 @@ from atc_py.spec.deviation_rules import (
 )
 from atc_py.tensor.shapes import window_count
 from atc_py.text import COMMA, Text, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 _OUTER = 2
 """Axes before those that a window moves along: batch and channels."""

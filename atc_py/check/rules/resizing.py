@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import constant, dims_of, is_known
-from atc_py.check.rules.wording import described
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    constant,
+    described,
+    dims_of,
+    fails,
+    is_known,
+    unknown,
+)
 from atc_py.diag.codes import DEVIATES_ON_CANN
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.deviation_rules import OuterDimsKept, ResizedByKernel
+from atc_py.spec.deviations import OuterDimsKept, ResizedByKernel
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
     from atc_py.tensor.resampling import KernelAxis, ResizedAxis
 
 _IMAGE = 4

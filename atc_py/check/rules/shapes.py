@@ -1,14 +1,26 @@
 """Predicates on dims, and on shapes that must agree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import attribute, count_of, dims_of, integers, lengths
-from atc_py.check.rules.wording import described, noted, shape_text, shown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    attribute,
+    count_of,
+    described,
+    dims_of,
+    fails,
+    integers,
+    lengths,
+    noted,
+    shape_text,
+    shown,
+    unknown,
+)
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rules import (
@@ -21,9 +33,6 @@ from atc_py.spec.rules import (
     ShapesEqual,
 )
 from atc_py.text import COMMA, Text
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 """Bases for which the Miller-Rabin test errs on no number below 2**64 (OEIS A014233)."""

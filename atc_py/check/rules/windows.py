@@ -1,22 +1,28 @@
 """Predicates on windows: the output shape of a transposed convolution, padding of pooling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import attribute, dims_of, integers
-from atc_py.check.rules.wording import described, noted, shown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    attribute,
+    described,
+    dims_of,
+    fails,
+    integers,
+    noted,
+    shown,
+    unknown,
+)
 from atc_py.diag.codes import DEVIATES_ON_CANN, SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.deviation_rules import OutputShapeFromPads, OutputShapePadsEvenly
+from atc_py.spec.deviations import OutputShapeFromPads, OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 from atc_py.text import COMMA, Text, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 
 class _Steps(NamedTuple):

@@ -36,10 +36,9 @@ from atc_py.fix.original_layers import with_original_layers
 from atc_py.fix.restate import changed_operators
 from atc_py.fix.start import Start
 from atc_py.onnx_graph.folding.graph import WorkGraph
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
-from atc_py.onnx_graph.rewriting.qdq.convention import MARK
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CheckOptions

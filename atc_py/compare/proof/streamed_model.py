@@ -14,7 +14,7 @@ from atc_py.compare.proof.node_group import FED_BYTES, constant_bytes
 from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import Place
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.rewriting.proto_parts import whole_node
+from atc_py.onnx_graph.rewriting.model_message import whole_node
 
 _PIECE = 128 << 20
 """Bytes of weights of a piece, unless one node has more."""

@@ -14,15 +14,17 @@ import numpy.typing as npt
 from atc_py.diag import AtcError, Diagnostic, Sink
 from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.ir import ConstData, DenseConst, SplatConst
-from atc_py.onnx_graph.folding.evaluate import SLOW_LIMIT, can_evaluate, evaluate, is_slow
+from atc_py.onnx_graph.folding.evaluate import (
+    SLOW_LIMIT,
+    SmallResults,
+    can_evaluate,
+    evaluate,
+    is_slow,
+)
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
-from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.onnx_graph.folding.inline_branches import inline_branches
-from atc_py.onnx_graph.folding.masked_where import fold_masked_where
-from atc_py.onnx_graph.folding.small_results import SmallResults
+from atc_py.onnx_graph.folding.graph import FoldedGraph, ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.reading.sparse import dense_array
-from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
+from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.tensor.dtypes import DType
@@ -30,7 +32,7 @@ from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.onnx_graph.folding.fold_memo import FoldMemo
+    from atc_py.onnx_graph.folding.evaluate import FoldMemo
 
 
 SPLAT_LIMIT = 4 * 2**30
@@ -111,6 +113,16 @@ def fold_what_can_be(
     return [*branches, *found, *folder.errors]
 
 
+def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
+    """Fold `graph` as far as it can be, with the branches of the If nodes that are left."""
+    if any(node.is_if for node in graph.nodes):
+        from atc_py.onnx_graph.folding.if_branches import fold_branches  # few models have any
+
+        return fold_branches(graph, tensors, limit)
+    faults = tuple(fold_what_can_be(graph, tensors, limit))
+    return FoldedGraph(graph, faults=faults, chosen=() if graph.always_runs else faults)
+
+
 class _SizeUnknownError(Exception):
     """The type of a node's result is not known yet; the next inference may tell it."""
 
@@ -149,10 +161,17 @@ class _Folder:
             if results is not None:
                 graph.consts.update(results)
                 changed = True
-        inlined = inline_branches(graph, self._tensors)
+        inlined = self._inline_branches()
         if changed or inlined:
             graph.drop_dead_nodes()
         return changed or inlined
+
+    def _inline_branches(self) -> bool:
+        if not any(node.is_if for node in self._graph.nodes):
+            return False
+        from atc_py.onnx_graph.folding.if_branches import inline_branches  # few models have any
+
+        return inline_branches(self._graph, self._tensors)
 
     def fold_leniently(self) -> list[Diagnostic]:
         """Walk once over the nodes; return the faults of branches that would be taken."""
@@ -218,6 +237,8 @@ class _Folder:
                 if each.op_type not in self._held
                 for name in each.writes
             }
+        from atc_py.onnx_graph.folding.masked_where import fold_masked_where  # few models need it
+
         found = fold_masked_where(self._graph, node, self._producers.get)
         return None if found is None else {node.outputs[0]: DenseConst(found)}
 

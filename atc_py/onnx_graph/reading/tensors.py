@@ -1,22 +1,28 @@
 """TensorProto to constants: data inline, cut out of the model's file, or in a file beside it."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from onnx import TensorProto
+from numpy.typing import NDArray
+from onnx import SparseTensorProto, TensorProto, numpy_helper
 
 from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.ir import ConstData, DenseConst
-from atc_py.onnx_graph.folding.graph import WorkGraph
-from atc_py.onnx_graph.reading.external import ByteRange, ExternalFiles, number_entry
-from atc_py.onnx_graph.reading.mapped import MappedConst, MappedFile
-from atc_py.onnx_graph.reading.text import text_of
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, text_of
+from atc_py.onnx_graph.reading.mapped import (
+    ByteRange,
+    ExternalFiles,
+    MappedConst,
+    MappedFile,
+    number_entry,
+)
 from atc_py.onnx_graph.reading.wire import CutField, Slimmed
-from atc_py.onnx_graph.source.limits import MOST_BYTES
+from atc_py.onnx_graph.source.model import FOLD_LIMIT, MOST_BYTES
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape, is_addressable
 from atc_py.text import Text
@@ -341,3 +347,34 @@ def _narrowed(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDAr
             Text("numbers beyond the range of {dtype}", dtype=dtype.value), place=place
         )
     return narrowed
+
+
+def known_type(graph: WorkGraph, name: str) -> ValueType | None:
+    """Return what is known of a value: an input, a constant, or what was inferred."""
+    const = graph.consts.get(name)
+    if const is not None:
+        return ValueType(element_of_dtype(const.dtype), const.shape)
+    return graph.types.get(name) or graph.inputs.get(name)
+
+
+def dense_array(sparse: SparseTensorProto) -> NDArray[Any]:
+    """A sparse tensor with its zeros.
+
+    Positions are linear, or one number an axis in each row.
+
+    Raises:
+        ValueError: it would be too large, or positions do not fit the values or the dims.
+    """
+    values = numpy_helper.to_array(sparse.values).reshape(-1)
+    positions = numpy_helper.to_array(sparse.indices)
+    dims = tuple(sparse.dims)
+    if min(dims, default=0) < 0 or math.prod(dims) * values.itemsize > FOLD_LIMIT:
+        raise ValueError(Text("no tensor of dims {dims}", dims=dims))
+    if positions.ndim > 1:
+        positions = np.ravel_multi_index(tuple(positions.T), dims)
+    inside = (positions >= 0) & (positions < math.prod(dims))
+    if positions.shape != values.shape or not inside.all():
+        raise ValueError("positions do not fit the values or the dims")
+    dense = np.zeros(math.prod(dims), values.dtype)
+    dense[positions] = values
+    return dense.reshape(dims)

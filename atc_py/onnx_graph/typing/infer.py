@@ -16,19 +16,20 @@ from onnx import shape_inference
 from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.onnx_graph.reading.declared import type_of_proto
+from atc_py.onnx_graph.reading.contents import type_of_proto
+from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.typing import rules
-from atc_py.onnx_graph.typing.doubtful_values import doubtful_values
 from atc_py.onnx_graph.typing.inference_model import (
     SMALL,
+    dims_below_zero,
+    doubtful_values,
+    has_long_vectors,
     imports,
     inference_model,
+    refuse_negative_dims,
     small_tensor,
     type_proto,
 )
-from atc_py.onnx_graph.typing.known_type import known_type
-from atc_py.onnx_graph.typing.long_vectors import has_long_vectors
-from atc_py.onnx_graph.typing.negative_dims import dims_below_zero, refuse_negative_dims
 from atc_py.onnx_graph.typing.type_rules import (
     Contradiction,
     Negative,

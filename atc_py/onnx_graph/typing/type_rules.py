@@ -8,7 +8,7 @@ from onnx import NodeProto, helper
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.onnx_graph.reading.tensors import known_type
 
 # What a rule returns before onnx is asked --------------------------------------------------------
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.onnx_graph.reading.tensors import known_type
 
 _ALL_MOVED = frozenset(
     {

@@ -10,7 +10,7 @@ from atc_py.onnx_graph.source import OperatorSchema
 from atc_py.onnx_graph.source.schema_changes import Change, changes
 from atc_py.report.operators.history import SAME
 from atc_py.report.wrapping import wrap
-from atc_py.spec.names import folded
+from atc_py.spec.rule import folded
 from atc_py.text import Text
 
 _NUMBER = re.compile("[0-9]{1,9}")

@@ -8,7 +8,7 @@ from atc_py.onnx_graph.reading.history import OnnxHistory
 from atc_py.spec import Library
 from atc_py.spec import library as list_called
 from atc_py.spec.lists import operator_lists
-from atc_py.spec.names import folded
+from atc_py.spec.rule import folded
 from atc_py.text import SEMICOLON, Text
 from atc_py.text.language import language
 

@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from atc_py.diag import AtcError
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import survey
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import Outcome
 from tests.onnx_graph.qdq import test_quantized_layers as layers

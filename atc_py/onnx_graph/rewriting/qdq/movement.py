@@ -10,8 +10,7 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.rewriting.qdq.factors import recoding, widening
-from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters
+from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters, recoding, widening
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors, Stored
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.tensor.dtypes import DType

@@ -1,7 +1,12 @@
-"""Parameters of QuantizeLinear and DequantizeLinear: scales, zero points and axis."""
+"""Parameters of QuantizeLinear and DequantizeLinear: scales, zero points and axis.
+
+AscendQuant and AscendAntiQuant carry them as factors that the device holds as float16. Where a part
+of a quantized model has no integer form, the reason is one of those at the end.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,20 +16,11 @@ from numpy.typing import NDArray
 
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name
-from atc_py.onnx_graph.rewriting.qdq.reasons import (
-    COMPUTED_PARAMETERS,
-    IN_BLOCKS,
-    UNKNOWN_KIND,
-    NoCounterpartError,
-    other_kind,
-    other_parameters,
-    other_scale,
-)
+from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name, known_type
 from atc_py.onnx_graph.source import SourceAttr
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 MIDDLE = 128
 """Difference between uint8 codes and the int8 codes made of them."""
@@ -199,3 +195,147 @@ def _check_scale(scale: NDArray[Any]) -> None:
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size:
         raise other_scale(wrong.flat[0])
+
+
+_LEAST, _MOST = 2.0**-14, 65504.0
+"""Between these, factors are normal float16 numbers."""
+
+_NUMBERS = {DType.FLOAT32: 0, DType.FLOAT16: 1}
+
+
+def number_of(real: DType) -> int:
+    """The value of CANN's attribute dtype: 0 for float32, 1 for float16."""
+    return _NUMBERS[real]
+
+
+def quantizing(parameters: Parameters) -> dict[str, Any] | None:
+    """AscendQuant of a whole tensor: times 1 / scale, plus the zero point.
+
+    The factor is whole: the compiler takes the root where float16 does not hold it, as ATC does,
+    which reads `scale` alone and sets sqrt_mode itself.
+
+    None where it cannot carry them: channels, and factors beyond what the device can hold.
+    """
+    if parameters.axis is not None:
+        return None
+    factor = 1.0 / parameters.factor
+    if _factor_attributes(factor) is None:
+        return None
+    return {"scale": factor, "sqrt_mode": 0, **_quant(parameters.offset)}
+
+
+def recoding(offset: int) -> dict[str, Any]:
+    """AscendQuant of whole numbers, which adds an offset."""
+    return {"scale": 1.0, "sqrt_mode": 0, **_quant(offset)}
+
+
+def dequantizing(parameters: Parameters) -> dict[str, Any] | None:
+    """AscendAntiQuant of a whole tensor: (x - zero point) * scale.
+
+    None where it cannot carry them: channels, and factors beyond what the device can hold.
+    """
+    if parameters.axis is not None:
+        return None
+    scaled = _factor_attributes(parameters.factor)
+    if scaled is None:
+        return None
+    return {**scaled, "offset": float(parameters.offset), "dtype": number_of(parameters.real)}
+
+
+def widening(real: DType, offset: int = 0) -> dict[str, Any]:
+    """AscendAntiQuant to whole numbers, which subtracts an offset."""
+    return {"scale": 1.0, "sqrt_mode": 0, "offset": float(offset), "dtype": number_of(real)}
+
+
+def _quant(offset: int) -> dict[str, Any]:
+    """The attributes that every AscendQuant has."""
+    return {"offset": float(offset), "round_mode": "Round", "dst_type": "INT8"}
+
+
+def _factor_attributes(factor: float) -> dict[str, Any] | None:
+    """A factor, or its root, applied twice, if it is not a normal float16 number."""
+    root = not _LEAST <= factor <= _MOST
+    scale = math.sqrt(factor) if root else factor
+    return {"scale": scale, "sqrt_mode": int(root)} if _LEAST <= scale <= _MOST else None
+
+
+class NoCounterpartError(Exception):
+    """A node has no integer form.
+
+    Attributes:
+        reason: why, in a sentence without full stop.
+        help: what to do, if not the usual thing.
+    """
+
+    def __init__(self, reason: Text, help_: Text | None = None) -> None:
+        super().__init__(reason.en)
+        self.reason = reason
+        self.help = help_
+
+
+NOT_REWRITTEN = Text("it reads a DequantizeLinear that cannot be rewritten")
+NO_WORD = Text("its zero points are several, and no AscendDequant follows that could carry them")
+IN_BLOCKS = Text("it quantizes in blocks")
+COMPUTED_PARAMETERS = Text("its scale or zero point is computed at run time")
+UNKNOWN_KIND = Text("the dtype of its data is not known")
+DATA_NOT_QUANTIZED = Text("its data is not quantized")
+DATA_PER_CHANNEL = Text("its data is quantized per channel")
+WEIGHTS_NOT_QUANTIZED = Text("its weights are not quantized")
+COMPUTED_WEIGHTS = Text("its weights are computed at run time")
+COMPUTED_BIAS = Text("its bias is computed at run time")
+SUMS_NOT_CONSTANT = Text("it reads int32 that is computed at run time")
+BOTH_CONSTANT = Text("it is computed when the model is converted")
+VOLUMES = Text("it is a 3-D convolution, which the operator lists have for floats alone")
+VECTOR = Text("one of its operands is a vector, and their zero points are not 0")
+ODD_WEIGHTS = Text("its weights have too few axes")
+ODD_GROUPS = Text("its groups do not divide its channels")
+ODD_BIAS = Text("its bias does not fit its channels")
+OPERAND_NOT_QUANTIZED = Text("one of its operands is not quantized as a whole")
+OPEN_LENGTH = Text("its zero points are summed up over a dim that is open")
+UNKNOWN_RANK = Text("it is not known how many axes its operands have")
+OPEN_RESULT = Text(
+    "its weights have a scale per channel, and more than one dim of its result is open"
+)
+EMPTY_RESULT = Text("its result has no elements")
+STACKED_WEIGHTS = Text("its weights have a scale per channel and are no matrix")
+
+
+def other_kind(kind: DType | str) -> Text:
+    """The reason of codes of a dtype that the device does not have."""
+    name = kind if isinstance(kind, str) else kind.value
+    return Text("its codes are {name}, the device has int8 alone", name=name)
+
+
+def other_scale(found: object) -> NoCounterpartError:
+    """The refusal of a value that cannot be a scale."""
+    reason = Text(
+        "its scale is {actual}, where a positive float32 or float16 is needed", actual=found
+    )
+    return NoCounterpartError(
+        reason,
+        Text(
+            "write positive, finite scales into the file, in float32 or float16: one, or one "
+            "a channel"
+        ),
+    )
+
+
+def other_parameters(found: str) -> NoCounterpartError:
+    """The refusal of parameters that do not fit each other or the data."""
+    reason = Text("its parameters do not fit: {actual}", actual=found)
+    return NoCounterpartError(
+        reason,
+        Text(
+            "give it one scale and one zero point, or one of each for every channel along an "
+            "axis that the tensor has"
+        ),
+    )
+
+
+def channels_elsewhere(found: int, wanted: int) -> Text:
+    """The reason for weights whose scales are not per output channel."""
+    return Text(
+        "its weights are quantized along axis {actual}, its channels are along axis {wanted}",
+        actual=found,
+        wanted=wanted,
+    )

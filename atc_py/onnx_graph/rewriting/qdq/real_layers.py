@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.rewriting.qdq.ascend import Steps, SumFactors, no_form
-from atc_py.onnx_graph.rewriting.qdq.code_steps import CodeSteps
+from atc_py.onnx_graph.rewriting.qdq.ascend import CodeSteps, Steps, SumFactors, no_form
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import Sums
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.options.compile_options import QuantBias

@@ -8,15 +8,14 @@ from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import NOT_QUANTIZED
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read, write_onnx
-from atc_py.onnx_graph.rewriting.qdq.convention import MARK
-from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
-from atc_py.onnx_graph.rewriting.qdq.opening import is_opened, open_operators
-from atc_py.onnx_graph.rewriting.qdq.sums import is_sum
+from atc_py.onnx_graph.rewriting.qdq import import_quantized
+from atc_py.onnx_graph.rewriting.qdq.importing import is_opened, open_operators
+from atc_py.onnx_graph.rewriting.qdq.products import is_sum
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes, import_qdq_opset, to_qdq
 from atc_py.onnx_graph.source import BiasConvention, Outcome, QuantizedNode
-from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.onnx_graph.typing.infer import infer_what_can_be
 from atc_py.options.compile_options import QuantBias
 from atc_py.text import Text

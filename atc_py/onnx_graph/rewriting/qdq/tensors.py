@@ -15,17 +15,21 @@ from onnx import TensorProto
 
 from atc_py.ir import ConstData, DeferredConst
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.rewriting.qdq.factors import dequantizing, quantizing, recoding, widening
-from atc_py.onnx_graph.rewriting.qdq.parameters import MIDDLE, Parameters
-from atc_py.onnx_graph.rewriting.qdq.reasons import (
+from atc_py.onnx_graph.reading.tensors import known_type
+from atc_py.onnx_graph.rewriting.qdq.parameters import (
     DATA_PER_CHANNEL,
+    MIDDLE,
     NOT_REWRITTEN,
     SUMS_NOT_CONSTANT,
     NoCounterpartError,
+    Parameters,
+    dequantizing,
     other_scale,
+    quantizing,
+    recoding,
+    widening,
 )
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

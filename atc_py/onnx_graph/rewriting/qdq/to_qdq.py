@@ -16,8 +16,9 @@ from atc_py.diag.codes import BAD_NODE, NO_QDQ_FORM
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.reading.tensors import TensorReader
+from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.ascend import (
+    CodeSteps,
     Steps,
     SumFactors,
     anti_quant_steps,
@@ -28,7 +29,6 @@ from atc_py.onnx_graph.rewriting.qdq.ascend import (
     quant_steps,
     requant_factors,
 )
-from atc_py.onnx_graph.rewriting.qdq.code_steps import CodeSteps
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import SumsReader
 from atc_py.onnx_graph.rewriting.qdq.raising import (
     all_inner_nodes,
@@ -39,7 +39,6 @@ from atc_py.onnx_graph.rewriting.qdq.real_layers import RealLayers, channel_scal
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.onnx_graph.typing.infer import infer_what_can_be
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.onnx_graph.typing.rules.quantized import ASCEND_OPERATORS, is_integer_layer
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import channel_axis

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters
-from atc_py.onnx_graph.rewriting.qdq.reasons import (
+from atc_py.onnx_graph.rewriting.qdq.parameters import (
     COMPUTED_BIAS,
     ODD_WEIGHTS,
     NoCounterpartError,
+    Parameters,
     channels_elsewhere,
 )
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors

@@ -1,4 +1,4 @@
-"""Operators that give data another shape.
+"""Operators that give data another shape, or take as much of it as values say.
 
 Inference leaves ranks open although the inputs determine them: where a shape, or the axes that go,
 are computed, the rank of the result follows from how many numbers there are. The dims stay open.
@@ -10,16 +10,22 @@ from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.typing.type_rules import (
     Contradiction,
     Negative,
+    Override,
     Question,
     Refinement,
     Withheld,
     type_rule,
 )
-from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, element_count, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, element_count, format_shape, normalize_axis
 from atc_py.text import Text
 
 _AXES = 3
 """Position of the axes among the inputs of Pad."""
+
+_OUTPUT_SHAPE = 2
+"""Position of the wanted shape among the inputs of MaxUnpool."""
+
 
 # Reshape -----------------------------------------------------------------------------------------
 
@@ -182,6 +188,58 @@ def _gather_nd(asked: Question) -> Refinement | None:
 def _pad_along_computed_axes(asked: Question) -> Withheld | None:
     """Withhold a Pad along computed axes: inference refuses what may be right."""
     return Withheld() if asked.has(_AXES) and asked.const(_AXES) is None else None
+
+
+@type_rule("Compress")
+def _compress(asked: Question) -> Override | None:
+    """As many slices as a constant condition chooses, else an open dim.
+
+    Inference leaves that dim open, and before opset 11 even the dtype.
+    """
+    x = asked.type(0)
+    if x is None or not x.element or x.dims is None:
+        return None
+    chosen = _count_true(asked)
+    axis = asked.attributes.get("axis")
+    dims: Dims = (chosen,)
+    if axis is not None:
+        try:
+            at = normalize_axis(axis, len(x.dims))
+        except ValueError:
+            return None
+        dims = (*x.dims[:at], chosen, *x.dims[at + 1 :])
+    return Override(asked.outputs(ValueType(x.element, dims)))
+
+
+def _count_true(asked: Question) -> int | None:
+    """Return how often a constant condition holds; None for a computed one."""
+    condition = asked.const(1)
+    if condition is None or condition.dtype is not DType.BOOL:
+        return None
+    return int(condition.numpy().sum())
+
+
+def _has_output_shape(asked: Question) -> bool:
+    """True if the shape of the result is an input."""
+    return asked.has(_OUTPUT_SHAPE)
+
+
+@type_rule("MaxUnpool", before=True, when=_has_output_shape)
+def _max_unpool_to_negative_dims(asked: Question) -> Negative | None:
+    """Refuse a constant shape with negative dims, which inference passes over."""
+    wanted = ints_of(asked.const(_OUTPUT_SHAPE)) or ()
+    return Negative(wanted) if min(wanted, default=0) < 0 else None
+
+
+@type_rule("MaxUnpool", when=_has_output_shape)
+def _max_unpool(asked: Question) -> Override | None:
+    x, wanted = asked.type(0), ints_of(asked.const(_OUTPUT_SHAPE))
+    if x is None or not x.element or x.dims is None:
+        return None
+    if wanted is not None and len(wanted) != len(x.dims):
+        return None
+    dims = (None,) * len(x.dims) if wanted is None else wanted
+    return Override(asked.outputs(ValueType(x.element, dims)))
 
 
 # Parts of the rules ------------------------------------------------------------------------------
