@@ -20,18 +20,15 @@ _OPEN = Text("whether the rule applies depends on an open dim")
 def concerns(rule: Rule, node: BoundNode) -> bool:
     """True if the node's opset has the operands and attributes that the rule speaks of."""
     arguments = rule.arguments
-    if isinstance(rule, OperandPresent) and _may_be_left_out(rule.tensor, node):
+    if isinstance(rule, OperandPresent) and (
+        node.operand(rule.tensor).absent is not None and node.written not in node.spec.opsets
+    ):
         return False
     for key in OPERAND_ARGUMENTS:
         if key in arguments and not node.operand(str(arguments[key])).exists_at(node.opset):
             return False
     named = (str(arguments[key]) for key in ATTRIBUTE_ARGUMENTS if key in arguments)
     return all(node.has_attribute(name) for name in named)
-
-
-def _may_be_left_out(operand: str, node: BoundNode) -> bool:
-    """True if the file's opset, which is not listed, lets a node leave the operand out."""
-    return node.operand(operand).absent is not None and node.written not in node.spec.opsets
 
 
 def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:

@@ -21,10 +21,11 @@ from atc_py.check.open_dims import (
     of_vanishing_node,
     open_help,
 )
-from atc_py.check.predicate import Predicate, predicate_of
+from atc_py.check.predicate import Predicate
 from atc_py.check.quantized import QuantizedModel, attribute_findings
 from atc_py.check.reading import State
 from atc_py.check.restating import OpsetPlacement, OpsetRefusal, place_node
+from atc_py.check.sentences import predicate_of
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SchemaHistory, SourceModel, SourceNode
 from atc_py.spec import Library, OpSpec, Rule
@@ -230,7 +231,11 @@ class _Checker:
         key = view.domain, view.op_type
         if key not in self._naming:
             specs = self._library.candidates(view.op_type, view.domain)
-            rules = (r for spec in specs for r in (*rules_of(spec), *_deviation_rules(spec)))
+            rules = (
+                r
+                for spec in specs
+                for r in (*rules_of(spec), *(each.unless for each in spec.deviations))
+            )
             self._naming[key] = any(isinstance(rule, _NAMING) for rule in rules)
         return not self._naming[key]
 
@@ -348,10 +353,6 @@ class _Checker:
         specs = map(self._spec, last.values())
         sets = [set(spec.opsets) for spec in specs if spec and not spec.custom]
         return tuple(sorted(set.intersection(*sets))) if sets else ()
-
-
-def _deviation_rules(spec: OpSpec) -> Iterator[Rule]:
-    return (each.unless for each in spec.deviations)
 
 
 def _by_standing(row: NodeCount) -> tuple[int, int, str]:

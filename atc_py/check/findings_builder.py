@@ -9,9 +9,10 @@ from atc_py.check.condition_words import joined, rule_subject, when_words
 from atc_py.check.conditions import evidence_words, is_outweighed
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.open_dims import open_help
-from atc_py.check.predicate import Predicate, filled
+from atc_py.check.predicate import Predicate
 from atc_py.check.reading import Answer, State, shown
 from atc_py.check.restating import OpsetPlacement, OpsetRefusal
+from atc_py.check.sentences import filled
 from atc_py.diag import Code, Place
 from atc_py.diag.codes import (
     ATTR_NOT_LISTED,
@@ -24,13 +25,13 @@ from atc_py.diag.suggestions import nearest
 from atc_py.onnx_graph.source import SchemaHistory, SourceModel, SourceNode
 from atc_py.spec import ONNX_DOMAINS, Level, Library, OpSpec, Rule
 from atc_py.spec.rewrites import EFFECTS, REWRITES
-from atc_py.spec.rule import CounterEvidence
 from atc_py.text import SEMICOLON, Text, verbatim
 
 _RUN_TIME = Text(
     "the value is computed at run time; export fixed shapes and constants, or simplify the "
     "model so that they fold"
 )
+_BOARDS_TAKE = "no action is needed: boards take {evidence}; --strict-list refuses it"
 _AICPU = Text("; it runs on the AI CPU, which is slow")
 _ACCURACY = Text("; it runs, results may differ")
 _MORE_LEVELS = {Level.AICPU: _AICPU, Level.ACCURACY: _ACCURACY}
@@ -47,9 +48,13 @@ class Conclusions:
         """The finding for a rule that fails, or that cannot be decided."""
         undecided = answer.state is State.UNKNOWN
         standing = Standing.UNKNOWN if undecided else Standing.of(rule.level)
-        help_ = self._undecided_help(node.view) if undecided else _help(predicate, node.spec, rule)
         if rule.contradicted is not None and is_outweighed(rule, node):
-            standing, help_ = Standing.LIST, _evidence_help(rule.contradicted)
+            standing, evidence = Standing.LIST, evidence_words(rule.contradicted)
+            help_ = Text(_BOARDS_TAKE, evidence=evidence)
+        elif undecided:
+            help_ = open_help(node.view) if node.view.open_inputs else _RUN_TIME
+        else:
+            help_ = _help(predicate, node.spec, rule)
         return Finding(
             code=predicate.code,
             standing=standing,
@@ -58,10 +63,12 @@ class Conclusions:
             place=self._place(node.view, rule_subject(node.spec, rule)),
             scope=node.view.scope,
             observed=answer.observed,
-            allowed=_demand(predicate, node.spec, rule),
+            allowed=filled(predicate.sentence, node.spec, rule),
             help=help_,
             when=joined([when_words(rule.when) if rule.when else Text(""), answer.when]),
-            effect=_effect(rule) if standing is Standing.REWRITE else Text(""),
+            effect=EFFECTS.get(rule.rewrite or "", Text(""))
+            if standing is Standing.REWRITE
+            else Text(""),
         )
 
     def not_listed(self, view: SourceNode, history: SchemaHistory, library: Library) -> Finding:
@@ -178,9 +185,6 @@ class Conclusions:
             help=help_,
         )
 
-    def _undecided_help(self, view: SourceNode) -> Text:
-        return open_help(view) if view.open_inputs else _RUN_TIME
-
     def _place(self, view: SourceNode, field: str | None = None) -> Place:
         return Place(self._path, view.index, view.name, view.op_type, field)
 
@@ -195,28 +199,12 @@ def labelled(op_type: str, domain: str) -> str:
     return op_type if domain in ONNX_DOMAINS else f"{domain}::{op_type}"
 
 
-def _demand(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
-    return filled(predicate.sentence, spec, rule)
-
-
-def _effect(rule: Rule) -> Text:
-    return Text("") if rule.rewrite is None else EFFECTS[rule.rewrite]
-
-
 def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
     if rule.level is Level.REWRITE and rule.rewrite is not None:
         done = REWRITES[rule.rewrite]
         return Text("no action is needed: {done} ({rewrite})", done=done, rewrite=rule.rewrite)
     help_ = filled(predicate.help, spec, rule)
     return help_ + _MORE_LEVELS.get(rule.level, Text(""))
-
-
-def _evidence_help(against: CounterEvidence) -> Text:
-    """The reason why a node is compiled though a rule of the list forbids it."""
-    return Text(
-        "no action is needed: boards take {evidence}; --strict-list refuses it",
-        evidence=evidence_words(against),
-    )
 
 
 def _rule_name(spec: OpSpec, rule: Rule) -> str:

@@ -135,10 +135,5 @@ def _uncertain_tensors(tensors: Iterable[SourceTensor | None]) -> set[str]:
     return {
         tensor.name
         for tensor in tensors
-        if tensor is not None and (tensor.settles or not _is_certain(tensor))
+        if tensor is not None and (tensor.settles or not tensor.element or tensor.is_open)
     }
-
-
-def _is_certain(tensor: SourceTensor) -> bool:
-    """Tell whether the element type and every dim are known."""
-    return bool(tensor.element) and tensor.dims is not None and None not in tensor.dims

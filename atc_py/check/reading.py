@@ -44,12 +44,16 @@ HOLDS = Answer(State.HOLDS, Text(""))
 
 def fails(observed: object, when: Text | None = None) -> Answer:
     """The answer that the rule fails; `observed` is words or a value that reads the same everywhere."""
-    return Answer(State.FAILS, _words(observed), when or Text(""))
+    return Answer(
+        State.FAILS,
+        observed if isinstance(observed, Text) else verbatim(observed),
+        when or Text(""),
+    )
 
 
 def unknown(observed: object) -> Answer:
     """The answer that the rule is undecided; `observed` is what is known and open, `?x3x224x224`."""
-    return Answer(State.UNKNOWN, _words(observed))
+    return Answer(State.UNKNOWN, observed if isinstance(observed, Text) else verbatim(observed))
 
 
 def all_of(answers: Iterable[Answer]) -> Answer:
@@ -61,11 +65,6 @@ def all_of(answers: Iterable[Answer]) -> Answer:
         if answer.state is State.UNKNOWN:
             open_one = open_one or answer
     return open_one or HOLDS
-
-
-def _words(observed: object) -> Text:
-    """`observed` as words."""
-    return observed if isinstance(observed, Text) else verbatim(observed)
 
 
 READ_LIMIT = 2**20
@@ -244,7 +243,11 @@ def _value_text(value: Any) -> str:
     if isinstance(value, int):
         return _integer(value)
     if isinstance(value, float):
-        return _float(value)
+        texts = (f"{value:.{digits}g}" for digits in (7, 8))
+        text = next(
+            (t for t in texts if math.isclose(float(t), value, rel_tol=_ROUNDING)), repr(value)
+        )
+        return f"{text}.0" if text.lstrip("-").isdigit() else text
     if isinstance(value, str) and not _WORD.fullmatch(value):
         return quoted(value)
     return _clipped(str(value))
@@ -314,13 +317,6 @@ def _integer(value: int) -> str:
     if bits <= _BITS:
         return str(value)
     return f"< -2^{bits - 1}" if value < 0 else f">= 2^{bits - 1}"
-
-
-def _float(value: float) -> str:
-    """The shortest decimal that float32 rounds to the value: 0.2 for 0.200000003."""
-    texts = (f"{value:.{digits}g}" for digits in (7, 8))
-    text = next((t for t in texts if math.isclose(float(t), value, rel_tol=_ROUNDING)), repr(value))
-    return f"{text}.0" if text.lstrip("-").isdigit() else text
 
 
 def _clipped(text: str) -> str:

@@ -252,7 +252,15 @@ class _Restating:
             schema = self._listed.attributes.get(formal.name)
             value = None if schema is None else _as_attribute(tensor, schema)
             if value is None:
-                return self._not_movable(formal.name, is_attribute=schema is not None)
+                if schema is None:
+                    return self._lacks(Text("input {at}", at=formal.name))
+                return Text(
+                    "{name} is an attribute in version {listed} of {op}, which is listed, and an "
+                    "input that is not constant here",
+                    name=formal.name,
+                    listed=self._listed.since_version,
+                    op=self._spec.op,
+                )
             # An empty list of axes means the same as an absent one, but older versions lack the form.
             if value != ():
                 attributes[formal.name] = value
@@ -304,13 +312,9 @@ class _Restating:
                 return self._lacks(Text("output {at}", at=name))
         return None
 
-    @property
-    def _versions(self) -> tuple[int, int]:
-        return self._own.since_version, self._listed.since_version
-
     def _refusal(self, template: str, part: Text) -> Text:
         """Say what stands between the node's version and the listed one."""
-        own, listed = self._versions
+        own, listed = self._own.since_version, self._listed.since_version
         return Text(template, listed=listed, own=own, op=self._spec.op, part=part)
 
     def _lacks(self, part: Text) -> Text:
@@ -330,19 +334,6 @@ class _Restating:
         return self._refusal(
             "{part} changed between version {listed} of {op}, which is listed, and version {own}",
             part,
-        )
-
-    def _not_movable(self, name: str, *, is_attribute: bool) -> Text:
-        """An input that the listed version does not take as one."""
-        if not is_attribute:
-            return self._lacks(Text("input {at}", at=name))
-        listed = self._listed.since_version
-        return Text(
-            "{name} is an attribute in version {listed} of {op}, which is listed, and an "
-            "input that is not constant here",
-            name=name,
-            listed=listed,
-            op=self._spec.op,
         )
 
 

@@ -280,6 +280,19 @@ def hint_for_unlisted(op_type: str, domain: str, history: SchemaHistory, library
     return _of_onnx(op_type, versions, library)
 
 
+def _of_no_domain(op_type: str, library: Library) -> Text:
+    """The hint for a name that ONNX does not have: another case, a typo, a fused operator."""
+    if op_type in FUSED:
+        return _fused_operator(op_type)
+    near = library.near(op_type)
+    if near:
+        same = [name for name in near if name.casefold() == op_type.casefold()]
+        names = Text(" or ").join(same or near)
+        return Text("ONNX has no operator of that name; did you mean {names}?", names=names)
+    unknown = Text("ONNX has no operator {op}; {advice}", op=op_type, advice=_WRITE)
+    return unknown + SEMICOLON + _LISTING
+
+
 # ONNX's own operators ---------------------------------------------------------------------------
 
 
@@ -328,22 +341,6 @@ def _body(body: Sequence[str], library: Library) -> Text | None:
         names=names,
         rest=", ".join(missing),
     )
-
-
-def _of_no_domain(op_type: str, library: Library) -> Text:
-    """The hint for a name that ONNX does not have: another case, a typo, a fused operator."""
-    if op_type in FUSED:
-        return _fused_operator(op_type)
-    near = library.near(op_type)
-    same = [name for name in near if name.casefold() == op_type.casefold()]
-    if near:
-        names = same or near
-        return Text(
-            "ONNX has no operator of that name; did you mean {names}?",
-            names=Text(" or ").join(names),
-        )
-    unknown = Text("ONNX has no operator {op}; {advice}", op=op_type, advice=_WRITE)
-    return unknown + SEMICOLON + _LISTING
 
 
 # Operators of other domains ---------------------------------------------------------------------

@@ -20,7 +20,7 @@ from atc_py.fix.splice import splice
 from atc_py.fix.surroundings import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.bind import observe_inputs
-from atc_py.onnx_graph.folding.fold import fold_with_branches
+from atc_py.onnx_graph.folding.folded import fold_with_branches
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile

@@ -23,8 +23,7 @@ from atc_py.fix.step import nodes_looked_through, step_of
 from atc_py.fix.surroundings import MOST_NODES, Readers, Surroundings, makers_of
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
-from atc_py.onnx_graph.folding.fold import fold_with_branches
-from atc_py.onnx_graph.folding.folded import FoldedModel
+from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, levels_of
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile

@@ -14,7 +14,6 @@ replace inherited ones, with these exceptions:
 - `without: [keys]`, in the file or in an item, leaves out keys that would be inherited.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -187,14 +186,9 @@ class _Merger:
             (source.values, self._result.values),
             (source.keys, self._result.keys),
         ):
-            for path in _below(marks, at):
+            for path in (path for path in marks if path[: len(at)] == at):
                 mine[to + path[len(at) :]] = replace(marks[path], file=file)
 
     def _fault(self, at: DataPath, message: str) -> AtcError:
         help_ = "compare the file with that of the list it is like"
         return spec_error(self._own.file, self._own.mark(at), message, help_)
-
-
-def _below(marks: dict[DataPath, Any], at: DataPath) -> Iterator[DataPath]:
-    """Yield the paths that begin with `at`."""
-    return (path for path in marks if path[: len(at)] == at)

@@ -68,7 +68,13 @@ def kept_data(path: Path, read: Callable[[], tuple[Any, tuple[Path, ...]]]) -> A
     if entry is not None:
         return entry.data
     data, files = read()
-    _keep(place, data, files)
+    from atc_py.system.atomic_files import atomic_write
+
+    with suppress(OSError, ValueError, OverflowError, AtcError):
+        texts = {str(file): file.read_bytes() for file in files}
+        written = msgspec.msgpack.encode(_Entry(_reader(), texts, data))
+        with atomic_write(place, durable=False) as file:
+            file.write(written)
     return data
 
 
@@ -92,17 +98,6 @@ def _entry(place: Path, path: Path) -> _Entry | None:
         return None
     sound = current and str(path) in entry.texts and entry.reader == _reader()
     return entry if sound else None
-
-
-def _keep(place: Path, data: Any, files: tuple[Path, ...]) -> None:
-    """Write an entry if there is room; numbers and paths may be such that it cannot be written."""
-    from atc_py.system.atomic_files import atomic_write
-
-    with suppress(OSError, ValueError, OverflowError, AtcError):
-        texts = {str(file): file.read_bytes() for file in files}
-        written = msgspec.msgpack.encode(_Entry(_reader(), texts, data))
-        with atomic_write(place, durable=False) as file:
-            file.write(written)
 
 
 @cache

@@ -132,7 +132,11 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
         if key in arguments:
             yield from _attribute(spec, (*path, key), str(arguments[key]))
             yield from _typed(spec, (*path, key), rule, str(arguments[key]))
-    laid_out = [str(arguments[key]) for key in _laid_out(rule) if key in arguments]
+    laid_out = [
+        str(arguments[key])
+        for key in (("other",) if isinstance(rule, CountIsProduct | KnownSumIsDim) else _LAID_OUT)
+        if key in arguments
+    ]
     if "dim" in arguments:
         yield from _dim(spec, (*path, "dim"), str(arguments["dim"]), laid_out)
     dims = arguments.get("dims", ())
@@ -147,10 +151,6 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
             bounds_2=bounds[1],
         )
         yield Problem((*path, "range"), message, "write [lower, upper]")
-
-
-def _laid_out(rule: Rule) -> tuple[str, ...]:
-    return ("other",) if isinstance(rule, CountIsProduct | KnownSumIsDim) else _LAID_OUT
 
 
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:

@@ -88,13 +88,20 @@ class _Reader:
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path)
         if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(path)
+            items: list[Any] = []
+            while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
+                items.append(self._value(event, (*path, len(items))))
+            return items
         return self._scalar(event)
 
     def _mapping(self, path: DataPath) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         while not isinstance(event := self._next_event(), yaml.MappingEndEvent):
-            key = self._key(event)
+            self._refuse_references(event)
+            if not isinstance(event, yaml.ScalarEvent) or not _NAME.fullmatch(event.value):
+                help_ = "keys are names of letters, digits and underscores"
+                raise self._fault(event, "this key is not a name", help_)
+            key = str(event.value)
             inner = (*path, key)
             if key in mapping:
                 first = self._document.keys[inner]
@@ -105,19 +112,6 @@ class _Reader:
             self._document.keys[inner] = _mark(event)
             mapping[key] = self._value(self._next_event(), inner)
         return mapping
-
-    def _key(self, event: yaml.Event) -> str:
-        self._refuse_references(event)
-        if not isinstance(event, yaml.ScalarEvent) or not _NAME.fullmatch(event.value):
-            help_ = "keys are names of letters, digits and underscores"
-            raise self._fault(event, "this key is not a name", help_)
-        return str(event.value)
-
-    def _sequence(self, path: DataPath) -> list[Any]:
-        items: list[Any] = []
-        while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
-            items.append(self._value(event, (*path, len(items))))
-        return items
 
     def _scalar(self, event: Any) -> bool | int | float | str:
         """Text, a number or a boolean; only plain text can be other than text."""

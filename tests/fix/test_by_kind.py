@@ -16,7 +16,7 @@ from atc_py.fix.by_kind import FixedKinds
 from atc_py.fix.registry import load_rules
 from atc_py.fix.rule import Purpose
 from atc_py.fix.site import Site
-from atc_py.onnx_graph.folding import fold as fold_module
+from atc_py.onnx_graph.folding import folded as fold_module
 from atc_py.onnx_graph.source import SourceNode
 from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import tensor

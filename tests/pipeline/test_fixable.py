@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.check.evaluate import check_view
 from atc_py.fix import engine
-from atc_py.onnx_graph.folding import fold as fold_module
+from atc_py.onnx_graph.folding import folded as fold_module
 from atc_py.onnx_graph.reading import onnx_file
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from atc_py.check.predicate import sentence
+from atc_py.check.sentences import sentence
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
 from atc_py.onnx_graph.reading.history import history

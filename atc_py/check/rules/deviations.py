@@ -137,7 +137,7 @@ def none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
     own = node.view.attributes
     if rule.attribute in own or rule.along in own:
         return HOLDS
-    if _some(_in_order(node), rule.along) is not None:
+    if _some(() if _order_is_open(node) else node.before, rule.along) is not None:
         return HOLDS
     found = _some(node.before, rule.attribute)
     if found is None:
@@ -167,11 +167,6 @@ def sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
 def _some(nodes: tuple[SourceNode, ...], attribute: str) -> SourceNode | None:
     """The first node that sets an attribute."""
     return next((each for each in nodes if attribute in each.attributes), None)
-
-
-def _in_order(node: BoundNode) -> tuple[SourceNode, ...]:
-    """The nodes before, if the parser surely reads them before; else none."""
-    return () if _order_is_open(node) else node.before
 
 
 def _order_is_open(node: BoundNode) -> bool:

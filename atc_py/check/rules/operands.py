@@ -219,7 +219,9 @@ def _updates(
     if rank is None:
         return unknown(described(rule.tensor, tensor))
     if wanted is None:
-        return unknown(indices) if bounds[0] <= rank <= bounds[1] else _rank_text(rank, tensor)
+        if bounds[0] <= rank <= bounds[1]:
+            return unknown(indices)
+        return fails(noted(rank, shape_text(tensor)) if rank else 0)
     if rank == wanted:
         return HOLDS
     return fails(noted(rank, f"q + r - k - 1 = {shown(wanted)}"))
@@ -235,11 +237,7 @@ def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> A
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
-    return HOLDS if keeps(rank) else _rank_text(rank, tensor)
-
-
-def _rank_text(rank: int, tensor: SourceTensor) -> Answer:
-    return fails(noted(rank, shape_text(tensor)) if rank else 0)
+    return HOLDS if keeps(rank) else fails(noted(rank, shape_text(tensor)) if rank else 0)
 
 
 @predicate(

@@ -142,7 +142,12 @@ def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answ
     meant: NDArray[Any]
     taken: NDArray[Any]
     if node.value("mode") == "nearest":
-        meant, taken = defined.nearest(mode, _rounding(node)), kernel.nearest
+        meant, taken = (
+            defined.nearest(
+                mode, "simple" if node.opset < _WITH_MODES else str(node.value("nearest_mode"))
+            ),
+            kernel.nearest,
+        )
         differs = (meant != taken) | outside
     else:
         meant = np.clip(defined.coordinates(mode), 0, defined.size - 1)
@@ -168,10 +173,6 @@ def _coordinates(node: BoundNode) -> str:
     if node.opset < _WITH_MODES:
         return "asymmetric"
     return str(node.value("coordinate_transformation_mode"))
-
-
-def _rounding(node: BoundNode) -> str:
-    return "simple" if node.opset < _WITH_MODES else str(node.value("nearest_mode"))
 
 
 def _region_is_known(node: BoundNode) -> bool:

@@ -1,7 +1,6 @@
 """Predicates on dims, and on shapes that must agree."""
 
 from collections.abc import Callable
-from typing import Any
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
@@ -127,7 +126,8 @@ def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
-    divisor = _divisor(value)
+    found = None if isinstance(value, tuple) else integers(value)
+    divisor = found[0] if found and found[0] > 0 else None
     if divisor is None:
         return fails(f"{rule.attribute} = {shown(value)}")
     answer = _dim(
@@ -138,12 +138,6 @@ def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
         f"{rule.attribute} = {shown(value)}",
     )
     return HOLDS if divisor == 1 else answer
-
-
-def _divisor(value: Any) -> int | None:
-    """An attribute's value as a positive integer, or None."""
-    found = None if isinstance(value, tuple) else integers(value)
-    return found[0] if found and found[0] > 0 else None
 
 
 def _dim(

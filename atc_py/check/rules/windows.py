@@ -72,7 +72,7 @@ def _within_full(
         dims = dims_of(tensor)
         if dims is None:
             return unknown(described(name, tensor))
-        if not _rank_fits(node, name, dims):
+        if not node.operand(name).has_rank(len(dims)):
             return HOLDS
         shapes.append(dims[2:])
     if any(len(shape) != len(wanted) for shape in shapes):
@@ -90,11 +90,6 @@ def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Text) -
         covered = "x".join("?" if most is None else shown(most) for most in full)
         return fails(noted(shown(wanted), Text("{covered} is covered", covered=covered)))
     return unknown(seen) if None in full else HOLDS
-
-
-def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> bool:
-    """True if a shape has the rank of its operand; if not, another rule reports it."""
-    return node.operand(name).has_rank(len(shape))
 
 
 def _full_cover(

@@ -22,7 +22,7 @@ from atc_py.onnx_graph.folding.evaluate import (
     is_slow,
 )
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
-from atc_py.onnx_graph.folding.graph import FoldedGraph, ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types, infer_what_can_be
@@ -33,7 +33,6 @@ from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.onnx_graph.folding.evaluate import FoldMemo
-
 
 SPLAT_LIMIT = 4 * 2**30
 """Bytes of a constant that repeats one value; it takes no memory before the device has it.
@@ -113,16 +112,6 @@ def fold_what_can_be(
     return [*branches, *found, *folder.errors]
 
 
-def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
-    """Fold `graph` as far as it can be, with the branches of the If nodes that are left."""
-    if any(node.is_if for node in graph.nodes):
-        from atc_py.onnx_graph.folding.if_branches import fold_branches  # few models have any
-
-        return fold_branches(graph, tensors, limit)
-    faults = tuple(fold_what_can_be(graph, tensors, limit))
-    return FoldedGraph(graph, faults=faults, chosen=() if graph.always_runs else faults)
-
-
 class _SizeUnknownError(Exception):
     """The type of a node's result is not known yet; the next inference may tell it."""
 
@@ -169,7 +158,7 @@ class _Folder:
     def _inline_branches(self) -> bool:
         if not any(node.is_if for node in self._graph.nodes):
             return False
-        from atc_py.onnx_graph.folding.if_branches import inline_branches  # few models have any
+        from atc_py.onnx_graph.folding.inline_branches import inline_branches  # few models have any
 
         return inline_branches(self._graph, self._tensors)
 

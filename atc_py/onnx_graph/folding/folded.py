@@ -11,6 +11,7 @@ import msgspec
 
 from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE
+from atc_py.onnx_graph.folding.fold import fold_what_can_be
 from atc_py.onnx_graph.folding.graph import FoldedGraph, ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import (
     is_optional_output,
@@ -60,6 +61,16 @@ class FoldedModel(msgspec.Struct, frozen=True):
         report_untyped(self.folded, self.tensors, sink)
         sink.raise_errors()
         return self.source
+
+
+def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
+    """Fold `graph` as far as it can be, with the branches of the If nodes that are left."""
+    if any(node.is_if for node in graph.nodes):
+        from atc_py.onnx_graph.folding.if_branches import fold_branches  # few models have any
+
+        return fold_branches(graph, tensors, limit)
+    faults = tuple(fold_what_can_be(graph, tensors, limit))
+    return FoldedGraph(graph, faults=faults, chosen=() if graph.always_runs else faults)
 
 
 def report_untyped(folded: FoldedGraph, tensors: TensorReader, sink: Sink) -> None:

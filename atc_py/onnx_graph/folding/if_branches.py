@@ -1,36 +1,26 @@
-"""The branches of If nodes.
-
-Where the condition is known, the branch taken replaces the node; else branches are graphs of their
-own, which are folded, too.
-"""
+"""The branches of If nodes whose condition is not known: graphs of their own, folded too."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-import onnx
 from onnx import GraphProto
 
-from atc_py.diag import AtcError, Diagnostic, Sink
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
-from atc_py.ir import ConstData
-from atc_py.onnx_graph.folding.fold import fold_what_can_be, fold_with_branches
+from atc_py.onnx_graph.folding.fold import fold_what_can_be
 from atc_py.onnx_graph.folding.graph import (
     Branch,
     FoldedGraph,
     ValueType,
     WorkGraph,
     WorkNode,
-    inner_names,
     inner_nodes,
-    text_of,
     texts_of,
 )
-from atc_py.onnx_graph.reading.attributes import check_signatures, signature_faults
+from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import locate_contents, sort_nodes
 from atc_py.onnx_graph.reading.tensors import TensorReader, element_name, known_type
-from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.source import scope_name
 from atc_py.onnx_graph.typing.infer import infer_between
@@ -44,106 +34,6 @@ _FOLDINGS = 24
 
 _NO_INPUTS = "let the branch use values of the graph around it by their names"
 _SAME_COUNT = "give the node and both branches one number of outputs, or export the model again"
-
-
-def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
-    """Replace the If nodes whose condition is a constant; return True if there were any.
-
-    Raises:
-        AtcError: for constants of a branch whose data is damaged, and BAD_MODEL for its nodes that
-            ONNX does not define so.
-    """
-    if not any(node.op_type == "If" for node in graph.nodes):
-        return False
-    taken = {name for node in graph.nodes for name in (*node.reads, *node.writes)}
-    taken |= {*graph.inputs, *graph.consts, *graph.foreign}
-    within = Counter(name for node in graph.nodes for name in set(inner_names(node.proto)))
-    nodes: list[WorkNode] = []
-    sink = Sink()
-    for node in graph.nodes:
-        branch = _branch(graph, node)
-        if branch is None or not _is_sound(branch):
-            nodes.append(node)
-            continue
-        shared = any(within[name] > 1 for name in set(inner_names(node.proto)))
-        branch = _apart(branch, taken, within if shared else ())
-        graph.consts.update(_constants(branch, node, tensors))
-        inner = inner_nodes(branch, node, graph.opsets)
-        check_signatures(inner, sink)
-        nodes += inner
-        nodes += _return_results(branch, node, graph)
-    sink.raise_errors()
-    if nodes == graph.nodes:
-        return False
-    graph.nodes = sort_nodes(nodes)
-    return True
-
-
-def _branch(graph: WorkGraph, node: WorkNode) -> GraphProto | None:
-    """The branch that `node` takes where that is known."""
-    condition = graph.consts.get(node.inputs[0]) if node.inputs else None
-    if node.op_type != "If" or node.domain or condition is None:
-        return None
-    array = condition.numpy()
-    if array.size != 1:
-        return None
-    wanted = "then_branch" if array.reshape(-1)[0] else "else_branch"
-    branch = next((each.g for each in node.proto.attribute if each.name == wanted), None)
-    fits = branch is not None and len(branch.output) == len(node.outputs) and not branch.input
-    return branch if fits else None
-
-
-def _defined_names(branch: GraphProto) -> list[str]:
-    names = [tensor.name for tensor in branch.initializer]
-    return names + [name for node in branch.node for name in node.output if name]
-
-
-def _is_sound(branch: GraphProto) -> bool:
-    """True if the branch defines each of its names once."""
-    names = _defined_names(branch)
-    return len(set(names)) == len(names)
-
-
-def _apart(branch: GraphProto, taken: set[str], elsewhere: Collection[str]) -> GraphProto:
-    """A branch whose names are its own, which are `taken` then.
-
-    Branches of different nodes may share names; so may copies of one node. A graph inside of a node
-    must not define names of the graph around it.
-
-    Args:
-        branch: the branch.
-        taken: names of the graph around it.
-        elsewhere: names of graphs inside of nodes, if the branch shares some with other nodes.
-    """
-    if not taken.isdisjoint(_defined_names(branch)) or elsewhere:
-
-        def fresh(base: str) -> str:
-            name, count = base, 1
-            while name in taken or name in elsewhere:
-                count += 1
-                name = f"{base}_{count}"
-            taken.add(name)
-            return name
-
-        return renamed_graph(branch, {}, fresh)
-    taken |= set(_defined_names(branch))
-    return branch
-
-
-def _constants(branch: GraphProto, node: WorkNode, tensors: TensorReader) -> dict[str, ConstData]:
-    return {
-        text_of(tensor.name, node.place): tensors.const(tensor, node.place)
-        for tensor in branch.initializer
-    }
-
-
-def _return_results(branch: GraphProto, node: WorkNode, graph: WorkGraph) -> list[WorkNode]:
-    """Nodes that rename the branch's outputs to those of the If node."""
-    copies = onnx.GraphProto()
-    for result, name in zip(branch.output, node.outputs, strict=True):
-        if name:
-            copies.node.add(op_type="Identity", input=[result.name], output=[name])
-    return inner_nodes(copies, node, graph.opsets)
 
 
 def fold_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
@@ -282,7 +172,10 @@ def _fold_branch(
         nodes=sort_nodes(nodes),
         inputs={name: type_ for name, type_ in taken.items() if name not in outer.consts},
         outputs=texts_of((value.name for value in proto.output), node.place),
-        consts={**_captured_consts(outer, node), **contents.weights},
+        consts={
+            **({name: outer.consts[name] for name in node.captured if name in outer.consts}),
+            **contents.weights,
+        },
         foreign=dict(contents.foreign),
         kinds={name: outer.kinds[name] for name in taken if name in outer.kinds},
         unsound=frozenset(faults),
@@ -291,7 +184,7 @@ def _fold_branch(
     )
     scope = scope_name(name, node.name, node.index, "")
     here = [replace(each, scope=scope) for each in import_quantized(graph, tensors, limit)]
-    folded = fold_with_branches(graph, tensors, limit)
+    folded = fold_branches(graph, tensors, limit)
     own = [fault for found in faults.values() for fault in found]
     inner = [replace(each, scope=f"{each.scope}, {scope}") for each in folded.quantized]
     every = (*own, *folded.faults)
@@ -316,10 +209,6 @@ def _refuse_inputs(
         )
         place = node.place.with_field(f"attribute {name}")
         raise BAD_MODEL.error(message, place=place, help=_NO_INPUTS)
-
-
-def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
-    return {name: outer.consts[name] for name in node.captured if name in outer.consts}
 
 
 def _types_of_outputs(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:

@@ -93,7 +93,13 @@ class _Known:
         masks = [mask for _, mask in inputs.values()]
         if node.op_type == "Cast":
             ((name, array),) = arrays.items()
-            fits = fits_the_cast(array, _target(node))
+            fits = fits_the_cast(
+                array,
+                next(
+                    (each.i for each in node.proto.attribute if each.name == "to"),
+                    onnx.TensorProto.FLOAT,
+                ),
+            )
             arrays = {name: np.where(fits, array, np.ones((), array.dtype))}
             masks.append(fits)
         results = evaluate(node, arrays, self._graph.opsets)
@@ -102,10 +108,3 @@ class _Known:
         (result,) = results.values()
         defined = np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*masks)), result.shape)
         return np.where(defined, result, np.ones((), result.dtype)), defined
-
-
-def _target(node: WorkNode) -> int:
-    """ONNX's number of the dtype that a Cast makes."""
-    return next(
-        (each.i for each in node.proto.attribute if each.name == "to"), onnx.TensorProto.FLOAT
-    )

@@ -11,7 +11,7 @@ would be too large.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any
@@ -37,8 +37,16 @@ from atc_py.onnx_graph.reading.tensors import (
     output_fault,
 )
 from atc_py.onnx_graph.reading.wire import bytes_field
-from atc_py.onnx_graph.source import SourceAttr, SourceBranch, SourceNode, SourceTensor, scope_name
+from atc_py.onnx_graph.source import (
+    SourceAttr,
+    SourceBranch,
+    SourceModel,
+    SourceNode,
+    SourceTensor,
+    scope_name,
+)
 from atc_py.onnx_graph.typing.infer import own_complaint
+from atc_py.system.structs import replace
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 """The attributes, or the branches, of the many nodes that have none."""
@@ -57,30 +65,11 @@ _AS_LARGE = frozenset({"Cast", "Identity", "Neg", "Transpose"})
 _NOTHING: frozenset[str] = frozenset()
 
 
-class Translation(msgspec.Struct, frozen=True):
-    """A graph in the terms of the source model.
-
-    Attributes:
-        inputs: the tensors that are fed, in the file's order.
-        outputs: the tensors that the graph returns, each once.
-        nodes: the nodes, producers first.
-        faults: the findings that contradict ONNX, as far as no choice of dims changes that.
-        doubts: those at nodes that may fold away once every dim is known.
-        branch_faults: those that show only in runs that take a branch.
-    """
-
-    inputs: tuple[SourceTensor, ...]
-    outputs: tuple[SourceTensor, ...]
-    nodes: tuple[SourceNode, ...]
-    faults: tuple[Diagnostic, ...]
-    doubts: tuple[Diagnostic, ...]
-    branch_faults: tuple[Diagnostic, ...]
-
-
-def translate(folded: FoldedGraph, tensors: TensorReader) -> Translation:
-    """The nodes of a graph and of its branches, and what in them contradicts ONNX.
+def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) -> SourceModel:
+    """`model` with the tensors and nodes of a graph, and what in them contradicts ONNX.
 
     Args:
+        model: a model without inputs, outputs and nodes; its faults come first.
         folded: the graph, inferred and folded as far as it can be.
         tensors: reads the tensors of attributes.
     """
@@ -90,25 +79,28 @@ def translate(folded: FoldedGraph, tensors: TensorReader) -> Translation:
     translator.trace([tensor.name for tensor in inputs if tensor.is_open])
     nodes = translator.nodes("", vanishing(folded))
     outputs = translator.outputs()
-    found = _unique_faults((*folded.faults, *sink.errors))
+    found = tuple(dict.fromkeys((*folded.faults, *sink.errors)))
     doubtful = _doubtful_places([each for node in nodes for each in node.with_inner])
     doubts = tuple(each for each in found if each.place and each.place.node in doubtful)
     faults = [each for each in found if each not in doubts]
     chosen = {*folded.chosen, *translator.chosen}
     branch_faults = tuple(each for each in faults if each in chosen)
     sound = tuple(each for each in faults if each not in chosen)
-    return Translation(inputs, outputs, nodes, sound, doubts, branch_faults)
+    return replace(
+        model,
+        inputs=inputs,
+        outputs=outputs,
+        nodes=nodes,
+        faults=tuple(dict.fromkeys((*model.faults, *sound))),
+        doubts=doubts,
+        branch_faults=branch_faults,
+    )
 
 
 def _doubtful_places(nodes: Sequence[SourceNode]) -> set[int]:
     """The positions in the file of nodes that may all fold away once inputs are fixed."""
     gone = {each.index for each in nodes if each.vanishes and each.open_inputs}
     return gone - {each.index for each in nodes if not (each.vanishes and each.open_inputs)}
-
-
-def _unique_faults(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Each fault once: a node can be looked at in several rounds."""
-    return tuple(dict.fromkeys(faults))
 
 
 class _Translator:
@@ -145,7 +137,12 @@ class _Translator:
             self.chosen = outer.chosen
             self._open_bits.update(outer._open_bits)  # noqa: SLF001  (another of this class)
             self._open_inputs = outer._open_inputs  # noqa: SLF001
-            self._capture(outer, holder)
+            # Lowering finds the target value of a captured tensor by the tensor itself. One without
+            # a type is never lowered, so of it the branch has what its own graph knows.
+            for name in holder.captured:
+                tensor = outer.value(name)
+                if tensor.is_typed:
+                    self._values[name] = tensor
 
     def trace(self, open_inputs: Sequence[str]) -> None:
         self._open_inputs = open_inputs
@@ -193,24 +190,16 @@ class _Translator:
             found = self._values[name] = self._make_value(name)
         return found
 
-    def _capture(self, outer: _Translator, holder: WorkNode) -> None:
-        """Share with the graph around a branch what the branch takes from there.
-
-        Lowering finds the target value of a captured tensor by the tensor itself. One without a
-        type is never lowered, so of it the branch has what its own graph knows.
-        """
-        for name in holder.captured:
-            tensor = outer.value(name)
-            if tensor.is_typed:
-                self._values[name] = tensor
-
     def _node(self, node: WorkNode, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
         bits = self._trace(node) if self._open_inputs else 0
         schema = node.schema
         inputs = tuple([self.value(name) if name else None for name in node.inputs])
         outputs = tuple(
             [
-                self.value(name) if name and self._is_asked_for(node, position) else None
+                self.value(name)
+                if name
+                and (node.outputs[position] in self._used or not is_optional_output(node, position))
+                else None
                 for position, name in enumerate(node.outputs)
             ]
         )
@@ -261,10 +250,6 @@ class _Translator:
         inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
         nodes = inner.nodes(scope, fate, all_vanish=vanishes)
         return SourceBranch(nodes, tuple(map(inner.value, branch.folded.graph.outputs)))
-
-    def _is_asked_for(self, node: WorkNode, position: int) -> bool:
-        """True if an output is used or required; exporters name optional ones needlessly."""
-        return node.outputs[position] in self._used or not is_optional_output(node, position)
 
     def _look_for_faults(
         self,
@@ -337,7 +322,9 @@ def _settling_values(
     """Name the values that settle; `inner` is given what becomes of branches."""
     graph = folded.graph
     settling, unsized = set(around), set[str]()
-    if not around and not any(_begins(node) for node in graph.nodes):
+    if not around and not any(
+        (not node.domain and (node.op_type in _SHAPES or node.is_if)) for node in graph.nodes
+    ):
         return settling  # values settle from shapes on, from around the graph, or by a branch
     for node in graph.nodes:
         if node in graph.unsound or node.domain:
@@ -351,11 +338,6 @@ def _settling_values(
         elif _is_unsized(node, unsized):
             unsized.update(node.writes)
     return settling
-
-
-def _begins(node: WorkNode) -> bool:
-    """True if values may settle from a node on although none before it does."""
-    return not node.domain and (node.op_type in _SHAPES or node.is_if)
 
 
 def _node_settles(

@@ -138,7 +138,10 @@ class _Converter:
 
     def _scalar(self, field: Any, value: Any) -> Json:
         if field.type == FieldDescriptor.TYPE_FLOAT:
-            return _float_text(value)
+            text = f"{value:g}"
+            if len(text) <= _FLOAT_TEXT:
+                return text
+            return value
         if field.type == FieldDescriptor.TYPE_BYTES:
             return _escaped(value)
         if field.type == FieldDescriptor.TYPE_STRING:
@@ -167,14 +170,6 @@ def _is_repeated(field: Any) -> bool:
 def _is_map(field: Any) -> bool:
     kind = field.message_type
     return bool(kind is not None and kind.GetOptions().map_entry)
-
-
-def _float_text(value: float) -> Json:
-    """The text of a lone float, or the number where its text is too long."""
-    text = f"{value:g}"
-    if len(text) <= _FLOAT_TEXT:
-        return text
-    return value
 
 
 def _escaped(data: bytes) -> str:

@@ -206,34 +206,25 @@ class _Locator:
             return None
 
 
-class GraphNames:
-    """The names of a file's graph, as lists that may contain duplicates.
+def check_names(
+    inputs: Sequence[str],
+    initializers: Sequence[str],
+    nodes: Sequence[WorkNode],
+    outputs: Sequence[str],
+    whole: Place,
+    sink: Sink,
+) -> None:
+    """Report values with no producer or several, and nodes without operator.
 
-    Attributes:
-        path: the model's file.
-        inputs: graph inputs; files of IR version 3 list initializers here too.
-        initializers: initializers.
-        outputs: graph outputs.
+    Args:
+        inputs: names of graph inputs; files of IR version 3 list initializers here, too.
+        initializers: their names; each list may contain duplicates.
+        nodes: the nodes.
+        outputs: names of graph outputs.
+        whole: the place of the file.
+        sink: takes the findings.
     """
-
-    def __init__(
-        self,
-        path: Path,
-        inputs: Sequence[str],
-        initializers: Sequence[str],
-        outputs: Sequence[str],
-    ) -> None:
-        self.path = path
-        self.inputs = inputs
-        self.initializers = initializers
-        self.outputs = outputs
-
-
-def check_names(names: GraphNames, nodes: Iterable[WorkNode], sink: Sink) -> None:
-    """Report values with no producer or several, and nodes without operator, to `sink`."""
-    nodes = list(nodes)
-    whole = Place(file=str(names.path))
-    for kind, listed in (("input", names.inputs), ("initializer", names.initializers)):
+    for kind, listed in (("input", inputs), ("initializer", initializers)):
         if len(set(listed)) == len(listed):
             continue
         for name, count in Counter(listed).items():
@@ -245,11 +236,11 @@ def check_names(names: GraphNames, nodes: Iterable[WorkNode], sink: Sink) -> Non
                     count=count,
                 )
                 sink.add(BAD_MODEL.diagnostic(message, place=whole))
-    sources = {*names.inputs, *names.initializers}
+    sources = {*inputs, *initializers}
     _check_producers(nodes, sources, sink)
     known = sources.union(*(node.writes for node in nodes))
     _check_uses(nodes, known, sink)
-    for name in dict.fromkeys(names.outputs):
+    for name in dict.fromkeys(outputs):
         if name not in known:
             message = Text("nothing produces the graph output {name}", name=repr(name))
             sink.add(BAD_MODEL.diagnostic(message, place=whole))

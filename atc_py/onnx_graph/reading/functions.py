@@ -76,7 +76,13 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
     sizes: dict[_Key, _Size] = {}
     for key in order:
         sizes[key] = _with_calls(own[key], calls[key], sizes)
-        _refuse_depth(key, sizes[key], place)
+        if sizes[key].depth > MOST_DEPTH:
+            message = Text(
+                "functions call one another at most {most_depth} deep, {key} goes deeper",
+                most_depth=MOST_DEPTH,
+                key=repr(key[1]),
+            )
+            raise BAD_MODEL.error(message, place=place)
     whole = _with_calls(_Size(0, 0, 0), Counter(_calls(model.graph.node)), sizes)
     if whole.nodes > MOST_NODES or whole.bytes > MOST_BYTES:
         raise BAD_MODEL.error(
@@ -102,17 +108,6 @@ def _with_calls(own: _Size, calls: Counter[_Key], sizes: Mapping[_Key, _Size]) -
             total += count * called.bytes
             depth = max(depth, own.depth + called.depth)
     return _Size(nodes, total, depth)
-
-
-def _refuse_depth(key: _Key, size: _Size, place: Place) -> None:
-    """Refuse a function whose calls nest too deep."""
-    if size.depth > MOST_DEPTH:
-        message = Text(
-            "functions call one another at most {most_depth} deep, {key} goes deeper",
-            most_depth=MOST_DEPTH,
-            key=repr(key[1]),
-        )
-        raise BAD_MODEL.error(message, place=place)
 
 
 def _calls(nodes: Iterable[NodeProto]) -> Iterator[_Key]:

@@ -74,7 +74,10 @@ def _definitions(op_type: str) -> Sequence[Any]:
 
 
 def _schema(definition: Any) -> OperatorSchema:
-    rows = (_attribute(each) for each in definition.attributes.values())
+    rows = (
+        AttributeSchema(each.name, each.type.name.lower(), each.required, _default(each))
+        for each in definition.attributes.values()
+    )
     return OperatorSchema(
         op=definition.name,
         since_version=definition.since_version,
@@ -106,10 +109,6 @@ def _element(text: str) -> str:
         return text
     element = text[len("tensor(") : -1]
     return _ELEMENTS.get(element, element)
-
-
-def _attribute(row: Any) -> AttributeSchema:
-    return AttributeSchema(row.name, row.type.name.lower(), row.required, _default(row))
 
 
 def _default(row: Any) -> Default | None:

@@ -17,8 +17,8 @@ from onnx import GraphProto, ModelProto, NodeProto
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.folding.bind import bind_inputs, input_faults, observe_inputs
-from atc_py.onnx_graph.folding.fold import fold_graph, fold_with_branches
-from atc_py.onnx_graph.folding.folded import FoldedModel
+from atc_py.onnx_graph.folding.fold import fold_graph
+from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.folding.graph import FoldedGraph, ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.folding.translation import translate
 from atc_py.onnx_graph.reading.contents import Contents, DeclaredInput
@@ -137,23 +137,20 @@ class OnnxFile(msgspec.Struct, frozen=True):
             quantized: what became of the quantized layers outside of branches.
             convention: how biases of int8 layers are read.
         """
-        found = translate(folded, self.tensors)
-        source = SourceModel(
+        empty = SourceModel(
             path=self.path,
             name=self.name,
             opsets=dict(folded.graph.opsets),
-            inputs=found.inputs,
-            outputs=found.outputs,
-            nodes=found.nodes,
+            inputs=(),
+            outputs=(),
+            nodes=(),
             file_nodes=self.file_nodes,
             weight_bytes=self.contents.weight_bytes,
-            faults=tuple(dict.fromkeys((*self.faults, *found.faults))),
-            doubts=found.doubts,
-            branch_faults=found.branch_faults,
+            faults=self.faults,
             quantized=(*quantized, *folded.quantized),
             bias_convention=convention,
         )
-        return FoldedModel(source, folded, self.tensors)
+        return FoldedModel(translate(empty, folded, self.tensors), folded, self.tensors)
 
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None

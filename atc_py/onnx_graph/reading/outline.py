@@ -81,7 +81,7 @@ def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[tuple[str, Ou
     for name, known in file.declared.items():
         yield name, OutlineValue(_element(known.element), known.dims)
     for tensor in () if model is None else _tensors(model):
-        yield tensor.name, _inferred(tensor)
+        yield tensor.name, OutlineValue(tensor.element, tensor.dims)
     for proto in file.proto.graph.initializer:
         yield _text(proto.name), _constant(proto)
 
@@ -90,10 +90,6 @@ def _tensors(model: SourceModel) -> Iterator[SourceTensor]:
     for node in model.all_nodes:
         yield from (tensor for tensor in (*node.inputs, *node.outputs) if tensor is not None)
     yield from (*model.inputs, *model.outputs)
-
-
-def _inferred(tensor: SourceTensor) -> OutlineValue:
-    return OutlineValue(tensor.element, tensor.dims)
 
 
 def _constant(tensor: TensorProto) -> OutlineValue:

@@ -17,7 +17,6 @@ from atc_py.onnx_graph.folding.graph import ValueType, WorkNode, make_nodes, nor
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import (
     DeclaredInput,
-    GraphNames,
     check_names,
     check_sizes,
     check_weights,
@@ -92,8 +91,8 @@ def _located_model(
     inputs = [declared_input(value, place) for value in model.graph.input]
     outputs = [text_of(value.name, place) for value in model.graph.output]
     sink = Sink()
-    names = GraphNames(path, [each.name for each in inputs], contents.names, outputs)
-    check_names(names, nodes, sink)
+    names = [declared.name for declared in inputs]
+    check_names(names, contents.names, nodes, outputs, place, sink)
     if not outputs:
         sink.add(BAD_MODEL.diagnostic("the graph has no outputs", place=place))
     broken = {node: found for node in nodes if (found := signature_faults(node))}

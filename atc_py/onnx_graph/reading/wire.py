@@ -178,7 +178,13 @@ class _Slimmer:
         kept, before = start, self._cut
         children = _CHILDREN[kind]
         for found in self._fields(start, end):
-            self._count()
+            self._left -= 1
+            if self._left < 0:
+                raise WireSizeError(
+                    Text(
+                        "its messages have more than {most_fields} fields", most_fields=MOST_FIELDS
+                    )
+                )
             child = children.get(found.number) if found.wire == _BYTES else None
             if child is None or found.end - found.body < self._threshold:
                 continue
@@ -191,13 +197,6 @@ class _Slimmer:
             return None
         self.check_size(end - start - (self._cut - before))
         return b"".join([*chunks, self._buffer[kept:end]])
-
-    def _count(self) -> None:
-        self._left -= 1
-        if self._left < 0:
-            raise WireSizeError(
-                Text("its messages have more than {most_fields} fields", most_fields=MOST_FIELDS)
-            )
 
     def _tensor(self, start: int, end: int) -> bytes | None:
         """The tensor between `start` and `end` without large data; None if it holds none."""

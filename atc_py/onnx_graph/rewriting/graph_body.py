@@ -60,7 +60,13 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
     given = {tensor.name: tensor for tensor in node.inputs if tensor is not None}
     infos = [
         helper.make_tensor_value_info(
-            name, onnx.TensorProto.DataType.Value(_element(tensor.element)), tensor.dims
+            name,
+            onnx.TensorProto.DataType.Value(
+                {"float32": "FLOAT", "float64": "DOUBLE"}.get(
+                    tensor.element, tensor.element.upper()
+                )
+            ),
+            tensor.dims,
         )
         for name, tensor in given.items()
     ]
@@ -82,10 +88,6 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
     if any(each.op_type == node.op_type for each in found.graph.node):
         return None
     return [body_node(each) for each in found.graph.node]
-
-
-def _element(name: str) -> str:
-    return {"float32": "FLOAT", "float64": "DOUBLE"}.get(name, name.upper())
 
 
 def body_node(node: onnx.NodeProto) -> BodyNode:

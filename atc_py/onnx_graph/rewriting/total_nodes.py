@@ -91,16 +91,11 @@ def _is_total(node: SourceNode) -> bool:
     if node.domain or node.op_type in _DRAWN:
         return False
     if node.op_type in {"Div", "Mod"}:
-        return _divides_safely(node)
+        divisor = node.inputs[1]
+        if divisor is None or divisor.dtype is None:
+            return False
+        if divisor.dtype.is_float:
+            return True
+        return divisor.const is not None and bool(divisor.const.numpy().all())
     deciding = [node.inputs[at] for at in _POSITIONS.get(node.op_type, ()) if at < len(node.inputs)]
     return all(each is None or each.const is not None or each.settles for each in deciding)
-
-
-def _divides_safely(node: SourceNode) -> bool:
-    """True if a quotient is one of floats, or the divisor is constant and has no zero."""
-    divisor = node.inputs[1]
-    if divisor is None or divisor.dtype is None:
-        return False
-    if divisor.dtype.is_float:
-        return True
-    return divisor.const is not None and bool(divisor.const.numpy().all())

@@ -128,14 +128,10 @@ def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diag
         pinned = {
             name: known
             for name, known in pinned.items()
-            if name in graph.pinned or not _is_partial(known)
+            if name in graph.pinned
+            or not (known.dims is None or len({dim is None for dim in known.dims}) > 1)
         }
     return None
-
-
-def _is_partial(known: ValueType) -> bool:
-    """True for a type without a rank, or with some open dims among known ones."""
-    return known.dims is None or len({dim is None for dim in known.dims}) > 1
 
 
 def _contradictions(graph: WorkGraph) -> list[Diagnostic]:

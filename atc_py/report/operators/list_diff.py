@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from atc_py.check.condition_words import when_words, with_condition
-from atc_py.check.predicate import sentence
+from atc_py.check.sentences import sentence
 from atc_py.diag.codes import UNKNOWN_NAME
 from atc_py.report.operators.rules import attribute_words, operand_words
 from atc_py.report.wrapping import wrap

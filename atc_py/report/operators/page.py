@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.deviations import certainty_on
-from atc_py.check.predicate import sentence
+from atc_py.check.sentences import sentence
 from atc_py.onnx_graph.source import SchemaHistory
 from atc_py.report.operators.history import history_json, history_rows
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words, spec_json

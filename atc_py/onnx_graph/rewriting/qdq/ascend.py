@@ -71,7 +71,8 @@ def quant_steps(node: WorkNode) -> Steps:
         AtcError: NO_QDQ_FORM.
     """
     for name, allowed in (("round_mode", "Round"), ("dst_type", "INT8")):
-        found = _text(node, name, allowed)
+        given = (each.s for each in node.proto.attribute if each.name == name)
+        found = next(given, allowed.encode()).decode("utf-8", "replace")
         if found != allowed:
             raise no_form(
                 node,
@@ -259,11 +260,6 @@ def _number(node: WorkNode, name: str) -> float:
     if not isinstance(found, int | float):
         raise no_form(node, Text("needs the attribute {name}", name=name))
     return float(found)
-
-
-def _text(node: WorkNode, name: str, default: str) -> str:
-    given = (each.s for each in node.proto.attribute if each.name == name)
-    return next(given, default.encode()).decode("utf-8", "replace")
 
 
 def _constant(node: WorkNode, const: ConstData | None) -> NDArray[Any]:

@@ -232,7 +232,12 @@ class _Opener:
 
     def __init__(self, graph: WorkGraph) -> None:
         self.writer = Writer(graph)
-        self._known = _known(graph)
+        known = set(graph.consts)
+        for node in graph.nodes:
+            same = node.op_type == "Identity" and node.inputs and node.inputs[0] in known
+            if not node.domain and (node.op_type == "Constant" or same):
+                known.update(node.writes)
+        self._known = known
         self._unsound = graph.unsound
         self._coalesced = graph.opsets.get("", 0) >= _COALESCED
 
@@ -335,13 +340,3 @@ def _axis(form: _Form, position: int, attributes: Mapping[str, SourceAttr]) -> i
     if form.op_type == "Gemm":
         return 0 if attributes.get("transB") else 1
     return -1 if position else -2
-
-
-def _known(graph: WorkGraph) -> set[str]:
-    """Names that are constants, or become some by the first fold."""
-    known = set(graph.consts)
-    for node in graph.nodes:
-        same = node.op_type == "Identity" and node.inputs and node.inputs[0] in known
-        if not node.domain and (node.op_type == "Constant" or same):
-            known.update(node.writes)
-    return known

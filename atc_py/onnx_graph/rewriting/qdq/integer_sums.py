@@ -121,11 +121,11 @@ class SumsReader:
         """The moved sums that a node makes of sums; None stands for anything else."""
         if reader.op_type in _REQUANTIZE and reader.inputs[0] == name:
             return []
-        moves = not reader.domain and (reader.op_type in _MOVES or self._adds_constant(reader))
+        moves = not reader.domain and (
+            reader.op_type in _MOVES
+            or (reader.op_type == "Add" and any(name in self._known for name in reader.inputs))
+        )
         return list(reader.writes) if moves else [None]
-
-    def _adds_constant(self, node: WorkNode) -> bool:
-        return node.op_type == "Add" and any(name in self._known for name in node.inputs)
 
     def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:
         """The sums that are the value called `name`, with at most `most` terms."""

@@ -120,7 +120,13 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
     if scale is None:
         raise other_scale("absent")
     kind = _kind(graph, node, zero, attributes)
-    _check_scale(scale)
+    if scale.dtype not in {np.dtype(np.float32), np.dtype(np.float16)}:
+        raise other_scale(scale.dtype.name)
+    if not scale.size or (scale.ndim > 1 and scale.size > 1):
+        raise other_scale(f"of the shape {list(scale.shape)}")
+    wrong = scale[~((scale > 0) & np.isfinite(scale))]
+    if wrong.size:
+        raise other_scale(wrong.flat[0])
     factors = scale.astype(np.float32).reshape(() if scale.size == 1 else -1)
     zeros = np.zeros(1, np.int64) if zero is None else zero.astype(np.int64).reshape(-1)
     if zeros.size not in {1, factors.size}:
@@ -185,16 +191,6 @@ def _kind(
 def _type_name(element: int) -> DType | str:
     """An element type; one that no tensor can have here by ONNX's name."""
     return dtype_of_element(element) or element_name(element)
-
-
-def _check_scale(scale: NDArray[Any]) -> None:
-    if scale.dtype not in {np.dtype(np.float32), np.dtype(np.float16)}:
-        raise other_scale(scale.dtype.name)
-    if not scale.size or (scale.ndim > 1 and scale.size > 1):
-        raise other_scale(f"of the shape {list(scale.shape)}")
-    wrong = scale[~((scale > 0) & np.isfinite(scale))]
-    if wrong.size:
-        raise other_scale(wrong.flat[0])
 
 
 _LEAST, _MOST = 2.0**-14, 65504.0

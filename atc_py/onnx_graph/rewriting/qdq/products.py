@@ -126,7 +126,13 @@ class Product(msgspec.Struct, frozen=True, eq=False):
             NoCounterpartError: sums of zero points leave int32, or run over an open dim.
         """
         known = self._known_part()
-        terms = self._computed_terms()
+        a, b, terms = self.a, self.b, []
+        if a.zero.any() and b.weights is None:
+            row = np.full((1, self._depth()), a.zero, np.int8)
+            terms.append([self.writer.const(f"{a.name}/zeros", row), b.name])
+        if b.zero.any() and a.weights is None:
+            columns = np.full((self._depth(), b.zero.size), b.zero, np.int8)
+            terms.append([a.name, self.writer.const(f"{b.name}/zeros", columns)])
         writer, rest = self.writer, len(terms) + (known is not None)
         names = [output if not rest else writer.fresh(f"{output}/product")]
         writer.op(self.node, "MatMul", [self.a.name, self.b.name], names[0])
@@ -178,16 +184,6 @@ class Product(msgspec.Struct, frozen=True, eq=False):
             total = total - b.zero * a.weights.sums((len(a.weights.shape) - 1,), keepdims=True)
         found = within_int32(_SUMS, total)
         return found if total.any() and not self.left_alone else None
-
-    def _computed_terms(self) -> list[list[str]]:
-        a, b, terms = self.a, self.b, []
-        if a.zero.any() and b.weights is None:
-            row = np.full((1, self._depth()), a.zero, np.int8)
-            terms.append([self.writer.const(f"{a.name}/zeros", row), b.name])
-        if b.zero.any() and a.weights is None:
-            columns = np.full((self._depth(), b.zero.size), b.zero, np.int8)
-            terms.append([a.name, self.writer.const(f"{b.name}/zeros", columns)])
-        return terms
 
     def _depth(self) -> int:
         """The dim that the product sums over; operands are matrices or stacks of them.
@@ -274,19 +270,15 @@ def rewrite_sum(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
     if left.stored.const is not None and right.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
     if is_product:
-        _rewrite_product(writer, node, left, right)
+        operands = [
+            computed_operand(writer, name, codes)
+            if codes.stored.const is None
+            else _known_operand(writer, codes)
+            for name, codes in zip(node.inputs, (left, right), strict=False)
+        ]
+        Product(writer, node, operands[0], operands[1]).write(node.outputs[0])
     else:
         _rewrite_convolution(writer, tensors, node, left, right)
-
-
-def _rewrite_product(writer: Writer, node: WorkNode, left: Codes, right: Codes) -> None:
-    operands = [
-        computed_operand(writer, name, codes)
-        if codes.stored.const is None
-        else _known_operand(writer, codes)
-        for name, codes in zip(node.inputs, (left, right), strict=False)
-    ]
-    Product(writer, node, operands[0], operands[1]).write(node.outputs[0])
 
 
 def _known_operand(writer: Writer, codes: Codes) -> ProductOperand:

@@ -94,7 +94,12 @@ def rewrite_file(
     """
     read_as = file.bias_convention(quant_bias)
     graph = file.graph(observe_inputs(file.path, file.inputs, {}), read_as)
-    _require_other_form(file, graph, form)
+    has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
+    if form == "ascend":
+        if not has_linear:
+            raise AtcError(_nothing_to_rewrite(file, form, other="qdq" if has_ascend else None))
+    elif not has_ascend and not any(map(is_opened, graph.nodes)):
+        raise AtcError(_nothing_to_rewrite(file, form, other="ascend" if has_linear else None))
     found = FixedGraph(graph) if fix is None else fix()
     graph, gone = found.graph, found.gone
     if form == "ascend":
@@ -113,20 +118,6 @@ def rewrite_file(
     )
     opset = graph.opsets.get("", 0)
     return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
-
-
-def _require_other_form(file: OnnxFile, graph: WorkGraph, form: str) -> None:
-    """Refuse a model that has nothing to rewrite.
-
-    Raises:
-        AtcError: NOT_QUANTIZED.
-    """
-    has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
-    if form == "ascend":
-        if not has_linear:
-            raise AtcError(_nothing_to_rewrite(file, form, other="qdq" if has_ascend else None))
-    elif not has_ascend and not any(map(is_opened, graph.nodes)):
-        raise AtcError(_nothing_to_rewrite(file, form, other="ascend" if has_linear else None))
 
 
 def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:

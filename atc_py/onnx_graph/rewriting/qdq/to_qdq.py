@@ -159,7 +159,12 @@ class _ToQdq:
             if node not in written or not codes or takes_element(node, self._graph, codes):
                 writer.keep(node)
             elif node.op_type in _CHOOSING and len(node.outputs) == 1:
-                cast = {name: self._cast(writer, node, name) for name in dict.fromkeys(codes)}
+                cast = {
+                    name: writer.op(
+                        node, "Cast", [name], writer.fresh(f"{name}/float32"), to=TensorProto.FLOAT
+                    )
+                    for name in dict.fromkeys(codes)
+                }
                 real = writer.fresh(f"{node.outputs[0]}/float32")
                 inputs = [cast.get(name, name) for name in node.inputs]
                 writer.again(node, node.op_type, inputs, [real], with_own=True)
@@ -169,13 +174,6 @@ class _ToQdq:
                 help_ = "dequantize before it and quantize after it, or use a newer opset"
                 self._sink.extend(no_form(node, what, help_).diagnostics)
         writer.finish()
-
-    @staticmethod
-    def _cast(writer: Writer, node: WorkNode, name: str) -> str:
-        """Write codes as float32."""
-        return writer.op(
-            node, "Cast", [name], writer.fresh(f"{name}/float32"), to=TensorProto.FLOAT
-        )
 
     def _rewrite(self, node: WorkNode) -> None:
         if node.op_type in self._kinds:
@@ -188,17 +186,14 @@ class _ToQdq:
         elif is_integer_layer(self._graph, node):
             self._integer_layer(node)
         else:
-            self._keep(node)
+            self._writer.keep(node)
+            self._kept.add(node)
+            computed = (name for name in node.reads if name not in self._known)
+            self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
         if any(
             inner.op_type in ASCEND_OPERATORS for inner in all_inner_nodes(node, self._graph.opsets)
         ):
             raise no_form(node, "has quantized nodes in its subgraphs, which stay as they are")
-
-    def _keep(self, node: WorkNode) -> None:
-        self._writer.keep(node)
-        self._kept.add(node)
-        computed = (name for name in node.reads if name not in self._known)
-        self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
 
     def _codes_among(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that are int8."""

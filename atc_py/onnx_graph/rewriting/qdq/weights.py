@@ -11,7 +11,6 @@ from atc_py.onnx_graph.rewriting.qdq.parameters import (
     COMPUTED_BIAS,
     ODD_WEIGHTS,
     NoCounterpartError,
-    Parameters,
     channels_elsewhere,
 )
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors
@@ -109,7 +108,12 @@ def scale_words(scale: NDArray[Any], offset: NDArray[np.int64]) -> NDArray[np.ui
         factors = np.atleast_1d(np.asarray(scale, np.float64).astype(np.float32))
     wrong = factors[~((factors >= _LEAST) & (factors <= _MOST))]
     if wrong.size:
-        raise NoCounterpartError(_out_of_float16(float(wrong[0])))
+        raise NoCounterpartError(
+            Text(
+                "the product of its scales is {factor}, its results are beyond float16",
+                factor=f"{float(wrong[0]):.3g}",
+            )
+        )
     offsets = np.broadcast_to(np.atleast_1d(offset), factors.shape)
     return encode_graph(GraphWords(factors, np.zeros(factors.shape, np.int64), offsets))
 
@@ -142,7 +146,7 @@ def integers(
     if codes is None or codes.stored.const is None or codes.parameters.kind is not DType.INT32:
         return None
     found = codes.stored.const.numpy().astype(np.int64).reshape(-1)
-    ratio = _scale_list(codes.parameters) / scale.reshape(-1)
+    ratio = codes.parameters.scale.astype(np.float64).reshape(-1) / scale.reshape(-1)
     if ratio.size not in {1, found.size} or (np.abs(ratio - 1) > _SAME_SCALE).any():
         return None
     return found
@@ -161,18 +165,6 @@ def within_int32(name: Text, values: NDArray[Any]) -> NDArray[np.int32]:
         leaves = Text(" leaves int32: ")
         raise NoCounterpartError(name + leaves + found)
     return values.astype(np.int32)
-
-
-def _out_of_float16(factor: float) -> Text:
-    """The reason of sums that float16 cannot hold when they are dequantized."""
-    return Text(
-        "the product of its scales is {factor}, its results are beyond float16",
-        factor=f"{factor:.3g}",
-    )
-
-
-def _scale_list(parameters: Parameters) -> NDArray[np.float64]:
-    return parameters.scale.astype(np.float64).reshape(-1)
 
 
 def _broadcast_along(values: NDArray[Any], axis: int, shape: Shape) -> NDArray[Any]:

@@ -64,7 +64,12 @@ def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None]
     kernel = _numbers(attributes, "kernel_shape", rank, 0)
     strides = _numbers(attributes, "strides", rank, 1)
     dilations = _numbers(attributes, "dilations", rank, 1)
-    pads = _numbers({} if _is_automatic(attributes) else attributes, "pads", 2 * rank, 0)
+    pads = _numbers(
+        {} if (attributes.get("auto_pad", b"NOTSET") in _SAME | {b"VALID"}) else attributes,
+        "pads",
+        2 * rank,
+        0,
+    )
     if kernel is None or strides is None or dilations is None or pads is None:
         return None
     if min((*kernel, *strides, *dilations), default=1) < 1:
@@ -82,11 +87,6 @@ def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None]
             found.append(window_count(extent, pair, reach, strides[axis], ceil=True))
     known = [count for count in found if count is not None]
     return found if min(known, default=1) > 0 else None
-
-
-def _is_automatic(attributes: dict[str, Any]) -> bool:
-    """True if the attribute pads does not count."""
-    return attributes.get("auto_pad", b"NOTSET") in _SAME | {b"VALID"}
 
 
 # Transposed convolutions -------------------------------------------------------------------------
