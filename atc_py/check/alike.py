@@ -171,6 +171,5 @@ def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
 
 
 def _is_known(view: SourceNode) -> bool:
-    """True if all types of a node are known to the last dim."""
     tensors = [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None]
     return all(tensor.element and not tensor.is_open for tensor in tensors)

@@ -113,7 +113,6 @@ def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
 
 
 def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
-    """A finding where the parser does not have the operator at the model's opset."""
     if node.spec.custom and written.domain not in ONNX_DOMAINS:
         return None  # its version is not one of ONNX's opsets
     generation = find_generation(node.conditions.cann)
@@ -148,7 +147,6 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
 
 
 def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
-    """A finding where the parser has the operator by another type alone."""
     generation = find_generation(node.conditions.cann)
     rows = (row for row in node.spec.registered if row.edition == generation.edition)
     name = next((row.name for row in rows), None)

@@ -296,7 +296,6 @@ class _Checker:
         return found, placement
 
     def _not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:
-        """Report that a node fits no listed opset, as far as is known."""
         finding = self._conclude.not_placed(view, spec, refusal)
         settles = any(tensor is not None and tensor.settles for tensor in view.inputs)
         return not_yet(finding, open_help(view)) if settles and self._may_change(view) else finding

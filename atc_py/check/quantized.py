@@ -76,7 +76,6 @@ def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -
 
 
 def _has_int8_weights(layer: SourceNode) -> bool:
-    """True if the weights of a layer are int8."""
     weights = layer.inputs[1]
     return weights is not None and weights.dtype is DType.INT8
 
@@ -166,7 +165,6 @@ class QuantizedModel:
         return nodes
 
     def _reason(self, channels: int) -> Text:
-        """The reason why the SoC takes a layer back."""
         limit = self._soc.quant_rules.roll_back
         return plural(
             channels,

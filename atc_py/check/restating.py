@@ -313,7 +313,6 @@ class _Restating:
         return None
 
     def _refusal(self, template: str, part: Text) -> Text:
-        """Say what stands between the node's version and the listed one."""
         own, listed = self._own.since_version, self._listed.since_version
         return Text(template, listed=listed, own=own, op=self._spec.op, part=part)
 

@@ -347,7 +347,6 @@ def _body(body: Sequence[str], library: Library) -> Text | None:
 
 
 def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Text:
-    """The hint for an operator of another domain than ONNX's."""
     if _ONNXRUNTIME.match(domain):
         return _of_onnxruntime(op_type)
     for pattern, words in _DOMAINS:
@@ -374,7 +373,6 @@ def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Libra
 
 
 def _is_custom(name: str, library: Library) -> bool:
-    """True if a listed operator is a custom one."""
     spec = library.find(name)
     return spec is not None and spec.custom
 
@@ -393,7 +391,6 @@ def _of_onnxruntime(op_type: str) -> Text:
 
 
 def _fused_operator(op_type: str) -> Text:
-    """The hint for an operator that onnxruntime's graph optimization makes."""
     parts = FUSED[op_type]
     return Text(
         "onnxruntime's graph optimization makes {op_type} of listed operators such as "

@@ -48,7 +48,6 @@ def _opsets(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _operands(spec: OpSpec) -> Iterator[Problem]:
-    """Yield problems with names, positions and shapes of inputs and outputs."""
     for section, rows in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         yield from _repeated_names((section,), [row.name for row in rows])
         for position, row in enumerate(rows):
@@ -116,7 +115,6 @@ def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
 
 
 def _layouts(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
-    """Yield problems of an operand's layout, or of its layouts."""
     if row.layout is not None and len(row.layout) != row.rank:
         message: str = Text(
             "layout {layout} has {count} letters, rank is {rank}",
@@ -138,7 +136,6 @@ def _layouts(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
 
 
 def _letters(path: DataPath, layout: str) -> Iterator[Problem]:
-    """Yield a problem if a letter occurs twice in a layout."""
     if len(set(layout)) != len(layout):
         message = Text("layout {layout} has a letter twice", layout=layout)
         yield Problem(path, message, "rules name dimensions by these letters")
@@ -177,7 +174,6 @@ def _values(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
 
 
 def _is_of_type(value: Value, type_: AttributeType) -> bool:
-    """True if `value` can be an attribute of type `type_`."""
     if type_.is_list:
         return isinstance(value, tuple) and all(_is_of_type(item, type_.element) for item in value)
     allowed = _PYTHON.get(type_, ())
@@ -208,7 +204,6 @@ def _bounds(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
 
 
 def _span(path: DataPath, row: AttributeSpec | OperandSpec) -> Iterator[Problem]:
-    """Yield a problem if `since` is after `until`."""
     if row.since is not None and row.until is not None and row.since > row.until:
         message = Text("since {since} is after until {until}", since=row.since, until=row.until)
         yield Problem((*path, "since"), message, "both are opsets that still have it")

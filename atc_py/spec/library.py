@@ -181,7 +181,6 @@ class Library:
         return self._entries
 
     def _load(self, stem: str) -> OpSpec | None:
-        """The own specification with that stem, or None."""
         entry = self._index().get(stem)
         if entry is not None and stem not in self._loaded:
             self._loaded[stem] = load_spec(entry.path)

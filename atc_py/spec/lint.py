@@ -140,7 +140,6 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _is_yaml(name: str) -> bool:
-    """True if a file of that name counts as a specification."""
     return not name.startswith(".") and Path(name).suffix.lower() in _SUFFIXES
 
 
@@ -238,7 +237,6 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
 
 
 def _unknown_operator(spec: OpSpec) -> Problem:
-    """The problem of an operator that ONNX does not have."""
     help_ = "correct the spelling, or write custom: true instead of opsets"
     return Problem(("op",), Text("ONNX has no operator {name}", name=spec.op), help_)
 
@@ -327,7 +325,6 @@ def _versions_of(
 
 
 def _in_force(versions: Sequence[Definition], opset: int) -> Definition | None:
-    """The version in force at an opset, or None."""
     older = [each for each in versions if each.since_version <= opset]
     return older[-1] if older else None
 

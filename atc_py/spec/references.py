@@ -185,7 +185,6 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
 
 
 def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """Yield a problem unless an operand is called `name`."""
     if spec.operand(name) is None:
         names = [row.name for row in (*spec.inputs, *spec.outputs)]
         help_ = Text("inputs and outputs: {names}", names=", ".join(names) or "none")
@@ -195,7 +194,6 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 
 
 def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """Yield a problem unless an attribute is called `name`."""
     if spec.attribute(name) is None:
         help_ = f"attributes: {', '.join(row.name for row in spec.attributes) or 'none'}"
         yield Problem(

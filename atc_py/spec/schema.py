@@ -172,14 +172,12 @@ def _parse_path(text: str) -> DataPath:
 
 
 def _step(data: Any, step: str | int) -> Any:
-    """The item of `data` at `step`, or None."""
     if isinstance(data, dict):
         return data.get(step)
     return data[step] if isinstance(data, list) and isinstance(step, int) else None
 
 
 def _item(data: Any, path: DataPath) -> Any:
-    """The item of `data` at `path`."""
     for step in path:
         data = _step(data, step)
     return data
@@ -191,7 +189,6 @@ def _path_text(path: DataPath) -> str:
 
 
 def _allowed_values(path: DataPath, data: Any) -> str:
-    """The values allowed at `path`, in words."""
     kinds: list[inspect.Type] = [inspect.type_info(OpSpec)]
     for step in path:
         tags = [
@@ -225,7 +222,6 @@ def _types_at_step(kinds: list[inspect.Type], step: str | int, data: Any) -> lis
 
 
 def _flattened_kinds(kinds: list[inspect.Type]) -> list[inspect.Type]:
-    """`kinds` with unions replaced by their members."""
     flat: list[inspect.Type] = []
     for kind in kinds:
         flat += kind.types if isinstance(kind, inspect.UnionType) else (kind,)
@@ -267,5 +263,4 @@ def _words(kind: inspect.Type) -> str:
 
 
 def _union_words(kind: inspect.Type) -> str:
-    """A type that may be a union, in words."""
     return " or ".join(filter(None, map(_words, _flattened_kinds([kind]))))

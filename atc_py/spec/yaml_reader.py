@@ -80,7 +80,6 @@ class _Reader:
             raise self._error(Mark(1, 1), message, "files are UTF-8 text") from error
 
     def _value(self, event: yaml.Event, path: DataPath) -> Any:
-        """The data that starts with `event`."""
         self._refuse_references(event)
         self._document.values[path] = _mark(event)
         if len(path) > _MAX_DEPTH:
@@ -174,7 +173,6 @@ class _Reader:
         message: str,
         help: str,  # noqa: A002  (the word that users read)
     ) -> AtcError:
-        """A fault where `event` starts."""
         return self._error(_mark(event), message, help)
 
     def _error(
@@ -183,10 +181,8 @@ class _Reader:
         message: str,
         help: str,  # noqa: A002  (the word that users read)
     ) -> AtcError:
-        """A fault at `mark`."""
         return spec_error(self._document.file, mark, message, help)
 
 
 def _mark(event: Any) -> Mark:
-    """The mark at which `event` starts."""
     return Mark(event.start_mark.line + 1, event.start_mark.column + 1)

@@ -57,8 +57,7 @@ class _Axes(NamedTuple):
     demand="{attribute} of {op} must name every axis of {tensor} once",
     help_=Text("write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}"),
 )
-def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
-    """Judge a node by an AttrPermutation rule."""
+def _attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -69,7 +68,6 @@ def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
 
 
 def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer:
-    """True if a tensor has an axis for each item."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
@@ -85,8 +83,7 @@ def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer
     demand="{attribute} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("name an axis that {tensor} has, or reshape {tensor} to the intended rank"),
 )
-def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
-    """Judge a node by an AxisInRank rule."""
+def _axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
     return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_axes)
 
 
@@ -96,15 +93,13 @@ def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
     demand="{axes} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("export {axes} as constant axes that {tensor} has"),
 )
-def axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
-    """Judge a node by an AxesInRank rule."""
+def _axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
     return all_of(
         _each_tensor(node, rule.tensor, axes, _has_axes) for axes in _of_input(rule.axes, node)
     )
 
 
 def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    """True if a tensor has all the axes."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor)) if axes.numbers else HOLDS
@@ -125,8 +120,7 @@ _RESHAPE = Text("name only axes of length 1, or use Reshape to make the shape")
     demand="{tensor} of {op} must have length 1 on the axes in {attribute}",
     help_=_RESHAPE,
 )
-def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
-    """Judge a node by an AxisExtentIsOne rule."""
+def _axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_length_one)
 
 
@@ -136,8 +130,7 @@ def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have length 1 on the axes that the values of {axes} name",
     help_=_RESHAPE,
 )
-def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
-    """Judge a node by an AxesExtentIsOne rule."""
+def _axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
     return all_of(
         _each_tensor(node, rule.tensor, axes, _has_length_one)
         for axes in _of_input(rule.axes, node)
@@ -171,8 +164,7 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     demand="{attribute} of {op} must be axis {axis} of {tensor}, or only dims of 1 away from it",
     help_=Text("transpose {tensor} so that the axis is there, or run this node on the host"),
 )
-def axis_is(rule: AxisIs, node: BoundNode) -> Answer:
-    """Judge a node by an AxisIs rule."""
+def _axis_is(rule: AxisIs, node: BoundNode) -> Answer:
     axes = _of_attribute(rule.attribute, node)
     return _each_tensor(node, rule.tensor, axes, partial(_stands_at, rule.axis))
 
@@ -212,8 +204,7 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
         "or transpose so that the stepped axis is not the last"
     ),
 )
-def last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
-    """Judge a node by a LastStepIsOne rule."""
+def _last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
     for steps in _of_input(rule.steps, node):
         if isinstance(steps, Answer):
             return steps

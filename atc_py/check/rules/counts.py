@@ -47,8 +47,7 @@ from atc_py.text import Text
     demand="{tensor} of {op} must have one element for each dimension of {other}",
     help_=Text("give {tensor} one element for each axis of {other}, or reshape {other}"),
 )
-def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
-    """Judge a node by a CountIsRank rule."""
+def _count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
     return all_of(
         _count_fits(rule, tensor, other, 1)
         for tensor in node.tensors(rule.tensor)
@@ -64,8 +63,7 @@ def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
         "give {tensor} {count} x rank of {other} elements, or leave it empty where it is not used"
     ),
 )
-def count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
-    """Judge a node by a CountPerAxis rule."""
+def _count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
     return all_of(
         HOLDS if count_of(dims_of(tensor)) == 0 else _count_fits(rule, tensor, other, rule.count)
         for tensor in node.tensors(rule.tensor)
@@ -94,8 +92,7 @@ def _count_fits(
         "export {tensor} with one element, or with one for each index of axis {axis} of {other}"
     ),
 )
-def count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
-    """Judge a node by a CountIsOneOrExtent rule."""
+def _count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
     return all_of(
         _one_or_length(rule, tensor, other)
         for tensor in node.tensors(rule.tensor)
@@ -119,7 +116,6 @@ def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: Source
 def _is_length(
     count: int, rule: CountIsOneOrExtent | CountIsLength, other: SourceTensor, length: int | None
 ) -> Answer:
-    """True if a count is the length of the rule's axis."""
     if length is None:
         return unknown(described(rule.other, other))
     return HOLDS if count == length else fails(_with_length(count, rule.other, rule.axis, length))
@@ -131,8 +127,7 @@ def _is_length(
     demand="{tensor} of {op} must have as many elements as {other} has on axis {axis}",
     help_=Text("export {tensor} with one element for each index of axis {axis} of {other}"),
 )
-def count_is_length(rule: CountIsLength, node: BoundNode) -> Answer:
-    """Judge a node by a CountIsLength rule."""
+def _count_is_length(rule: CountIsLength, node: BoundNode) -> Answer:
     return all_of(
         _as_long(rule, tensor, other)
         for tensor in node.tensors(rule.tensor)
@@ -158,8 +153,7 @@ def _as_long(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> 
     demand="{tensor} of {op} must have as many elements as {dim} of {other} times {attribute}",
     help_=Text("give {tensor} one element for each channel of the result"),
 )
-def count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
-    """Judge a node by a CountIsProduct rule."""
+def _count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
     factor = integers(attribute(node, rule.attribute))
     if factor is None or len(factor) != 1:
         return HOLDS  # the rule on the attribute reports it
@@ -199,8 +193,7 @@ _PARTS = Text(
     demand="{attribute} of {op} must add up to the length of {tensor} along {along}",
     help_=_PARTS,
 )
-def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
-    """Judge a node by an AttrSumIsExtent rule."""
+def _attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -216,8 +209,7 @@ def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must add up to the length of {other} along {along}",
     help_=_PARTS,
 )
-def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
-    """Judge a node by a ValuesSumIsExtent rule."""
+def _values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
     if not node.tensors(rule.other):
         return HOLDS
     answers = []
@@ -240,8 +232,7 @@ def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
     demand="{tensor} of {op}, where constant, must add up to {dim} of {other}",
     help_=Text("make the values of {tensor} add up to the length of {other}"),
 )
-def known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
-    """Judge a node by a KnownSumIsDim rule."""
+def _known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
     known = [tensor for tensor in node.tensors(rule.tensor) if is_known(tensor)]
     if node.waits and len(known) < len(node.tensors(rule.tensor)):
         return unknown(NOT_YET)
@@ -281,7 +272,6 @@ def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer
 
 
 def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
-    """True if a sum is the length of one tensor on an axis."""
     dims = dims_of(tensor)
     if dims is None:
         return unknown(described(name, tensor))
@@ -294,6 +284,5 @@ def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
 
 
 def _with_length(count: int, name: str, axis: int, length: int) -> Text:
-    """A count that does not equal the length of an axis."""
     there = Text("{name} has {length} on axis {axis}", name=name, length=shown(length), axis=axis)
     return noted(shown(count), there)

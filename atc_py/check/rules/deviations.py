@@ -54,8 +54,7 @@ _MATRIX = 2
     demand="{attribute} of {op} must be left out",
     help_=_OTHERWISE,
 )
-def attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
-    """Judge a node by an AttrAbsent rule."""
+def _attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
     return fails(shown(node.value(rule.attribute))) if node.is_set(rule.attribute) else HOLDS
 
 
@@ -65,8 +64,7 @@ def attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must be left out or repeat {values}",
     help_=_OTHERWISE,
 )
-def attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
-    """Judge a node by an AttrRepeats rule."""
+def _attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
     found = node.value(rule.attribute)
     if not isinstance(found, tuple):
         return HOLDS
@@ -81,8 +79,7 @@ def attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must be left out",
     help_=_OTHERWISE,
 )
-def operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
-    """Judge a node by an OperandNotGiven rule."""
+def _operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
     return fails(Text("given")) if node.tensors(rule.tensor) else HOLDS
 
 
@@ -92,8 +89,7 @@ def operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
     demand="{op} must set one of {attributes}",
     help_=Text("write one of {attributes}, if with its default"),
 )
-def any_attr_given(rule: AnyAttrGiven, node: BoundNode) -> Answer:
-    """Judge a node by an AnyAttrGiven rule."""
+def _any_attr_given(rule: AnyAttrGiven, node: BoundNode) -> Answer:
     given = (node.view.attributes.get(name) for name in rule.attributes)
     if any(value is not None and value != () for value in given):
         return HOLDS
@@ -106,8 +102,7 @@ def any_attr_given(rule: AnyAttrGiven, node: BoundNode) -> Answer:
     demand="{op} must have {tensor}, {other} or both",
     help_=Text("give one of the two", context="operands"),
 )
-def any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
-    """Judge a node by an AnyOperandGiven rule."""
+def _any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
     given = node.tensors(rule.tensor) or node.tensors(rule.other)
     return HOLDS if given else fails(Text("neither"))
 
@@ -118,8 +113,7 @@ def any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must be left out, or be 1 or more in magnitude",
     help_=Text("write an integer other than 0"),
 )
-def attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> Answer:
-    """Judge a node by an AttrTruncatesToNonzero rule."""
+def _attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> Answer:
     found = node.value(rule.attribute)
     if not node.is_set(rule.attribute) or not isinstance(found, int | float):
         return HOLDS
@@ -132,8 +126,7 @@ def attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> 
     demand="no {op} before the node may set {attribute} unless one up to the node sets {along}",
     help_=Text("set {along} on the node"),
 )
-def none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
-    """Judge a node by a NoneBeforeSets rule."""
+def _none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
     own = node.view.attributes
     if rule.attribute in own or rule.along in own:
         return HOLDS
@@ -152,8 +145,7 @@ def none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
     demand="{op} with {along} must set {attribute} if one before it in the model does",
     help_=Text("set {attribute} on the node"),
 )
-def sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
-    """Judge a node by a SetsAsBefore rule."""
+def _sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
     own = node.view.attributes
     if rule.along not in own or rule.attribute in own:
         return HOLDS
@@ -165,7 +157,6 @@ def sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
 
 
 def _some(nodes: tuple[SourceNode, ...], attribute: str) -> SourceNode | None:
-    """The first node that sets an attribute."""
     return next((each for each in nodes if attribute in each.attributes), None)
 
 
@@ -186,8 +177,7 @@ def _named(node: SourceNode, attribute: str) -> Text:
     "{attribute} is left out) must be 1, starting at {attribute}",
     help_=Text("put the axis last by Transpose nodes"),
 )
-def one_axis_from(rule: OneAxisFrom, node: BoundNode) -> Answer:
-    """Judge a node by an OneAxisFrom rule."""
+def _one_axis_from(rule: OneAxisFrom, node: BoundNode) -> Answer:
     return all_of(_one_axis(rule, node, tensor) for tensor in node.tensors(rule.tensor))
 
 
@@ -222,8 +212,7 @@ def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answe
     demand="the dim of {tensor} of {op} along {along} must be a multiple of the number of outputs",
     help_=Text("give the dims of the parts"),
 )
-def parts_even(rule: PartsEven, node: BoundNode) -> Answer:
-    """Judge a node by a PartsEven rule."""
+def _parts_even(rule: PartsEven, node: BoundNode) -> Answer:
     return all_of(_even(rule, node, tensor) for tensor in node.tensors(rule.tensor))
 
 
@@ -249,8 +238,7 @@ def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
     demand="{tensor} of {op} must not have more rows than columns",
     help_=Text("make the transposed matrix and transpose it"),
 )
-def rows_within_columns(rule: RowsWithinColumns, node: BoundNode) -> Answer:
-    """Judge a node by a RowsWithinColumns rule."""
+def _rows_within_columns(rule: RowsWithinColumns, node: BoundNode) -> Answer:
     return all_of(_flat(rule.tensor, tensor) for tensor in node.tensors(rule.tensor))
 
 
@@ -273,8 +261,7 @@ def _flat(name: str, tensor: SourceTensor) -> Answer:
     demand="{tensor} of {op} must have values in {range}",
     help_=Text("limit the values with Clip"),
 )
-def values_within(rule: ValuesWithin, node: BoundNode) -> Answer:
-    """Judge a node by a ValuesWithin rule."""
+def _values_within(rule: ValuesWithin, node: BoundNode) -> Answer:
     return all_of(_within(rule.tensor, tensor, *rule.range) for tensor in node.tensors(rule.tensor))
 
 
@@ -284,8 +271,7 @@ def values_within(rule: ValuesWithin, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must be in [-{other}, {other} - 1]",
     help_=Text("mark nothing for other indices with Where and Mul"),
 )
-def indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
-    """Judge a node by an IndicesWithinDepth rule."""
+def _indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
     depth = node.tensor(rule.other)
     if depth is None:
         return HOLDS
@@ -324,8 +310,7 @@ def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answe
     demand="{tensor} of {op} must not be zero all along {attribute}",
     help_=Text("limit the norm from below and divide by it"),
 )
-def norms_not_zero(rule: NormsNotZero, node: BoundNode) -> Answer:
-    """Judge a node by a NormsNotZero rule."""
+def _norms_not_zero(rule: NormsNotZero, node: BoundNode) -> Answer:
     axis = node.value(rule.attribute)
     return all_of(_no_zeros(rule.tensor, each, axis) for each in node.tensors(rule.tensor))
 

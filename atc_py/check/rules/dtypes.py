@@ -69,15 +69,13 @@ _CAST = Text("cast {tensor} to {dtypes} before the node, or export the model wit
 
 
 @predicate(DtypeListed, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
-def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
-    """Judge a node by a DtypeListed rule."""
+def _dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
     mode = node.conditions.mode
     return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
 
 @predicate(DtypeAmong, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
-def dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
-    """Judge a node by a DtypeAmong rule."""
+def _dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
     mode = node.conditions.mode
     return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
@@ -85,7 +83,6 @@ def dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
 def _has_one_of(
     rule: DtypeListed | DtypeAmong, tensor: SourceTensor, mode: PrecisionMode
 ) -> Answer:
-    """True if one tensor has a dtype listed, or can be given one."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     if tensor.dtype is None:
@@ -105,13 +102,11 @@ def _has_one_of(
         "may change it, force_fp16 for instance"
     ),
 )
-def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
-    """Judge a node by a DtypeExcluded rule."""
+def _dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
     return all_of(_has_none_of(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 
 def _has_none_of(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
-    """True if one tensor has none of the dtypes."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     return fails(tensor.element) if tensor.dtype in rule.dtypes else HOLDS
@@ -123,8 +118,7 @@ def _has_none_of(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
     demand="{tensor} of {op} must have the dtype of {other}",
     help_=Text("cast one of the two to the dtype of the other before the node"),
 )
-def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
-    """Judge a node by a DtypeSame rule."""
+def _dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
     other = node.tensor(rule.other)
     if other is None or other.dtype is None or is_integer_layer(node):
         return HOLDS  # the rule on its dtypes says what is wrong with it
@@ -132,7 +126,6 @@ def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
 
 
 def _have_one_dtype(tensor: SourceTensor, other: SourceTensor) -> Answer:
-    """True if two tensors have one dtype, or can be given one."""
     if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
         return HOLDS
     return fails(Text("{element} and {element_2}", element=tensor.element, element_2=other.element))
@@ -164,8 +157,7 @@ def becomes(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> DTy
         "in floats"
     ),
 )
-def dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
-    """Judge a node by a DtypeQuantized rule."""
+def _dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
     if not is_integer_layer(node):
         return HOLDS
     wrong = (each for each in node.tensors(rule.tensor) if each.dtype not in {None, rule.dtype})
@@ -187,8 +179,7 @@ def is_integer_layer(node: BoundNode) -> bool:
         "axis where it has fewer than three"
     ),
 )
-def scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
-    """Judge a node by a ScalesPerChannel rule."""
+def _scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
     return all_of(
         _one_or_channels(rule, tensor, other)
         for tensor in node.tensors(rule.tensor)
@@ -227,8 +218,7 @@ def _one_or_channels(rule: ScalesPerChannel, tensor: SourceTensor, other: Source
         "32 bits, as float32"
     ),
 )
-def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
-    """Judge a node by a ScalesPositive rule."""
+def _scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
     return all_of(
         _positive(rule.tensor, tensor)
         for tensor in node.tensors(rule.tensor)
@@ -237,7 +227,6 @@ def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
 
 
 def _positive(name: str, tensor: SourceTensor) -> Answer:
-    """True if all factors of a constant are positive."""
     import numpy as np
 
     data = constant(name, tensor)

@@ -73,8 +73,7 @@ _NOT_CONSTANT = fails(Text("not constant"))
     demand="{op} must have {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
-def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
-    """Judge a node by an OperandPresent rule."""
+def _operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     row = node.spec.operand(rule.tensor)
     if row is None or not row.exists_at(node.opset) or node.tensors(rule.tensor):
         return HOLDS
@@ -87,8 +86,7 @@ def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     demand="{tensor} of {op} is not supported yet and must not be used",
     help_=Text("leave {tensor} out, or express what it does with other operators"),
 )
-def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
-    """Judge a node by an OperandAbsent rule."""
+def _operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
     found = node.tensor(rule.tensor)
     return HOLDS if found is None else fails(quoted(found.name) if found.name else "")
 
@@ -99,8 +97,7 @@ def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
     demand="{op} must be given {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
-def operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
-    """Judge a node by an OperandGiven rule."""
+def _operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
     return HOLDS if node.tensors(rule.tensor) else fails(Text("none"))
 
 
@@ -113,8 +110,7 @@ def operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have rank {rank}",
     help_=_RESHAPE,
 )
-def rank_is(rule: RankIs, node: BoundNode) -> Answer:
-    """Judge a node by a RankIs rule."""
+def _rank_is(rule: RankIs, node: BoundNode) -> Answer:
     return _rank(node, rule.tensor, lambda rank: rank == rule.rank)
 
 
@@ -124,8 +120,7 @@ def rank_is(rule: RankIs, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must not have rank {rank}",
     help_=_RESHAPE,
 )
-def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
-    """Judge a node by a RankIsNot rule."""
+def _rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
     return _rank(node, rule.tensor, lambda rank: rank != rule.rank)
 
 
@@ -135,8 +130,7 @@ def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have a rank {range}",
     help_=_RESHAPE,
 )
-def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
-    """Judge a node by a RankInRange rule."""
+def _rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     least, most = rule.range
     return _rank(node, rule.tensor, lambda rank: least <= rank <= most)
 
@@ -147,8 +141,7 @@ def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have the rank of {other}",
     help_=Text("reshape {tensor} to as many axes as {other} has before the node"),
 )
-def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
-    """Judge a node by a RanksEqual rule."""
+def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     other = node.tensor(rule.other)
     if other is None:
         return HOLDS
@@ -164,8 +157,7 @@ def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     demand="The last dim of {tensor} of {op} must be at most the rank of {other}",
     help_=Text("give {tensor} tuples of at most as many indices as {other} has axes"),
 )
-def last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
-    """Judge a node by a LastDimWithinRank rule."""
+def _last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
     tensor, other = node.tensor(rule.tensor), node.tensor(rule.other)
     if tensor is None or other is None:
         return HOLDS
@@ -187,8 +179,7 @@ def last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
         "that {indices} does not name"
     ),
 )
-def rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
-    """Judge a node by a RankOfUpdates rule."""
+def _rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
     data, indices = node.tensor(rule.other), node.tensor(rule.indices)
     if data is None or indices is None:
         return HOLDS
@@ -228,12 +219,10 @@ def _updates(
 
 
 def _rank(node: BoundNode, name: str, keeps: Callable[[int], bool]) -> Answer:
-    """True if the rank of each tensor of operand `name` keeps a rule."""
     return all_of(_rank_of(tensor, name, keeps) for tensor in node.tensors(name))
 
 
 def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> Answer:
-    """True if the rank of one tensor keeps a rule."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
@@ -249,8 +238,7 @@ def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> A
         "simplify the model so that it folds"
     ),
 )
-def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
-    """Judge a node by a ValuesKnown rule."""
+def _values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
     return all_of(
         HOLDS if is_known(tensor) else _not_known(node, tensor)
         for tensor in node.tensors(rule.tensor)
@@ -263,8 +251,7 @@ def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must be constant with values of at least {least}",
     help_=Text("export {tensor} as a constant whose values are {least} or more"),
 )
-def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
-    """Judge a node by a ValuesAtLeast rule."""
+def _values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _at_least(rule.least))
 
 
@@ -277,8 +264,7 @@ def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
         "index that counts from the end"
     ),
 )
-def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
-    """Judge a node by a KnownValuesAtLeast rule."""
+def _known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _at_least(rule.least))
 
 
@@ -290,8 +276,7 @@ def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
         "export {tensor} as the constant {value}, or produce other values with further operators"
     ),
 )
-def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
-    """Judge a node by a ValuesEqual rule."""
+def _values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _equal_to(rule.value), flags=True)
 
 
@@ -301,8 +286,7 @@ def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must be constant without the value {value}",
     help_=Text("export {tensor} as a constant without {value}"),
 )
-def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
-    """Judge a node by a ValuesExclude rule."""
+def _values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _other_than(rule.value))
 
 
@@ -312,8 +296,7 @@ def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
     demand="{tensor} of {op}, where constant, must not have the value {value}",
     help_=Text("export {tensor} with values other than {value}"),
 )
-def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
-    """Judge a node by a KnownValuesExclude rule."""
+def _known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _other_than(rule.value))
 
 
@@ -323,8 +306,7 @@ def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
     demand="{tensor} of {op}, where constant, must be {values}",
     help_=Text("export {tensor} as {values}"),
 )
-def known_values_are(rule: KnownValuesAre, node: BoundNode) -> Answer:
-    """Judge a node by a KnownValuesAre rule."""
+def _known_values_are(rule: KnownValuesAre, node: BoundNode) -> Answer:
     return _known_values(rule, node, rule.tensor, _the_same_as(rule.values))
 
 
@@ -351,12 +333,10 @@ def _the_same_as(values: tuple[Number, ...]) -> _Keeps:
 
 
 def _other_than(value: Number) -> _Keeps:
-    """A mask of the values that differ from `value`."""
     return lambda data, _: data != value
 
 
 def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool = False) -> Answer:
-    """True if operand `name` is constant and all its values keep a rule."""
     return all_of(
         _values(name, tensor, keeps, flags=flags) if is_known(tensor) else _not_known(node, tensor)
         for tensor in node.tensors(name)
@@ -364,7 +344,6 @@ def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool =
 
 
 def _not_known(node: BoundNode, tensor: SourceTensor) -> Answer:
-    """The answer for a tensor that must be known and is not."""
     return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
 
 

@@ -146,8 +146,7 @@ def _none_of(found: list[_Axis | None], seen: Text, meets: list[bool | None]) ->
     demand="every window of {attribute} that ceil_mode of {op} adds must begin in {tensor} or before it",
     help_=_EXPLICIT,
 )
-def windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
-    """Judge a node by a WindowsBeginInside rule."""
+def _windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
     return _begin_inside(_pool(node, rule.attribute), node, rule.tensor)
 
 
@@ -158,8 +157,7 @@ def windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
     "begin in {tensor} or before it",
     help_=_EXPLICIT,
 )
-def small_windows_begin_inside(rule: SmallWindowsBeginInside, node: BoundNode) -> Answer:
-    """Judge a node by a SmallWindowsBeginInside rule."""
+def _small_windows_begin_inside(rule: SmallWindowsBeginInside, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     return HOLDS if pool is None or pool.is_large else _begin_inside(pool, node, rule.tensor)
 
@@ -181,8 +179,7 @@ def _begin_inside(pool: _Pool | None, node: BoundNode, name: str) -> Answer:
     demand="windows {attribute} of {op} must cover {tensor} whole without padding",
     help_=_EXPLICIT,
 )
-def same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
-    """Judge a node by a SamePaddingNone rule."""
+def _same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool is None or pool.auto_pad not in _SAME:
         return HOLDS
@@ -199,8 +196,7 @@ def same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
     demand="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must have no pads",
     help_=_EXPLICIT,
 )
-def large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
-    """Judge a node by a LargeWindowUnpadded rule."""
+def _large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool is None or not pool.is_large or not any(pool.pads):
         return HOLDS
@@ -214,8 +210,7 @@ def large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
     "neither padding of auto_pad nor a window of ceil_mode on {tensor}",
     help_=_EXPLICIT,
 )
-def large_window_valid(rule: LargeWindowValid, node: BoundNode) -> Answer:
-    """Judge a node by a LargeWindowValid rule."""
+def _large_window_valid(rule: LargeWindowValid, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool is None or not pool.is_large:
         return HOLDS

@@ -62,8 +62,7 @@ class _Change(NamedTuple):
     demand="{op} must keep the first two dims of {tensor}",
     help_=_HELP,
 )
-def outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
-    """Judge a node by an OuterDimsKept rule."""
+def _outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
     tensor = node.tensor(rule.tensor)
     if tensor is None:
         return HOLDS
@@ -93,8 +92,7 @@ def _kept(axis: int, change: _Change) -> Answer:
     "takes the {ties} one of two at ties",
     help_=_HELP,
 )
-def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
-    """Judge a node by a ResizedByKernel rule."""
+def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
     tensor = node.tensor(rule.tensor)
     if tensor is None:
         return HOLDS
@@ -176,7 +174,6 @@ def _coordinates(node: BoundNode) -> str:
 
 
 def _region_is_known(node: BoundNode) -> bool:
-    """True if the region is a constant."""
     roi = node.tensor("roi")
     return roi is not None and is_known(roi)
 

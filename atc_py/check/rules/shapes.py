@@ -45,8 +45,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
         "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
-def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
-    """Judge a node by a DimInRange rule."""
+def _dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
     least, most = rule.range
     return _dim(node, rule.tensor, rule.dim, lambda length: least <= length <= most)
 
@@ -59,8 +58,7 @@ def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
         "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
-def dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
-    """Judge a node by a DimProductInRange rule."""
+def _dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
     return all_of(
         _product_fits(rule, node, other, length)
         for other, length in lengths(node, rule.other, rule.dim)
@@ -84,8 +82,7 @@ def _product_fits(
     demand="{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number",
     help_=Text("choose another dim, one more for instance, or split {tensor} along {dim}"),
 )
-def prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
-    """Judge a node by a PrimeDimBelow rule."""
+def _prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
     limit = rule.limit
     return _dim(node, rule.tensor, rule.dim, lambda length: length < limit or not is_prime(length))
 
@@ -121,8 +118,7 @@ def is_prime(number: int) -> bool:
         "choose a value of {attribute} that divides dimension {dim} where the model is built"
     ),
 )
-def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
-    """Judge a node by a DimDivisible rule."""
+def _dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -162,8 +158,7 @@ def _dim(
     demand="The number of elements of {tensor} of {op} must be {range}",
     help_=Text("change the number of elements of {tensor} where the model is built"),
 )
-def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer:
-    """Judge a node by an ElementCountInRange rule."""
+def _element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer:
     return all_of(_count_in_range(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 
@@ -192,8 +187,7 @@ def _count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
     demand="{tensor} and {other} of {op} must agree in dimension {dims}",
     help_=Text("change {tensor} or {other} so that both agree in {dims}"),
 )
-def dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
-    """Judge a node by a DimsEqual rule."""
+def _dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
     return all_of(
         _lengths_agree(rule, dim, one, two)
         for dim in rule.dims
@@ -208,7 +202,6 @@ def _lengths_agree(
     one: tuple[SourceTensor, int | None],
     two: tuple[SourceTensor, int | None],
 ) -> Answer:
-    """True if two tensors have one length on a dimension."""
     (tensor, first), (other, second) = one, two
     if first is None:
         return unknown(described(rule.tensor, tensor))
@@ -237,8 +230,7 @@ def _lengths_agree(
         "expand the smaller one of {tensor} and {other} to the shape of the other before the node"
     ),
 )
-def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
-    """Judge a node by a ShapesEqual rule."""
+def _shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
     return all_of(
         _shapes_agree(rule, one, two)
         for one in node.tensors(rule.tensor)

@@ -46,8 +46,7 @@ _UNSET = _Steps((1,), (1,), (0,))
         "out and set pads"
     ),
 )
-def output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> Answer:
-    """Judge a node by an OutputShapeWithinFull rule."""
+def _output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -85,7 +84,6 @@ def _within_full(
 
 
 def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Text) -> Answer:
-    """True if no number exceeds what is covered on its axis."""
     if any(most is not None and asked > most for asked, most in zip(wanted, full, strict=True)):
         covered = "x".join("?" if most is None else shown(most) for most in full)
         return fails(noted(shown(wanted), Text("{covered} is covered", covered=covered)))
@@ -115,8 +113,7 @@ def _full_cover(
     demand="{attribute} of {op} must take even pads off what all windows {other} on {tensor} cover",
     help_=Text("leave {attribute} out and set pads"),
 )
-def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> Answer:
-    """Judge a node by an OutputShapePadsEvenly rule."""
+def _output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> Answer:
     return HOLDS if _is_plain(node) else _each_axis(rule, node, _halved_alike)
 
 
@@ -126,8 +123,7 @@ def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> An
     demand="{attribute} of {op} must be what all windows {other} on {tensor} cover less the pads",
     help_=Text("leave {attribute} out and set pads"),
 )
-def output_shape_from_pads(rule: OutputShapeFromPads, node: BoundNode) -> Answer:
-    """Judge a node by an OutputShapeFromPads rule."""
+def _output_shape_from_pads(rule: OutputShapeFromPads, node: BoundNode) -> Answer:
     return _each_axis(rule, node, _padded_as_written) if _is_plain(node) else HOLDS
 
 
@@ -188,8 +184,7 @@ def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps:
     demand="{attribute} of {op} must take an even padding on each axis to cover {tensor} whole",
     help_=Text("set auto_pad to NOTSET and write the padding as pads"),
 )
-def same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
-    """Judge a node by a SamePaddingEven rule."""
+def _same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
     windows = integers(attribute(node, rule.attribute))
     if windows is None:
         return HOLDS

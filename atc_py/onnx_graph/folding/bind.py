@@ -183,7 +183,6 @@ class _Binder:
             self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
 
     def _check_rank(self, declared: DeclaredInput) -> None:
-        """Report an input with more axes than an array can have."""
         rank = len(self._shapes.get(declared.name) or declared.dims or ())
         if rank > MAX_RANK:
             message = Text(

@@ -252,7 +252,6 @@ def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool
 
 
 def _is_float(array: npt.NDArray[Any]) -> bool:
-    """True if `array` holds floats, numpy's own or others."""
     return DType.from_numpy(array.dtype).is_float
 
 
@@ -275,7 +274,6 @@ def fits_the_cast(source: npt.NDArray[Any], target: int) -> npt.NDArray[np.bool_
 def _run_reference(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> Sequence[object]:
-    """The reference's results for the node's outputs; raises what it raises."""
     from onnx.reference import ReferenceEvaluator
 
     names = list(node.writes)

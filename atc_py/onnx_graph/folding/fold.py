@@ -180,7 +180,6 @@ class _Folder:
         return sink.errors
 
     def _try(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """The node's outputs as constants, or None."""
         if node.domain or node in self._given_up or node in self._graph.unsound:
             return None
         if node.op_type in self._held:
@@ -375,7 +374,6 @@ class _Folder:
             )
 
     def _check_size(self, node: WorkNode, dtype: DType, shape: Shape, limit: int) -> None:
-        """Refuse a constant of more bytes than `limit`."""
         size = element_count(shape) * dtype.itemsize
         if size > limit:
             raise FOLD_TOO_LARGE.error(

@@ -35,7 +35,6 @@ def ints_of(const: ConstData | None) -> tuple[int, ...] | None:
 
 
 def _identity(inputs: Sequence[ConstData | None], _: Attributes) -> ConstData | None:
-    """Y = X."""
     return inputs[0]
 
 

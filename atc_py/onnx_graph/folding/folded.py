@@ -176,7 +176,6 @@ class TypeSearch:
                 self._report(node, name)
 
     def _report(self, node: WorkNode, name: str) -> None:
-        """Report why a value has no static type."""
         place = node.place
         found = self._graph.types.get(name)
         complaint = inference_complaint(self._graph, node)
@@ -205,7 +204,6 @@ class TypeSearch:
 
 
 def _unknown_shape(node: WorkNode, name: str, found: ValueType | None) -> Diagnostic:
-    """The finding that the type of a node's output could not be computed."""
     if found is None or not found.element:
         what = Text(
             "the element type and shape of its output {name} are not known", name=repr(name)

@@ -115,7 +115,6 @@ class WorkNode(msgspec.Struct, eq=False):
 
 @lru_cache(maxsize=1024)
 def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
-    """ONNX's definition of an operator, or None."""
     try:
         return onnx.defs.get_schema(op_type, opset, domain)
     except onnx.defs.SchemaError:

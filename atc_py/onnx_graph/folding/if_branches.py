@@ -274,7 +274,6 @@ def _contradictions(
 
 
 def _common_type(types: list[ValueType]) -> ValueType:
-    """The type that all of `types` agree on, as far as they do."""
     elements = {each.element for each in types}
     element = elements.pop() if len(elements) == 1 else 0
     dims = [each.dims for each in types]

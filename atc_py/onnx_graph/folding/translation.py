@@ -257,7 +257,6 @@ class _Translator:
         inputs: Sequence[SourceTensor | None],
         outputs: Sequence[SourceTensor | None],
     ) -> None:
-        """Report what contradicts ONNX's definition of the operator."""
         if node in self._graph.unsound:
             return
         dtypes = [tensor.dtype if tensor else None for tensor in inputs]

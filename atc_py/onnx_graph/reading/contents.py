@@ -186,7 +186,6 @@ class _Locator:
         )
 
     def _count_bytes(self, const: ConstData) -> None:
-        """Count the bytes of a constant."""
         self.contents.weight_bytes += element_count(const.shape) * const.dtype.itemsize
 
     def _const(self, tensor: TensorProto, place: Place) -> ConstData | None:

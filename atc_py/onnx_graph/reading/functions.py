@@ -59,7 +59,6 @@ def inline_functions(model: ModelProto, path: Path) -> ModelProto:
 
 
 def _check_sizes(model: ModelProto, place: Place) -> None:
-    """Refuse functions that would inline to too many nodes or bytes."""
     bodies = {(normal_domain(f.domain), f.name, f.overload): f.node for f in model.functions}
     calls = {key: Counter(_calls(body)) for key, body in bodies.items()}
     own = {

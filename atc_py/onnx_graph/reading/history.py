@@ -90,7 +90,6 @@ def _schema(definition: Any) -> OperatorSchema:
 
 
 def _parameters(formal: Iterable[Any]) -> tuple[FormalParameter, ...]:
-    """Inputs or outputs."""
     return tuple(
         FormalParameter(
             name=each.name,

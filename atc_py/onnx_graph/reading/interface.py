@@ -112,7 +112,6 @@ def _said(value: str | bytes) -> str:
 
 
 def _values(protos: Iterable[ValueInfoProto], place: Place) -> tuple[DeclaredValue, ...]:
-    """Inputs or outputs as values."""
     return tuple(
         DeclaredValue(
             text_of(each.name, place),

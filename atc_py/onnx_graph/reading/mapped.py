@@ -179,7 +179,6 @@ class ExternalFiles:
         return ByteRange(file, start, size)
 
     def _file(self, location: str, place: Place) -> MappedFile:
-        """The weight file called `location`, mapped."""
         path = self._path_inside(location, place)
         if path not in self._files:
             try:

@@ -129,7 +129,6 @@ def _bytes_text(data: bytes) -> str:
 
 
 def _list_text(items: list[str]) -> str:
-    """The first items, joined."""
     dots = ", ..." if len(items) > _MOST_ITEMS else ""
     return ", ".join(items[:_MOST_ITEMS]) + dots
 

@@ -143,7 +143,6 @@ def _stated_values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
 
 
 def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
-    """The file without its large tensors."""
     if not file.size:
         raise NOT_ONNX.error("the file is empty", place=Place(file=str(path)))
     if file.data[: len(_HUAWEI)] == _HUAWEI:
@@ -169,7 +168,6 @@ def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
 
 
 def _parse(data: bytes, path: Path) -> onnx.ModelProto:
-    """The model whose bytes are `data`."""
     place = Place(file=str(path))
     try:
         model: onnx.ModelProto = onnx.ModelProto.FromString(data)
@@ -285,7 +283,6 @@ def _tensor(file: OnnxFile, wanted: OutNode) -> str:
 
 
 def _output(node: WorkNode, index: int, text: str) -> str:
-    """The output of `node` at the index that the entry `text` gives."""
     if index < len(node.outputs) and node.outputs[index]:
         return node.outputs[index]
     there = ", ".join(f"{node.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)

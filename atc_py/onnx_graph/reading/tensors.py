@@ -296,7 +296,6 @@ def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place)
 
 
 def _has_inline_data(tensor: TensorProto) -> bool:
-    """True if data stands in the message itself."""
     fields = {*_FIELDS.values(), "int32_data", "string_data"}
     return tensor.HasField("raw_data") or any(len(getattr(tensor, field)) for field in fields)
 

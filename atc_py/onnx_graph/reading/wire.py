@@ -228,7 +228,6 @@ class _Slimmer:
         return bytes_field(13, entry) + _tag(14, _VARINT) + b"\x01"
 
     def _fields(self, start: int, end: int) -> Iterator[_Field]:
-        """Yield the fields of the message between `start` and `end`."""
         pos = start
         buffer = self._buffer
         while pos < end:
@@ -284,7 +283,6 @@ class _Slimmer:
 
 
 def _tag(number: int, wire: int) -> bytes:
-    """The bytes that open a field."""
     return _encode_varint(number << 3 | wire)
 
 

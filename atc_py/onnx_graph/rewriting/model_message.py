@@ -108,7 +108,6 @@ class TensorPart:
         return TensorPart(self.head + tensor.SerializeToString())
 
     def _opening(self, data: Data) -> bytes:
-        """The bytes before the data."""
         return opening(self.field.value, data.size)
 
 
@@ -334,7 +333,6 @@ class ModelMessage:
         yield from ((_INITIALIZER, part) for part in self.weights)
 
     def _body_size(self) -> int:
-        """Bytes of the graph."""
         sizes = ((number, part.size) for number, part in self._parts())
         return len(self.body) + sum(len(opening(number, size)) + size for number, size in sizes)
 

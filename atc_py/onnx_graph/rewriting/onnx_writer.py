@@ -118,7 +118,6 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
 
 
 def _refuse_own_data(file: OnnxFile, data: Path) -> None:
-    """Refuse to write weights over those of the model that was read."""
     if data.exists() and any(path.samefile(data) for path in _files_beside(file)):
         raise BAD_OPTION.error(
             Text(
@@ -164,7 +163,6 @@ def _initializers(file: OnnxFile, graph: WorkGraph, content: Unfolded) -> Iterat
 
 
 def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None]) -> ModelProto:
-    """The model without its graph."""
     frame = onnx.ModelProto()
     frame.CopyFrom(proto)
     for name in ("graph", "opset_import", "metadata_props"):

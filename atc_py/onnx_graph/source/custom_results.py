@@ -93,7 +93,6 @@ def _adaptive_max_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, 
 
 
 def _pooled_dims(inputs: Inputs, attributes: Attributes) -> Dims:
-    """The dims of images whose height and width become output_size."""
     x = _input(inputs, 0)
     size = attributes.get("output_size", ())
     numbers = isinstance(size, tuple) and all(isinstance(each, int) for each in size)
@@ -183,7 +182,6 @@ def _batch_multi_class_nms(inputs: Inputs, attributes: Attributes) -> tuple[Resu
 
 
 def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
-    """Refuse boxes that do not match the scores."""
     images, count, classes = scores
     allowed: list[Dims] = [
         (images, each, 4, count) if turned else (images, count, each, 4) for each in (1, classes)
@@ -333,7 +331,6 @@ def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
 
 
 def _check_lengths(name: str, rows: int | None, lengths: Sequence[int]) -> None:
-    """Refuse lengths that do not add up to the rows."""
     if min(lengths, default=0) < 0 or rows not in {None, sum(lengths)}:
         raise ContradictionError(
             f"needs lengths that add up to {rows}, found {list(lengths)}",
@@ -405,7 +402,6 @@ def _integer(attributes: Attributes, name: str, default: int) -> int:
 
 
 def _broadcast(*shapes: Dims) -> Dims:
-    """The shape that `shapes` broadcast to, as far as it is known."""
     try:
         return broadcast_dims(*shapes)
     except ValueError as error:

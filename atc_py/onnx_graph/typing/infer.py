@@ -210,7 +210,6 @@ def _corrected_types(graph: WorkGraph) -> tuple[dict[str, ValueType], dict[str, 
 
 
 def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
-    """True if some types are not those inferred."""
     return any(graph.types.get(name) != known for name, known in types.items())
 
 

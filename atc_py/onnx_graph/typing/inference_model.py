@@ -203,7 +203,6 @@ def small_tensor(name: str, const: ConstData) -> onnx.TensorProto:
 
 
 def _fill(tensor: onnx.TensorProto, name: str, const: ConstData) -> None:
-    """Write a constant with its data into an empty tensor."""
     tensor.name = name
     tensor.data_type = element_of_dtype(const.dtype)
     tensor.dims.extend(const.shape)
@@ -311,6 +310,5 @@ def _inferred_plainly(model: onnx.ModelProto) -> dict[str, ValueType]:
 
 
 def _is_long(known: ValueType) -> bool:
-    """True if a value is a vector of more than LONG elements."""
     dims = known.dims or ()
     return len(dims) == 1 and (dims[0] or 0) > LONG

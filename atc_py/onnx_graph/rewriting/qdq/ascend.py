@@ -263,7 +263,6 @@ def _number(node: WorkNode, name: str) -> float:
 
 
 def _constant(node: WorkNode, const: ConstData | None) -> NDArray[Any]:
-    """The words or factors, in a list."""
     if const is None:
         raise no_form(node, "must have constant factors, found computed ones")
     return const.numpy().reshape(-1)

@@ -51,7 +51,6 @@ def rewrite_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> tuple[
 
 
 def _is_quantized(node: WorkNode) -> bool:
-    """True if a node makes a model one that is quantized."""
     own = not node.domain and node.op_type in _HELD
     return own or is_opened(node) or is_sum(node)
 

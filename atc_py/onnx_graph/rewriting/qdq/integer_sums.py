@@ -152,7 +152,6 @@ class SumsReader:
         return len(self._readers.get(name, ())) == 1 and name not in self._outputs
 
     def _plus(self, sums: Sums, name: str) -> Sums | None:
-        """`sums` plus a constant."""
         const = self._known.get(name)
         if const is None or sums.added is not None:
             return None

@@ -269,7 +269,6 @@ def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequenc
 
 
 def _input_name(node: WorkNode, position: int) -> str:
-    """The name of an input; "" where it is absent."""
     return node.inputs[position] if position < len(node.inputs) else ""
 
 

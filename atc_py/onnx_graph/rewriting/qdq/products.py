@@ -203,7 +203,6 @@ class Product(msgspec.Struct, frozen=True, eq=False):
 
 
 def _codes(tensors: KnownTensors, name: str) -> Codes:
-    """An operand as int8 codes."""
     codes = tensors.codes.get(name)
     if codes is None or codes.parameters.kind is not DType.INT8:
         raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)

@@ -73,7 +73,6 @@ def all_inner_nodes(node: WorkNode, opsets: Mapping[str, int]) -> Iterator[WorkN
 
 
 def _is_changed(op_type: str, own: int, opset: int) -> bool:
-    """True if an operator is defined otherwise at two opsets."""
     old, new = (_definition(op_type, version) for version in (own, opset))
     if old is None or op_type in _PAIR:
         return False
@@ -85,7 +84,6 @@ def _is_changed(op_type: str, own: int, opset: int) -> bool:
 
 
 def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
-    """ONNX's definition at an opset; None where there is none."""
     try:
         return defs.get_schema(op_type, opset, "")
     except defs.SchemaError:

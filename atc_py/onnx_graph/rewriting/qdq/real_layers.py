@@ -179,7 +179,6 @@ class RealLayers:
         position: int,
         output: str,
     ) -> None:
-        """Add integers after a layer."""
         addend = self._addend(layer, added, factors.scale, position)
         self.writer.op(layer, "Add", [real, addend], output)
 
@@ -263,7 +262,6 @@ def _sums_of_weights(layer: WorkNode, codes: Integers) -> Integers:
 
 
 def _sums_of_columns(weights: Integers) -> Integers:
-    """The sums of the columns of a matrix, or of each matrix in a stack."""
     stacked = weights.ndim > _MATRIX
     return np.asarray(weights.sum(axis=max(weights.ndim - _MATRIX, 0), keepdims=stacked))
 

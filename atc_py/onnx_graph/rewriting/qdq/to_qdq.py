@@ -254,7 +254,6 @@ class _ToQdq:
             self._writer.op(node, op, [x], y, **attributes)
 
     def _write_real(self, node: WorkNode, factors: SumFactors, output: str) -> None:
-        """Write the real numbers of int32 sums under the name `output`."""
         if self._graph.opsets.get("", 0) < _PER_AXIS:
             factors = factors.as_one
         sums = self._reader.found.get(node.inputs[0])
@@ -304,7 +303,6 @@ class _ToQdq:
         )
 
     def _is_corrected(self, node: WorkNode) -> bool:
-        """True if the compiler folds the offset of the data into a layer."""
         if self._graph.quant_bias is QuantBias.FOLDED or node.inputs[1] not in self._known:
             return False
         return node.outputs[0] in self._scaled
@@ -350,6 +348,5 @@ def import_qdq_opset(graph: WorkGraph) -> None:
 
 
 def _has_axis(node: WorkNode) -> bool:
-    """True if a node dequantizes per channel."""
     own = not node.domain and node.op_type == "DequantizeLinear"
     return own and any(attribute.name == "axis" for attribute in node.proto.attribute)

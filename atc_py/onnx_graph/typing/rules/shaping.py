@@ -220,7 +220,6 @@ def _count_true(asked: Question) -> int | None:
 
 
 def _has_output_shape(asked: Question) -> bool:
-    """True if the shape of the result is an input."""
     return asked.has(_OUTPUT_SHAPE)
 
 
@@ -246,7 +245,6 @@ def _max_unpool(asked: Question) -> Override | None:
 
 
 def _rank(asked: Question, position: int = 0) -> int | None:
-    """The number of axes of an input, where it is known."""
     known = asked.type(position)
     return None if known is None or known.dims is None else len(known.dims)
 
