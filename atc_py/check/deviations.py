@@ -127,23 +127,13 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
         "export the model at one of these opsets, or let `atc-py fix --for cann` restate it"
     )
     help_ = (advice if numbers else Text("no published parser plugin has the operator")) + said
-    return Finding(
-        code=REFUSED_BY_PARSER,
-        standing=Standing.PARSER,
-        rule="parser/registered",
-        source=node.spec.place_of(node.spec.opsets_line),
-        place=place,
-        scope=node.view.scope,
-        observed=verbatim(written.opset),
-        allowed=Text(
-            "the parser of CANN {major} has {op} at {opsets}",
-            major=generation.major,
-            op=node.spec.op,
-            opsets=Text("opsets {opsets}", opsets=opsets) if opsets else Text("no opset"),
-        ),
-        help=help_,
-        certainty=generation.certainty.value,
+    allowed = Text(
+        "the parser of CANN {major} has {op} at {opsets}",
+        major=generation.major,
+        op=node.spec.op,
+        opsets=Text("opsets {opsets}", opsets=opsets) if opsets else Text("no opset"),
     )
+    return _refused(node, place, "registered", written.opset, (allowed, help_))
 
 
 def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
@@ -152,18 +142,28 @@ def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding |
     name = next((row.name for row in rows), None)
     if name is None or written.op_type == name:
         return None
-    major = generation.major
+    allowed = Text(
+        "the type must be {name} for CANN {major} to take the node",
+        name=name,
+        major=generation.major,
+    )
+    help_ = Text("write {name} as the node's type; atc-py takes both", name=name)
+    return _refused(node, place, "spelling", written.op_type, (allowed, help_))
+
+
+def _refused(
+    node: BoundNode, place: Place, rule: str, observed: object, words: tuple[Text, Text]
+) -> Finding:
+    """A finding about how the parser has an operator; `words` are demand and help."""
     return Finding(
         code=REFUSED_BY_PARSER,
         standing=Standing.PARSER,
-        rule="parser/spelling",
+        rule=f"parser/{rule}",
         source=node.spec.place_of(node.spec.opsets_line),
         place=place,
         scope=node.view.scope,
-        observed=verbatim(written.op_type),
-        allowed=Text(
-            "the type must be {name} for CANN {major} to take the node", name=name, major=major
-        ),
-        help=Text("write {name} as the node's type; atc-py takes both", name=name),
-        certainty=generation.certainty.value,
+        observed=verbatim(observed),
+        allowed=words[0],
+        help=words[1],
+        certainty=find_generation(node.conditions.cann).certainty.value,
     )

@@ -53,33 +53,28 @@ def not_yet(finding: Finding, help_: Text) -> Finding:
 
 def doubted(fault: Diagnostic, scope: str, reason: Text, help_: Text) -> Finding:
     """An undecided finding for a possible fault, with the reason."""
-    place = fault.place or Place()
-    return Finding(
-        code=fault.code,
-        standing=Standing.UNKNOWN,
-        rule=f"{place.op_type or ''}/sound",
-        source="",
-        place=place,
-        scope=scope,
-        observed=reason,
-        allowed=Text(fault.message),
-        help=help_,
-    )
+    return _of_fault(fault, scope, Standing.UNKNOWN, reason, help_)
 
 
 def in_branch(fault: Diagnostic, scope: str) -> Finding:
     """An error for what contradicts itself in a branch, which not every run takes."""
+    return _of_fault(fault, scope, Standing.ERROR, Text(""), _ONE_BRANCH)
+
+
+def _of_fault(
+    fault: Diagnostic, scope: str, standing: Standing, observed: Text, help_: Text
+) -> Finding:
     place = fault.place or Place()
     return Finding(
         code=fault.code,
-        standing=Standing.ERROR,
+        standing=standing,
         rule=f"{place.op_type or ''}/sound",
         source="",
         place=place,
         scope=scope,
-        observed=Text(""),
+        observed=observed,
         allowed=Text(fault.message),
-        help=_ONE_BRANCH,
+        help=help_,
     )
 
 

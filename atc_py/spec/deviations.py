@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from atc_py.spec.rule import Number, Rule, Text
+from atc_py.spec.rule import Bilingual, Number, Rule, SpecStruct, Text
 from atc_py.spec.rules import Constraint
 
 
@@ -231,18 +231,7 @@ class Certainty(Enum):
     """It follows from sources of another edition, or from a part of them."""
 
 
-class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A frozen struct that refuses keys that it does not have."""
-
-
-class Effect(_Struct, frozen=True, kw_only=True):
-    """Words on what CANN computes instead, a clause."""
-
-    en: Text
-    zh: Text
-
-
-class Registered(_Struct, frozen=True, kw_only=True):
+class Registered(SpecStruct, frozen=True, kw_only=True):
     """Opsets at which an edition's parser has an operator.
 
     Attributes:
@@ -256,7 +245,7 @@ class Registered(_Struct, frozen=True, kw_only=True):
     name: Text | None = None
 
 
-class Deviation(_Struct, frozen=True, kw_only=True):
+class Deviation(SpecStruct, frozen=True, kw_only=True):
     """A row: a node for which `unless` does not hold means another thing on CANN.
 
     Attributes:
@@ -274,7 +263,7 @@ class Deviation(_Struct, frozen=True, kw_only=True):
 
     name: _Slug
     unless: DeviationRule
-    effect: Effect
+    effect: Bilingual
     refused: bool = False
     undefined: bool = False
     proven: tuple[int, ...] = ()

@@ -11,8 +11,9 @@ import msgspec
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
 from atc_py.options.compile_options import ANY_LIST
-from atc_py.spec.deviations import Certainty, Effect
+from atc_py.spec.deviations import Certainty
 from atc_py.spec.loader import kept_document
+from atc_py.spec.rule import Bilingual
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.text import Text
@@ -29,7 +30,7 @@ class Edition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     year: int
     opsets: tuple[tuple[int, int], ...]
-    source: Effect
+    source: Bilingual
 
 
 class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,13 +91,6 @@ def find_generation(major: int) -> Generation:
     )
 
 
-class ListSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Source of a list, in English and Chinese."""
-
-    en: str
-    zh: str
-
-
 class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A list.
 
@@ -108,7 +102,7 @@ class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     release: str
-    source: ListSource
+    source: Bilingual
 
     @property
     def folder(self) -> Path:

@@ -11,7 +11,14 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from atc_py.spec.deviations import Deviation, Registered
-from atc_py.spec.rule import CounterEvidence, Level, Number, RewriteName, Scalar
+from atc_py.spec.rule import (
+    Bilingual,
+    CounterEvidence,
+    Level,
+    Number,
+    RewriteName,
+    Scalar,
+)
 from atc_py.spec.rules import Constraint
 from atc_py.tensor.dtypes import DType
 
@@ -61,13 +68,6 @@ _ELEMENTS = {
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A part of a specification: frozen, and without keys that it does not have."""
-
-
-class Summary(_Part, frozen=True, kw_only=True):
-    """Summary of the operator, in English and Chinese."""
-
-    en: _Words
-    zh: _Words
 
 
 class Notes(_Part, frozen=True, kw_only=True):
@@ -288,7 +288,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     opsets: tuple[int, ...] = ()
     restated_since: int = 1
     custom: bool = False
-    summary: Summary
+    summary: Bilingual
     inputs: tuple[OperandSpec, ...]
     outputs: tuple[OperandSpec, ...]
     attributes: tuple[AttributeSpec, ...] = ()
@@ -302,7 +302,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     page: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}\Z")] | None = None
     kept: bool = False
     special_case: bool = False
-    unpublished: Summary | None = None
+    unpublished: Bilingual | None = None
     path: str = msgspec.field(default="", name="@path")
     like_path: str = msgspec.field(default="", name="@like_path")
     opsets_line: int = msgspec.field(default=1, name="@opsets_line")

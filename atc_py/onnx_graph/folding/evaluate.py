@@ -115,11 +115,6 @@ def _of_resize(form: _Form) -> bool:
     return not form.has(_SIZES) and form.text("coordinate_transformation_mode") in lengths
 
 
-def _of_samples(form: _Form) -> bool:
-    """True for cubic places beyond a border, whose pixels count one by one."""
-    return "cubic" in form.text("mode") and form.text("padding_mode") == "border"
-
-
 _NO_LENGTHS = "reads neither sequence_lens nor activations"
 
 FAULTY: Mapping[str, _Fault] = {
@@ -128,7 +123,10 @@ FAULTY: Mapping[str, _Fault] = {
         "is wrong with groups and a bias, and for output_shape", _of_transposed
     ),
     "GRU": _Fault(_NO_LENGTHS, _of_recurrence),
-    "GridSample": _Fault("moves cubic places to the border", _of_samples),
+    "GridSample": _Fault(
+        "moves cubic places to the border",
+        lambda form: "cubic" in form.text("mode") and form.text("padding_mode") == "border",
+    ),
     "LRN": _Fault("sums over as many channels as there are images", lambda _: True),
     "LSTM": _Fault(_NO_LENGTHS, _of_recurrence),
     "LogSoftmax": _Fault("takes the logarithm of a softmax, which may be 0", lambda _: False),
@@ -176,7 +174,7 @@ _NEVER = FAULTY.keys() | {
 """Operators whose result is not a function of their inputs' values, that hold graphs, or that the
 reference gets wrong in some form."""
 
-_SLOW = frozenset(
+SLOW = frozenset(
     {
         "Conv",
         "DeformConv",
@@ -198,11 +196,6 @@ def can_evaluate(node: WorkNode) -> bool:
         return False
     schema = node.schema if node.opset >= _OLDEST_OPSET else None
     return schema is not None and schema.since_version >= SINCE.get(node.op_type, 1)
-
-
-def is_slow(node: WorkNode) -> bool:
-    """True if the reference takes long for the node on more than SLOW_LIMIT bytes."""
-    return node.op_type in _SLOW
 
 
 def evaluate(
@@ -338,7 +331,8 @@ class SmallResults:
         if size > _MOST_BYTES or node.captured:
             return None
         attributes = tuple(each.SerializeToString() for each in node.proto.attribute)
-        inputs = tuple(_data(consts[name]) if name else None for name in node.inputs)
+        read = [consts[name] if name else None for name in node.inputs]
+        inputs = tuple(each and (each.dtype, each.shape, each.numpy().tobytes()) for each in read)
         return node.op_type, node.opset, attributes, inputs, tuple(map(bool, node.outputs))
 
     def get(self, key: Hashable | None, node: WorkNode) -> dict[str, ConstData] | None:
@@ -355,10 +349,6 @@ class SmallResults:
         kept = tuple(results.values())
         if key is not None and sum(each.numpy().nbytes for each in kept) <= _MOST_BYTES:
             self._known[key] = kept
-
-
-def _data(const: ConstData) -> Hashable:
-    return const.dtype, const.shape, const.numpy().tobytes()
 
 
 class FoldMemo:

@@ -15,11 +15,11 @@ from atc_py.diag import AtcError, Diagnostic, Sink
 from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.ir import ConstData, DenseConst, SplatConst
 from atc_py.onnx_graph.folding.evaluate import (
+    SLOW,
     SLOW_LIMIT,
     SmallResults,
     can_evaluate,
     evaluate,
-    is_slow,
 )
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
@@ -100,7 +100,11 @@ def fold_what_can_be(
 
     def fold() -> bool:
         before = len(graph.consts), len(graph.nodes)
-        branches[:] = folder.fold_leniently()
+        branches.clear()
+        try:
+            folder.fold()
+        except AtcError as error:  # of branches that would be taken
+            branches.extend(error.diagnostics)
         return before != (len(graph.consts), len(graph.nodes))
 
     fold()
@@ -161,14 +165,6 @@ class _Folder:
         from atc_py.onnx_graph.folding.inline_branches import inline_branches  # few models have any
 
         return inline_branches(self._graph, self._tensors)
-
-    def fold_leniently(self) -> list[Diagnostic]:
-        """Walk once over the nodes; return the faults of branches that would be taken."""
-        try:
-            self.fold()
-        except AtcError as error:
-            return list(error.diagnostics)
-        return []
 
     @property
     def errors(self) -> list[Diagnostic]:
@@ -330,7 +326,7 @@ class _Folder:
         types = infer_node(self._graph, node)
         self._check_results(node, types, size)
         self._check_work(node, size + _bytes_of(types))
-        if is_slow(node) and max(size, _bytes_of(types)) > SLOW_LIMIT:
+        if node.op_type in SLOW and max(size, _bytes_of(types)) > SLOW_LIMIT:
             return None
         arrays = {name: const.numpy() for name, const in consts.items()}
         results = evaluate(node, arrays, self._graph.opsets)

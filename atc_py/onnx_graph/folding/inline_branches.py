@@ -16,7 +16,7 @@ from atc_py.onnx_graph.folding.graph import (
     inner_nodes,
     text_of,
 )
-from atc_py.onnx_graph.reading.attributes import check_signatures
+from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import sort_nodes
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
@@ -46,7 +46,8 @@ def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
         for tensor in branch.initializer:
             graph.consts[text_of(tensor.name, node.place)] = tensors.const(tensor, node.place)
         inner = inner_nodes(branch, node, graph.opsets)
-        check_signatures(inner, sink)
+        for each in inner:
+            sink.extend(signature_faults(each))
         nodes += inner
         nodes += _return_results(branch, node, graph)
     sink.raise_errors()

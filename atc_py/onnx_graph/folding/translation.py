@@ -80,7 +80,10 @@ def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) ->
     nodes = translator.nodes("", vanishing(folded))
     outputs = translator.outputs()
     found = tuple(dict.fromkeys((*folded.faults, *sink.errors)))
-    doubtful = _doubtful_places([each for node in nodes for each in node.with_inner])
+    every = [inner for node in nodes for inner in node.with_inner]
+    # Places in the file whose nodes may all fold away once inputs are fixed.
+    doubtful = {node.index for node in every if node.vanishes and node.open_inputs}
+    doubtful -= {node.index for node in every if not (node.vanishes and node.open_inputs)}
     doubts = tuple(each for each in found if each.place and each.place.node in doubtful)
     faults = [each for each in found if each not in doubts]
     chosen = {*folded.chosen, *translator.chosen}
@@ -95,12 +98,6 @@ def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) ->
         doubts=doubts,
         branch_faults=branch_faults,
     )
-
-
-def _doubtful_places(nodes: Sequence[SourceNode]) -> set[int]:
-    """The positions in the file of nodes that may all fold away once inputs are fixed."""
-    gone = {each.index for each in nodes if each.vanishes and each.open_inputs}
-    return gone - {each.index for each in nodes if not (each.vanishes and each.open_inputs)}
 
 
 class _Translator:
@@ -394,16 +391,11 @@ def _with_nodes(
             gone.add(node)
         elif node.is_if and node in inner and _is_decided(graph, node, settling):
             gone.add(node)
-            needed.update(_needed_by_all(inner[node], node))
+            needs = [branch.needed for branch in inner[node]] or [{*node.captured}]
+            needed.update(set(needs[0]).intersection(*needs[1:]))
         else:
             needed.update(node.reads)
         if settling:
             needed.difference_update(settling)
     made = {name for node in graph.nodes for name in node.writes}
     return Vanishing(settling, gone, needed - made)
-
-
-def _needed_by_all(inner: list[Vanishing], node: WorkNode) -> set[str]:
-    if not inner:
-        return set(node.captured)
-    return set(inner[0].needed).intersection(*(each.needed for each in inner[1:]))

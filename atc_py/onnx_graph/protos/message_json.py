@@ -9,7 +9,7 @@ scalar without presence of its own appears where it is not zero; so it is here.
 
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -98,11 +98,13 @@ class _Converter:
         if depth > _DEPTH:
             return None
         shown: dict[str, Any] = {}
-        for field in _present_fields(message):
-            if field.name in self._dropped:
+        for field, value in message.ListFields():
+            is_plain = not _is_repeated(field) and field.type != FieldDescriptor.TYPE_MESSAGE
+            is_absent = is_plain and field.containing_oneof is None and not value
+            if is_absent or field.name in self._dropped:
                 continue
-            value = getattr(message, field.name)
-            if _is_map(field):
+            kind = field.message_type
+            if kind is not None and kind.GetOptions().map_entry:
                 shown[field.name] = [
                     self._entry(field, value, key, depth + 1) for key in sorted(value)
                 ]
@@ -143,7 +145,8 @@ class _Converter:
                 return text
             return value
         if field.type == FieldDescriptor.TYPE_BYTES:
-            return _escaped(value)
+            pieces = (value[start : start + _PIECE] for start in range(0, len(value), _PIECE))
+            return "".join("".join([_ESCAPED[code] for code in piece]) for piece in pieces)
         if field.type == FieldDescriptor.TYPE_STRING:
             return _decoded(value)
         if field.type == FieldDescriptor.TYPE_ENUM and self._enum_names:
@@ -153,31 +156,10 @@ class _Converter:
         return found
 
 
-def _present_fields(message: Any) -> Iterator[Any]:
-    for field, value in message.ListFields():
-        is_plain = not _is_repeated(field) and field.type != FieldDescriptor.TYPE_MESSAGE
-        if is_plain and field.containing_oneof is None and not value:
-            continue
-        yield field
-
-
 def _is_repeated(field: Any) -> bool:
     """True for a field with a list of values; older versions of protobuf have labels alone."""
     found = getattr(field, "is_repeated", None)
     return bool(field.label == FieldDescriptor.LABEL_REPEATED if found is None else found)
-
-
-def _is_map(field: Any) -> bool:
-    kind = field.message_type
-    return bool(kind is not None and kind.GetOptions().map_entry)
-
-
-def _escaped(data: bytes) -> str:
-    """Bytes as C-escaped text."""
-    starts = range(0, len(data), _PIECE)
-    return "".join(
-        "".join([_ESCAPED[code] for code in data[start : start + _PIECE]]) for start in starts
-    )
 
 
 def _decoded(value: str | bytes) -> str:

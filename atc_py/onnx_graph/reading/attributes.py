@@ -1,6 +1,6 @@
 """Attributes of ONNX nodes as plain values, and nodes against the signature of their operator."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
@@ -165,12 +165,6 @@ class _Signature(msgspec.Struct, frozen=True):
         return self.types[position] if position < len(self.types) else None
 
 
-def check_signatures(nodes: Iterable[WorkNode], sink: Sink) -> None:
-    """Report nodes with inputs or attributes that ONNX does not define for their operator."""
-    for node in nodes:
-        sink.extend(signature_faults(node))
-
-
 def signature_faults(node: WorkNode) -> list[Diagnostic]:
     """The inputs and attributes of a node that ONNX does not define for its operator."""
     signature = _signature(node.op_type, node.opset) if not node.domain else None
@@ -266,17 +260,15 @@ def _signature(op_type: str, opset: int) -> _Signature | None:
     return _Signature(
         schema.min_input,
         schema.max_input,
-        {name: _attribute_type(each.type) for name, each in schema.attributes.items()},
+        {
+            name: onnx.AttributeProto.AttributeType.Value(str(row.type).rpartition(".")[2])
+            for name, row in schema.attributes.items()
+        },
         (schema.min_output, schema.max_output),
         tuple(each.type_str for each in inputs),
         repeats,
         alike=repeats and inputs[-1].is_homogeneous,
     )
-
-
-def _attribute_type(kind: onnx.defs.OpSchema.AttrType) -> int:
-    number: int = onnx.AttributeProto.AttributeType.Value(str(kind).rpartition(".")[2])
-    return number
 
 
 def _range(fewest: int, most: int) -> str:

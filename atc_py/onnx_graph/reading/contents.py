@@ -238,7 +238,11 @@ def check_names(
     sources = {*inputs, *initializers}
     _check_producers(nodes, sources, sink)
     known = sources.union(*(node.writes for node in nodes))
-    _check_uses(nodes, known, sink)
+    for node in nodes:
+        for name in dict.fromkeys(() if known.issuperset(node.reads) else node.reads):
+            if name not in known:
+                message = Text("nothing produces its input {name}", name=repr(name))
+                sink.add(BAD_MODEL.diagnostic(message, place=node.place))
     for name in dict.fromkeys(outputs):
         if name not in known:
             message = Text("nothing produces the graph output {name}", name=repr(name))
@@ -295,16 +299,6 @@ def _check_producers(nodes: Sequence[WorkNode], sources: set[str], sink: Sink) -
                 sink.add(BAD_MODEL.diagnostic(message, place=node.place))
             else:
                 producers[name] = node
-
-
-def _check_uses(nodes: Sequence[WorkNode], known: set[str], sink: Sink) -> None:
-    for node in nodes:
-        if known.issuperset(node.reads):
-            continue
-        for name in dict.fromkeys(node.reads):
-            if name not in known:
-                message = Text("nothing produces its input {name}", name=repr(name))
-                sink.add(BAD_MODEL.diagnostic(message, place=node.place))
 
 
 def sort_nodes(nodes: Sequence[WorkNode]) -> list[WorkNode]:

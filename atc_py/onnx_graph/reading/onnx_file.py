@@ -206,17 +206,6 @@ class Survey(msgspec.Struct, frozen=True, eq=False):
         return self.folded.source
 
 
-def survey(
-    file: OnnxFile,
-    input_shapes: Mapping[str, Shape],
-    limit: int = FOLD_LIMIT,
-    quant_bias: QuantBias | None = None,
-    suggest: Callable[[], ShapeAdvice] | None = None,
-) -> SourceModel:
-    """The survey of the model in `file`; see `surveyed`."""
-    return surveyed(file, input_shapes, limit, quant_bias, suggest).model
-
-
 def surveyed(
     file: OnnxFile,
     input_shapes: Mapping[str, Shape],

@@ -9,12 +9,12 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.folding.graph import WorkNode, normal_domain
+from atc_py.onnx_graph.folding.graph import normal_domain
 from atc_py.onnx_graph.reading.contents import DeclaredInput, declared_input
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.source import SourceModel, SourceTensor
+from atc_py.onnx_graph.source import SourceModel
 from atc_py.onnx_graph.source.outline import ModelOutline, OutlineNode, OutlineValue
 from atc_py.tensor.shapes import Dims, element_count
 
@@ -57,7 +57,18 @@ def outline_of(
         opsets=dict(file.opsets),
         inputs=tuple(each.name for each in file.inputs),
         outputs=file.outputs,
-        nodes=tuple(_node(node) for node in file.nodes),
+        nodes=tuple(
+            OutlineNode(
+                node.index,
+                node.name,
+                node.op_type,
+                node.domain,
+                node.reads,
+                node.writes,
+                {_text(each.name): _attribute_text(each) for each in node.proto.attribute},
+            )
+            for node in file.nodes
+        ),
         values=values,
         parameters=sum(element_count(dim or 0 for dim in dims) for dims in sizes if dims),
         weight_bytes=file.contents.weight_bytes,
@@ -69,27 +80,16 @@ def _text(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
 
 
-def _node(node: WorkNode) -> OutlineNode:
-    attributes = {_text(each.name): _attribute_text(each) for each in node.proto.attribute}
-    return OutlineNode(
-        node.index, node.name, node.op_type, node.domain, node.reads, node.writes, attributes
-    )
-
-
 def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[tuple[str, OutlineValue]]:
     """Yield values with what is known of them: as declared, as inferred, and constants."""
     for name, known in file.declared.items():
         yield name, OutlineValue(_element(known.element), known.dims)
-    for tensor in () if model is None else _tensors(model):
-        yield tensor.name, OutlineValue(tensor.element, tensor.dims)
+    if model is not None:
+        ends = [tensor for node in model.all_nodes for tensor in (*node.inputs, *node.outputs)]
+        for tensor in filter(None, (*ends, *model.inputs, *model.outputs)):
+            yield tensor.name, OutlineValue(tensor.element, tensor.dims)
     for proto in file.proto.graph.initializer:
         yield _text(proto.name), _constant(proto)
-
-
-def _tensors(model: SourceModel) -> Iterator[SourceTensor]:
-    for node in model.all_nodes:
-        yield from (tensor for tensor in (*node.inputs, *node.outputs) if tensor is not None)
-    yield from (*model.inputs, *model.outputs)
 
 
 def _constant(tensor: TensorProto) -> OutlineValue:
@@ -121,16 +121,12 @@ def _attribute_text(attribute: AttributeProto) -> str:
         kinds.FLOATS: (f"{each:g}" for each in attribute.floats[: _MOST_ITEMS + 1]),
     }
     texts = map(_bytes_text, attribute.strings[: _MOST_ITEMS + 1])
-    return _list_text([*items.get(attribute.type, texts)])
+    shown = [*items.get(attribute.type, texts)]
+    return ", ".join(shown[:_MOST_ITEMS]) + (", ..." if len(shown) > _MOST_ITEMS else "")
 
 
 def _bytes_text(data: bytes) -> str:
     return data[:_MOST_TEXT].decode("utf-8", "backslashreplace")
-
-
-def _list_text(items: list[str]) -> str:
-    dots = ", ..." if len(items) > _MOST_ITEMS else ""
-    return ", ".join(items[:_MOST_ITEMS]) + dots
 
 
 def operator_counts(file: OnnxFile) -> Counter[tuple[str, str]]:
@@ -176,15 +172,11 @@ def dtype_name(declared: DeclaredInput) -> str:
     dtype = dtype_of_element(declared.element)
     if dtype is not None:
         return dtype.value
-    return "" if not declared.element else _onnx_name(declared.element)
-
-
-def _onnx_name(element: int) -> str:
-    """ONNX's own name of an element type that no device has, such as `string`."""
     try:
-        return str(onnx.TensorProto.DataType.Name(element)).lower()
+        name = str(onnx.TensorProto.DataType.Name(declared.element)).lower()
     except ValueError:
-        return str(element)
+        name = str(declared.element)
+    return name if declared.element else ""
 
 
 def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:

@@ -4,7 +4,7 @@ The user may choose its ends: results as outputs, other shapes of inputs than th
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from atc_py.diag import AtcError, AtcFault, Place, Sink
 from atc_py.diag.codes import BAD_MODEL, FILE_TOO_LARGE, NOT_IN_MODEL, NOT_ONNX
 from atc_py.diag.suggestions import nearest_of_many
-from atc_py.onnx_graph.folding.graph import ValueType, WorkNode, make_nodes, normal_domain, text_of
+from atc_py.onnx_graph.folding.graph import WorkNode, make_nodes, normal_domain, text_of
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import (
     DeclaredInput,
@@ -100,15 +100,21 @@ def _located_model(
         sink.extend(found)
     check_weights(inputs, contents, place, sink)
     check_sizes(inputs, place, sink)
-    initializers = set(contents.names)
+    name, initializers = text_of(model.graph.name, place), set(contents.names)
+    try:
+        nodes = sort_nodes(nodes)
+    except AtcError as error:  # what was found before may be the reason for a cycle
+        raise AtcError(*(sink.errors or error.diagnostics)) from error
+    stated = [(each.name, type_of_proto(each.type)) for each in model.graph.value_info]
+    stated += [(each.name, type_of_proto(each.type)) for each in model.graph.output]
     return OnnxFile(
         path=path,
-        name=text_of(model.graph.name, place),
+        name=name,
         opsets=opsets,
-        nodes=tuple(_sorted_nodes(nodes, sink)),
+        nodes=tuple(nodes),
         inputs=tuple(each for each in inputs if each.name not in initializers),
         outputs=tuple(outputs),
-        declared=_declared_types(model.graph),
+        declared={name: known for name, known in stated if known is not None},
         contents=contents,
         tensors=tensors,
         file_nodes=file_nodes,
@@ -116,30 +122,6 @@ def _located_model(
         faults=tuple(sink.errors),
         unsound=frozenset(broken),
     )
-
-
-def _sorted_nodes(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
-    """`nodes` with producers first.
-
-    Raises:
-        AtcError: BAD_MODEL where they cannot be ordered; what was found before may be the reason,
-            and is raised in place of the cycle then.
-    """
-    try:
-        return sort_nodes(nodes)
-    except AtcError as error:
-        raise AtcError(*(sink.errors or error.diagnostics)) from error
-
-
-def _declared_types(graph: onnx.GraphProto) -> dict[str, ValueType]:
-    stated = ((value.name, type_of_proto(value.type)) for value in _stated_values(graph))
-    return {name: known for name, known in stated if known is not None}
-
-
-def _stated_values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
-    """Yield the values whose types the file states, outputs last."""
-    yield from graph.value_info
-    yield from graph.output
 
 
 def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
@@ -216,16 +198,11 @@ def with_user_ends(file: OnnxFile, options: CompileOptions) -> OnnxFile:
     Raises:
         AtcError: NOT_IN_MODEL and BAD_OPTION for outputs that the model does not have.
     """
-    found = _with_outputs(file, options.out_nodes)
-    return _with_freed_inputs(found, options.input_shapes) if options.replace_shapes else found
-
-
-def _with_freed_inputs(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
-    """`file` with open dims where it fixes others than `shapes` has.
-
-    What it states of the types of other values is then worth nothing, and is gone.
-    """
-    freed = tuple(_freed(each, shapes.get(each.name)) for each in file.inputs)
+    file = _with_outputs(file, options.out_nodes)
+    if not options.replace_shapes:
+        return file
+    freed = tuple(_freed(each, options.input_shapes.get(each.name)) for each in file.inputs)
+    # What it states of the types of other values is worth nothing with other shapes.
     return file if freed == file.inputs else replace(file, inputs=freed, declared={})
 
 

@@ -1,7 +1,6 @@
 """TensorProto to constants: data inline, cut out of the model's file, or in a file beside it."""
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -226,10 +225,7 @@ class TensorReader:
         Raises:
             AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
         """
-        entries = {
-            text_of(entry.key, place): text_of(entry.value, place) for entry in tensor.external_data
-        }
-        markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
+        entries, markers = self._entries(tensor, place)
         if markers:
             return self._cut_tensor(tensor, len(tensor.external_data), markers[0], place)
         if tensor.data_location != TensorProto.EXTERNAL:
@@ -244,24 +240,35 @@ class TensorReader:
         Raises:
             AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
         """
-        entries = {
-            text_of(entry.key, place): text_of(entry.value, place) for entry in tensor.external_data
-        }
-        markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
+        entries, markers = self._entries(tensor, place)
         if markers:
             cut = self._slimmed.cuts[int(markers[0].removeprefix(self._slimmed.token))]
             return Elsewhere(cut.field, ByteRange(self._file, cut.start, cut.size))
         if tensor.data_location != TensorProto.EXTERNAL:
             return None
-        span = self._external.locate(entries, _stored_bytes(tensor, entries, place), place)
+        dtype = dtype_of_element(tensor.data_type)
+        if dtype is not None:
+            size = _file_bytes(dtype, tuple(tensor.dims))
+        else:
+            size = number_entry(entries, "length", 0, place)
+        span = self._external.locate(entries, size, place)
         return Elsewhere(CutField.RAW_DATA, span)
+
+    def _entries(self, tensor: TensorProto, place: Place) -> tuple[dict[str, str], list[str]]:
+        """The entries of external_data, and those that stand for data of the file itself."""
+        entries = {
+            text_of(entry.key, place): text_of(entry.value, place) for entry in tensor.external_data
+        }
+        return entries, [text for text in entries.values() if self.is_marker(text)]
 
     def _cut_tensor(
         self, tensor: TensorProto, entries: int, marker: str, place: Place
     ) -> ConstData:
         dtype, shape = _type_of(tensor, place)
         cut = self._slimmed.cuts[int(marker.removeprefix(self._slimmed.token))]
-        if entries > 1 or _has_inline_data(tensor):
+        fields = {*_FIELDS.values(), "int32_data", "string_data"}
+        inline = tensor.HasField("raw_data") or any(len(getattr(tensor, name)) for name in fields)
+        if entries > 1 or inline:
             raise BAD_TENSOR.error("its data is in more than one place", place=place)
         stored = _CUTS.get(cut.field, dtype)
         if stored is not dtype:
@@ -285,19 +292,6 @@ def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
     if tensor.HasField("segment"):
         raise BAD_TENSOR.error("tensors in segments are not supported", place=place)
     return dtype, tensor_shape(tensor, place)
-
-
-def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place) -> int:
-    """The number of bytes that a tensor's data has in another file."""
-    dtype = dtype_of_element(tensor.data_type)
-    if dtype is not None:
-        return _file_bytes(dtype, tuple(tensor.dims))
-    return number_entry(entries, "length", 0, place)
-
-
-def _has_inline_data(tensor: TensorProto) -> bool:
-    fields = {*_FIELDS.values(), "int32_data", "string_data"}
-    return tensor.HasField("raw_data") or any(len(getattr(tensor, field)) for field in fields)
 
 
 def _file_bytes(dtype: DType, shape: Shape) -> int:

@@ -90,9 +90,20 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
     return [body_node(each) for each in found.graph.node]
 
 
-def body_node(node: onnx.NodeProto) -> BodyNode:
-    """One node as plain values."""
-    values = {each.name: _plain(helper.get_attribute_value(each)) for each in node.attribute}
+def body_node(
+    node: onnx.NodeProto, tensors: TensorReader | None = None, place: Place | None = None
+) -> BodyNode:
+    """One node as plain values; `tensors` reads the data of a Constant elsewhere in the file."""
+    if (
+        node.op_type == "Constant"
+        and tensors
+        and node.attribute
+        and node.attribute[0].HasField("t")
+    ):
+        data = tensors.const(node.attribute[0].t, place or Place()).numpy()
+        return BodyNode("Constant", (), tuple(node.output), {}, "", data)
+    values = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    values = {name: v.decode() if isinstance(v, bytes) else v for name, v in values.items()}
     # Of an empty list ONNX's messages do not keep the type; it means what an absent one does.
     attributes = {name: value for name, value in values.items() if value not in ([], ())}
     value = None
@@ -110,10 +121,6 @@ def _constant(attributes: Mapping[str, Any]) -> NDArray[Any]:
     if isinstance(value, onnx.SparseTensorProto):
         return dense_array(value)
     return np.asarray(value, np.float32 if name.startswith("value_float") else np.int64)
-
-
-def _plain(value: Any) -> Any:
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def attribute_protos(attributes: Mapping[str, Any]) -> Iterator[onnx.AttributeProto]:
@@ -178,19 +185,11 @@ def graph_bodies(
             tuple(each.name for each in graph.input if each.name not in constants),
             tuple(each.name for each in graph.output),
             tuple(type_of_proto(each.type) for each in graph.output),
-            tuple(_body_node(each, tensors, node.place) for each in graph.node),
+            tuple(body_node(inner, tensors, node.place) for inner in graph.node),
             constants,
             _size(graph, trips),
         )
     return found
-
-
-def _body_node(proto: onnx.NodeProto, tensors: TensorReader, place: Place) -> BodyNode:
-    """A node; the data of a Constant may be elsewhere in the file."""
-    if proto.op_type == "Constant" and proto.attribute and proto.attribute[0].HasField("t"):
-        value = tensors.const(proto.attribute[0].t, place).numpy()
-        return BodyNode("Constant", (), tuple(proto.output), {}, "", value)
-    return body_node(proto)
 
 
 def _size(graph: onnx.GraphProto, trips: Mapping[str, int]) -> int:

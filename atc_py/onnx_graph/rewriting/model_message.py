@@ -217,13 +217,9 @@ def _tensors_of(proto: NodeProto) -> Iterator[TensorProto]:
             yield attribute.t
         yield from attribute.tensors
     for graph in subgraphs(proto):
-        yield from _tensors_in(graph)
-
-
-def _tensors_in(graph: GraphProto) -> Iterator[TensorProto]:
-    yield from graph.initializer
-    for node in graph.node:
-        yield from _tensors_of(node)
+        yield from graph.initializer
+        for node in graph.node:
+            yield from _tensors_of(node)
 
 
 def _remove_location(tensor: TensorProto) -> None:
@@ -317,16 +313,14 @@ class ModelMessage:
             # must not say where weights are that are not there yet.
             model = stack.enter_context(atomic_write(output))
             if data is not None:
-                self._write_weights(stack.enter_context(atomic_write(data)))
+                out = stack.enter_context(atomic_write(data))
+                for part, size in self.moved:
+                    if part.data is not None:
+                        part.data.write(out)
+                        out.write(bytes(size - part.data.size))
             self.write(model)
             model.flush()
         return self.size + sum(size for _, size in self.moved)
-
-    def _write_weights(self, out: ByteSink) -> None:
-        for part, size in self.moved:
-            if part.data is not None:
-                part.data.write(out)
-                out.write(bytes(size - part.data.size))
 
     def _parts(self) -> Iterator[tuple[int, Part]]:
         yield from ((_NODE, part) for part in self.nodes)
@@ -357,7 +351,9 @@ def branch_message(
         if name in own:
             after.initializer.append(own[name])
         elif name in graph.consts:
-            after.initializer.append(_tensor(name, graph.consts[name]))
+            data = BytesIO()
+            new_tensor(name, graph.consts[name]).write(data)
+            after.initializer.add().ParseFromString(data.getvalue())
     return after
 
 
@@ -369,11 +365,3 @@ def with_branches(node: WorkNode, branches: Mapping[str, onnx.GraphProto]) -> Wo
         if attribute.name in branches:
             attribute.g.CopyFrom(branches[attribute.name])
     return replace(node, proto=proto, captured=captured_names(proto, node.place))
-
-
-def _tensor(name: str, const: ConstData) -> onnx.TensorProto:
-    data = BytesIO()
-    new_tensor(name, const).write(data)
-    message = onnx.TensorProto()
-    message.ParseFromString(data.getvalue())
-    return message

@@ -233,11 +233,6 @@ def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[No
         yield proto
 
 
-def _is_like(node: WorkNode) -> bool:
-    """True if a node has the operator of the node that it replaces."""
-    return node.op_type == node.place.op_type
-
-
 def unfolded(
     file: OnnxFile, graph: WorkGraph, gone: Collection[str] = (), replaced: Collection[str] = ()
 ) -> Unfolded:
@@ -253,10 +248,14 @@ def unfolded(
         replaced: results whose nodes do not come back, because they were written in another form.
     """
     graph.drop_dead_nodes()
+    # The file's nodes that the graph no longer has, but for those whose results it computes in
+    # another way.
+    written = {name for node in graph.nodes for name in node.writes}.union(replaced)
     producers = {
         name: node
-        for name, node in _producers(file, graph, gone).items()
-        if set(node.writes).isdisjoint(replaced)
+        for node in file.nodes
+        if (node.domain or node.op_type not in gone) and written.isdisjoint(node.writes)
+        for name in node.writes
     }
     work = _Unfolding(graph, frozenset((*file.contents.weights, *file.contents.foreign)), producers)
     for node in graph.nodes:
@@ -266,20 +265,6 @@ def unfolded(
     for name in graph.outputs:
         work.need(name)
     return Unfolded(tuple(work.nodes), frozenset(work.constants))
-
-
-def _producers(file: OnnxFile, graph: WorkGraph, gone: Collection[str]) -> dict[str, WorkNode]:
-    """The file's nodes that the graph no longer has, by the names of their results.
-
-    Nodes whose results the graph computes in another way are not among them.
-    """
-    written = {name for node in graph.nodes for name in node.writes}
-    return {
-        name: node
-        for node in file.nodes
-        if (node.domain or node.op_type not in gone) and written.isdisjoint(node.writes)
-        for name in node.writes
-    }
 
 
 @dataclass(slots=True)
@@ -338,3 +323,8 @@ class _Unfolding:
         """True if a value is there, or may be."""
         known = name in self.initializers or name in self.graph.consts
         return known or self._is_computed(name) or name in self.producers
+
+
+def _is_like(node: WorkNode) -> bool:
+    """True if a node has the operator of the node that it replaces."""
+    return node.op_type == node.place.op_type

@@ -218,16 +218,12 @@ def doubtful_values(graph: WorkGraph) -> set[str]:
     for node in graph.nodes:
         if node.op_type == "Slice" and not node.domain:
             continue
-        if not _is_steady(node) or not doubtful.isdisjoint(node.reads):
+        # Steady nodes make no negative dim of sound ones.
+        fits = node.op_type in _WINDOWS and _always_fits(node)
+        steady = not node.domain and (node.op_type in _STEADY or fits)
+        if not steady or not doubtful.isdisjoint(node.reads):
             doubtful.update(node.writes)
     return doubtful
-
-
-def _is_steady(node: WorkNode) -> bool:
-    """True if a node makes no negative dim of sound ones."""
-    if node.domain:
-        return False
-    return node.op_type in _STEADY or (node.op_type in _WINDOWS and _always_fits(node))
 
 
 def _always_fits(node: WorkNode) -> bool:
@@ -299,7 +295,8 @@ def has_long_vectors(model: onnx.ModelProto, known: Mapping[str, ValueType]) -> 
     if not read:
         return False
     types = known or _inferred_plainly(model)
-    return any(_is_long(types[name]) for name in read if name in types)
+    vectors = (types[name].dims or () for name in read if name in types)
+    return any(len(dims) == 1 and (dims[0] or 0) > LONG for dims in vectors)
 
 
 def _inferred_plainly(model: onnx.ModelProto) -> dict[str, ValueType]:
@@ -307,8 +304,3 @@ def _inferred_plainly(model: onnx.ModelProto) -> dict[str, ValueType]:
     graph = shape_inference.infer_shapes(model, data_prop=False).graph
     found = {value.name: type_of_proto(value.type) for value in (*graph.input, *graph.value_info)}
     return {name: known for name, known in found.items() if known is not None}
-
-
-def _is_long(known: ValueType) -> bool:
-    dims = known.dims or ()
-    return len(dims) == 1 and (dims[0] or 0) > LONG

@@ -121,6 +121,10 @@ class Question(msgspec.Struct, frozen=True):
         known = self.type(position)
         return not self.has(position) or (known is not None and known.shape is not None)
 
+    def follows_doubt(self) -> bool:
+        """True if an input may have negative dims by inference of the whole graph."""
+        return any(name in self.doubtful for name in self.node.reads)
+
     def outputs(self, *types: ValueType) -> dict[str, ValueType]:
         """The types of the first outputs, by name; absent outputs are left out."""
         pairs = zip(self.node.outputs, types, strict=False)
@@ -184,11 +188,6 @@ def type_rule(
         return judge
 
     return register
-
-
-def rules_of(operator: str) -> tuple[TypeRule, ...]:
-    """All rules of an operator, in the order of registration."""
-    return tuple(_REGISTRY.get(operator, ()))
 
 
 def has_rules(node: WorkNode, *, before: bool) -> bool:

@@ -43,16 +43,12 @@ def rewrite_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> tuple[
     """Rewrite `graph` as `import_quantized` does."""
     if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
         fold_what_can_be(graph, tensors, limit, _HELD)  # what is chosen already comes up here
-    if not any(_is_quantized(node) for node in graph.nodes):
+    own = (not node.domain and node.op_type in _HELD for node in graph.nodes)
+    if not any(own) and not any(is_opened(node) or is_sum(node) for node in graph.nodes):
         return ()
     open_operators(graph)
     fold_what_can_be(graph, tensors, limit, _HELD)
     return _Import(graph).run()
-
-
-def _is_quantized(node: WorkNode) -> bool:
-    own = not node.domain and node.op_type in _HELD
-    return own or is_opened(node) or is_sum(node)
 
 
 def _branches_quantize(node: WorkNode) -> bool:
@@ -93,7 +89,7 @@ class _Import:
         if node.domain or node in self._graph.unsound:
             return False
         if node.op_type in _HELD:
-            return self._try(node, self._quantization, Outcome.KEPT)
+            return self._try(node, _rewrite_quantization, Outcome.KEPT)
         if node.op_type in _LAYERS:
             return self._try(node, _LAYERS[node.op_type], Outcome.FLOAT)
         if is_sum(node):
@@ -126,28 +122,14 @@ class _Import:
     ) -> None:
         op_type = node.place.op_type or node.op_type
         reason, help_ = (None, None) if error is None else (error.reason, error.help)
-        channels = self._channels(node) if outcome is Outcome.INTEGER else None
+        channels = None
+        if outcome is Outcome.INTEGER and node.op_type in _CONVOLUTIONS:
+            known = known_type(self._graph, node.inputs[0])
+            dims = () if known is None else known.dims or ()
+            channels = dims[1] if len(dims) == _IMAGE else None
         self._found.append(
             QuantizedNode(node.index, node.name, op_type, outcome, reason, help_, channels=channels)
         )
-
-    def _channels(self, node: WorkNode) -> int | None:
-        known = known_type(self._graph, node.inputs[0])
-        dims = None if known is None else known.dims
-        is_image = node.op_type in _CONVOLUTIONS and dims is not None and len(dims) == _IMAGE
-        return dims[1] if is_image and dims is not None else None
-
-    def _quantization(self, _writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
-        """Rewrite QuantizeLinear or DequantizeLinear.
-
-        Raises:
-            NoCounterpartError: it has no counterpart.
-        """
-        parameters = read_parameters(self._graph, node)
-        if node.op_type == "QuantizeLinear":
-            tensors.quantize(node, parameters)
-        else:
-            tensors.dequantize(node, parameters)
 
 
 _MICROSOFT = "com.microsoft"
@@ -220,6 +202,14 @@ def open_operators(graph: WorkGraph) -> None:
     for node in graph.nodes:
         opener.open(node)
     opener.writer.finish()
+
+
+def _rewrite_quantization(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
+    parameters = read_parameters(writer.graph, node)
+    if node.op_type == "QuantizeLinear":
+        tensors.quantize(node, parameters)
+    else:
+        tensors.dequantize(node, parameters)
 
 
 class _Opener:

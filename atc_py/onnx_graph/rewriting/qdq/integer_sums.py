@@ -144,18 +144,18 @@ class SumsReader:
         before = self._sums(left, most - 1)
         if before is None:
             return None
-        after = self._plus(before, right) if node.op_type == "Add" else self._less(before, right)
+        if node.op_type == "Sub":
+            after = self._less(before, right)
+        elif right in self._known and before.added is None:
+            added = self._known[right].numpy().astype(np.int64)
+            after = replace(before, added=added)
+        else:
+            after = None
         return None if after is None else replace(after, nodes=(*after.nodes, node))
 
     def _is_inner(self, name: str) -> bool:
         """True if one node alone reads a value."""
         return len(self._readers.get(name, ())) == 1 and name not in self._outputs
-
-    def _plus(self, sums: Sums, name: str) -> Sums | None:
-        const = self._known.get(name)
-        if const is None or sums.added is not None:
-            return None
-        return replace(sums, added=const.numpy().astype(np.int64))
 
     def _less(self, sums: Sums, name: str) -> Sums | None:
         """`sums` less a product with a matrix that holds a zero point."""

@@ -73,12 +73,22 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: WorkNode) -> No
     Raises:
         NoCounterpartError: it has no integer form.
     """
-    left, right = (_codes(tensors, name) for name in node.inputs[:2])
+    operands = []
+    for name in node.inputs[:2]:
+        codes = tensors.codes.get(name)
+        if codes is None or codes.parameters.kind is not DType.INT8:
+            raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
+        operands.append(codes)
+    left, right = operands
     if left.stored.const is not None and right.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
     if left.parameters.axis is not None:
         raise NoCounterpartError(DATA_PER_CHANNEL)
-    a, b = _left_operand(writer, node, left), _right_operand(writer, node, right)
+    if left.stored.const is None:
+        a = computed_operand(writer, node.inputs[0], left)
+    else:
+        a = known_operand(prepared(writer, left, 0))
+    b = _right_operand(writer, node, right)
     scales = left.parameters.scale.astype(np.float64) * right.parameters.scale
     offset = b.weights.offset if b.weights else np.zeros((), np.int64)
     words = scale_words(np.asarray(scales), offset)
@@ -202,23 +212,6 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         return depth
 
 
-def _codes(tensors: KnownTensors, name: str) -> Codes:
-    codes = tensors.codes.get(name)
-    if codes is None or codes.parameters.kind is not DType.INT8:
-        raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
-    return codes
-
-
-def _left_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
-    if codes.stored.const is None:
-        return computed_operand(writer, node.inputs[0], codes)
-    weights = prepared(writer, codes, 0)
-    shape = weights.shape
-    zero = weights.offset
-    codes_only = Weights(weights.name, weights.const, weights.scale, weights.offset * 0, 0)
-    return ProductOperand(weights.name, shape, zero, codes_only)
-
-
 def _right_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
     if codes.stored.const is not None:
         axis = max(len(codes.stored.const.shape) - 1, 0)
@@ -228,6 +221,12 @@ def _right_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOpera
     if codes.parameters.axis is not None:
         raise NoCounterpartError(DATA_PER_CHANNEL)
     return computed_operand(writer, node.inputs[1], codes)
+
+
+def known_operand(weights: Weights) -> ProductOperand:
+    """A constant operand; its zero point is the part that its codes cannot express."""
+    codes_only = replace(weights, offset=np.zeros_like(weights.offset))
+    return ProductOperand(weights.name, weights.shape, weights.offset, codes_only)
 
 
 def computed_operand(writer: Writer, name: str, codes: Codes) -> ProductOperand:
@@ -272,20 +271,12 @@ def rewrite_sum(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
         operands = [
             computed_operand(writer, name, codes)
             if codes.stored.const is None
-            else _known_operand(writer, codes)
+            else known_operand(prepared(writer, codes, max(len(codes.stored.const.shape) - 1, 0)))
             for name, codes in zip(node.inputs, (left, right), strict=False)
         ]
         Product(writer, node, operands[0], operands[1]).write(node.outputs[0])
     else:
         _rewrite_convolution(writer, tensors, node, left, right)
-
-
-def _known_operand(writer: Writer, codes: Codes) -> ProductOperand:
-    """A constant operand; its zero point is the part that its codes cannot express."""
-    axis = max(len(codes.stored.const.shape) - 1, 0) if codes.stored.const else 0
-    weights = prepared(writer, codes, axis)
-    codes_only = replace(weights, offset=np.zeros((), np.int64))
-    return ProductOperand(weights.name, weights.shape, weights.offset, codes_only)
 
 
 def _rewrite_convolution(

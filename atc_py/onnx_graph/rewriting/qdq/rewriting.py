@@ -105,7 +105,9 @@ def rewrite_file(
     if form == "ascend":
         gone |= _LINEAR
         nodes = found.nodes if fix else import_quantized(graph, file.tensors, FOLD_LIMIT)
-        _check_types(graph)
+        faults = infer_what_can_be(graph)
+        if faults:
+            raise AtcError(*faults)
     else:
         nodes = _open_quantized(graph) if any(map(is_opened, graph.nodes)) else ()
         if has_ascend_nodes(graph):
@@ -139,17 +141,6 @@ def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
 def _is_linear(node: WorkNode) -> bool:
     """True if a node is one of ONNX's or onnxruntime's quantized operators."""
     return (not node.domain and node.op_type in _LINEAR) or is_opened(node) or is_sum(node)
-
-
-def _check_types(graph: WorkGraph) -> None:
-    """Refuse a graph whose types contradict each other.
-
-    Raises:
-        AtcError: BAD_MODEL.
-    """
-    found = infer_what_can_be(graph)
-    if found:
-        raise AtcError(*found)
 
 
 def _nothing_to_rewrite(file: OnnxFile, form: str, other: str | None) -> Diagnostic:

@@ -295,17 +295,15 @@ class _ToQdq:
         zero, inputs = self._steps.of(node, node.inputs[0]).zero, list(node.inputs)
         if node.op_type == "Conv" and zero:
             raise no_form(node, "on int8 with an offset must be dequantized directly after it")
-        if zero and self._is_corrected(node):
+        # The compiler folds the offset of the data into unfolded biases of such layers.
+        unfolded = self._graph.quant_bias is QuantBias.UNFOLDED
+        corrected = unfolded and node.inputs[1] in self._known and node.outputs[0] in self._scaled
+        if zero and corrected:
             inputs.append(self._writer.const(f"{node.outputs[0]}/zero", np.array(zero, np.int8)))
         self._writer.again(node, op_type, inputs, node.outputs, with_own=True)
         self._found.append(
             QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
         )
-
-    def _is_corrected(self, node: WorkNode) -> bool:
-        if self._graph.quant_bias is QuantBias.FOLDED or node.inputs[1] not in self._known:
-            return False
-        return node.outputs[0] in self._scaled
 
     def _refuse(self, node: WorkNode) -> None:
         """Refuse the forms of int16."""
@@ -325,7 +323,13 @@ def import_qdq_opset(graph: WorkGraph) -> None:
         AtcError: NO_QDQ_FORM where other nodes would mean another thing at that opset.
     """
     own = graph.opsets.get("", 0)
-    needed = _PER_AXIS if any(_has_axis(node) for node in graph.nodes) else _QUANTIZING
+    per_axis = any(
+        attribute.name == "axis"
+        for node in graph.nodes
+        if not node.domain and node.op_type == "DequantizeLinear"
+        for attribute in node.proto.attribute
+    )
+    needed = _PER_AXIS if per_axis else _QUANTIZING
     if own >= needed:
         return
     changed = changed_operators(graph, _PER_AXIS)
@@ -345,8 +349,3 @@ def import_qdq_opset(graph: WorkGraph) -> None:
             ),
         )
     graph.opsets = {**graph.opsets, "": _PER_AXIS}
-
-
-def _has_axis(node: WorkNode) -> bool:
-    own = not node.domain and node.op_type == "DequantizeLinear"
-    return own and any(attribute.name == "axis" for attribute in node.proto.attribute)

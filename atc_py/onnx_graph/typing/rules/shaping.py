@@ -78,22 +78,15 @@ def _fits(shape: Shape, extents: list[int]) -> bool:
     return count % fixed == 0 if fixed else count == 0
 
 
-# Expand ------------------------------------------------------------------------------------------
-
-
-def _is_doubtful_expand(asked: Question) -> bool:
-    """True about a node alone, and for a computed shape."""
-    computed = (name not in asked.graph.consts for name in asked.node.inputs[1:])
-    return asked.alone or any(computed)
-
-
-@type_rule("Expand", before=True, when=_is_doubtful_expand)
+@type_rule("Expand", before=True)
 def _expand_to_any_rank(asked: Question) -> Withheld | None:
     """Withhold an Expand until its rank is known to be one that a tensor can have.
 
     Inference makes as many axes as the vector of a computed shape is long, however long that is.
     About a node alone, it makes none of a vector of unknown length.
     """
+    if not asked.alone and all(name in asked.graph.consts for name in asked.node.inputs[1:]):
+        return None
     shape = asked.type(1)
     if shape is None or shape.dims is None:
         return None if asked.alone else Withheld()
@@ -157,21 +150,13 @@ def _hard_sigmoid(asked: Question) -> Refinement | None:
     return None if x is None else _refined(asked, x.dims)
 
 
-# Parts of the data -------------------------------------------------------------------------------
-
-
-def _follows_doubt(asked: Question) -> bool:
-    """True if an input may have negative dims by inference of the whole graph."""
-    return any(name in asked.doubtful for name in asked.node.reads)
-
-
-@type_rule("Slice", before=True, when=_follows_doubt)
+@type_rule("Slice", before=True, when=Question.follows_doubt)
 def _slice_of_doubtful(asked: Question) -> Withheld | None:
     """Withhold a Slice until the dims of its data are known: a negative one aborts the process."""
     return None if _rank(asked) is not None else Withheld()
 
 
-@type_rule("GatherND", before=True, when=_follows_doubt)
+@type_rule("GatherND", before=True, when=Question.follows_doubt)
 def _doubtful_indices(asked: Question) -> Withheld | None:
     """Withhold a GatherND until the dims of its indices are known, for the same reason."""
     return None if _rank(asked, 1) is not None else Withheld()
@@ -199,7 +184,9 @@ def _compress(asked: Question) -> Override | None:
     x = asked.type(0)
     if x is None or not x.element or x.dims is None:
         return None
-    chosen = _count_true(asked)
+    condition = asked.const(1)
+    constant = condition is not None and condition.dtype is DType.BOOL
+    chosen = int(condition.numpy().sum()) if condition is not None and constant else None
     axis = asked.attributes.get("axis")
     dims: Dims = (chosen,)
     if axis is not None:
@@ -211,26 +198,14 @@ def _compress(asked: Question) -> Override | None:
     return Override(asked.outputs(ValueType(x.element, dims)))
 
 
-def _count_true(asked: Question) -> int | None:
-    """Return how often a constant condition holds; None for a computed one."""
-    condition = asked.const(1)
-    if condition is None or condition.dtype is not DType.BOOL:
-        return None
-    return int(condition.numpy().sum())
-
-
-def _has_output_shape(asked: Question) -> bool:
-    return asked.has(_OUTPUT_SHAPE)
-
-
-@type_rule("MaxUnpool", before=True, when=_has_output_shape)
+@type_rule("MaxUnpool", before=True, when=lambda asked: asked.has(_OUTPUT_SHAPE))
 def _max_unpool_to_negative_dims(asked: Question) -> Negative | None:
     """Refuse a constant shape with negative dims, which inference passes over."""
     wanted = ints_of(asked.const(_OUTPUT_SHAPE)) or ()
     return Negative(wanted) if min(wanted, default=0) < 0 else None
 
 
-@type_rule("MaxUnpool", when=_has_output_shape)
+@type_rule("MaxUnpool", when=lambda asked: asked.has(_OUTPUT_SHAPE))
 def _max_unpool(asked: Question) -> Override | None:
     x, wanted = asked.type(0), ints_of(asked.const(_OUTPUT_SHAPE))
     if x is None or not x.element or x.dims is None:

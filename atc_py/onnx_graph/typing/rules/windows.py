@@ -89,16 +89,12 @@ def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None]
     return found if min(known, default=1) > 0 else None
 
 
-# Transposed convolutions -------------------------------------------------------------------------
-
-
-def _has_wanted_size(asked: Question) -> bool:
-    """True if output_shape or SAME padding says how large the result is."""
-    attributes = asked.attributes
-    return "output_shape" in attributes or attributes.get("auto_pad") in _SAME
-
-
-@type_rule("ConvTranspose", when=_has_wanted_size)
+@type_rule(
+    "ConvTranspose",
+    when=lambda asked: (
+        "output_shape" in asked.attributes or asked.attributes.get("auto_pad") in _SAME
+    ),
+)
 def _conv_transpose(asked: Question) -> Override | None:
     """The size that is asked for.
 
