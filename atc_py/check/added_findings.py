@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
-from atc_py.check.findings_builder import operator_label
+from atc_py.check.findings_builder import labelled
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.spec import Library
@@ -70,7 +70,8 @@ def _with_rows(check: ModelCheck, view: SourceModel, rows: Sequence[NodeRow]) ->
     """The check with other standings of nodes, the operators counted anew."""
     counts: dict[str, Counter[Standing]] = {}
     for node, row in zip(view.all_nodes, rows, strict=True):
-        counts.setdefault(operator_label(node), Counter())[row.standing] += 1
+        label = labelled(node.op_type, node.domain)
+        counts.setdefault(label, Counter())[row.standing] += 1
     operators = (NodeCount(row.op, row.listed, dict(counts[row.op])) for row in check.operators)
     ranked = sorted(
         operators, key=lambda row: (min(each.rank for each in row.counts), -row.total, row.op)

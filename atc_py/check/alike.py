@@ -82,14 +82,10 @@ def _content(const: ConstData) -> Likeness:
 
 def _tensor(tensor: SourceTensor | None) -> Likeness:
     """The key of a tensor; for a long constant of floats its type."""
-    if tensor is None:
-        return None
-    known = tensor.const
-    if known is None:
-        return tensor.element, tensor.dims
-    if "float" in tensor.element and element_count(known.shape) > _SHORT:
+    known = tensor and tensor.const
+    if tensor and known and "float" in tensor.element and element_count(known.shape) > _SHORT:
         return tensor.element, tensor.dims, None
-    return tensor.element, tensor.dims, _content(known)
+    return _tensor_key(tensor)
 
 
 def _tensor_type(tensor: SourceTensor | None) -> Likeness:

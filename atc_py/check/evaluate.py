@@ -14,17 +14,18 @@ from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Stand
 from atc_py.check.findings_builder import Conclusions, labelled
 from atc_py.check.open_dims import (
     MAY_FOLD,
+    NOT_YET,
     Consequences,
     doubted,
     in_branch,
-    not_yet,
     of_vanishing_node,
     open_help,
+    reserved,
 )
 from atc_py.check.predicate import Predicate
 from atc_py.check.quantized import QuantizedModel, attribute_findings
 from atc_py.check.reading import State
-from atc_py.check.restating import OpsetPlacement, OpsetRefusal, place_node
+from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.sentences import predicate_of
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SchemaHistory, SourceModel, SourceNode
@@ -182,7 +183,9 @@ class _Checker:
         if view.vanishes and self._may_change(view):
             found = of_vanishing_node(found, open_help(view))
         if self._doubts:
-            found += self._possible_faults(view)
+            # Once for all nodes of their place in the file.
+            doubts = self._doubts.pop(view.index, [])
+            found += [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in doubts]
         if view.scope:
             found += self._branch_faults(view, found)
         return found
@@ -280,7 +283,11 @@ class _Checker:
     ) -> tuple[list[Finding], OpsetPlacement | None]:
         placement = place_node(view, spec, self._history)
         if not isinstance(placement, OpsetPlacement):
-            return [self._not_placed(view, spec, placement)], None
+            finding = self._conclude.not_placed(view, spec, placement)
+            settles = any(tensor is not None and tensor.settles for tensor in view.inputs)
+            if settles and self._may_change(view):
+                finding = reserved(finding, NOT_YET, open_help(view))
+            return [finding], None
         found = [self._conclude.restated(view, spec, placement)] if placement.restated else []
         waits = self._may_change(view)
         at, before = placement.opset, self._before(view)
@@ -294,16 +301,6 @@ class _Checker:
                 found.append(self._conclude.broken(node, rule, predicate, answer))
         found += deviation_findings(node, view, str(self._model.path))
         return found, placement
-
-    def _not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:
-        finding = self._conclude.not_placed(view, spec, refusal)
-        settles = any(tensor is not None and tensor.settles for tensor in view.inputs)
-        return not_yet(finding, open_help(view)) if settles and self._may_change(view) else finding
-
-    def _possible_faults(self, view: SourceNode) -> list[Finding]:
-        """Possible faults at a node, once for the nodes of its place in the file."""
-        found = self._doubts.pop(view.index, [])
-        return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in found]
 
     def _branch_faults(self, view: SourceNode, found: Sequence[Finding]) -> list[Finding]:
         """Contradictions at a node of a branch, unless its other errors show them."""

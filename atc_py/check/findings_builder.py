@@ -75,7 +75,7 @@ class Conclusions:
         """The finding for an operator that is not on the list."""
         from atc_py.check.unlisted import hint_for_unlisted  # most models have none
 
-        name = operator_label(view)
+        name = labelled(view.op_type, view.domain)
         return Finding(
             code=UNKNOWN_OPERATOR,
             standing=Standing.ERROR,
@@ -187,11 +187,6 @@ class Conclusions:
 
     def _place(self, view: SourceNode, field: str | None = None) -> Place:
         return Place(self._path, view.index, view.name, view.op_type, field)
-
-
-def operator_label(view: SourceNode) -> str:
-    """The operator with its domain, where that is not ONNX's."""
-    return labelled(view.op_type, view.domain)
 
 
 def labelled(op_type: str, domain: str) -> str:

@@ -46,11 +46,6 @@ def reserved(finding: Finding, reason: Text, help_: Text) -> Finding:
     return replace(finding, standing=Standing.UNKNOWN, observed=observed, help=help_)
 
 
-def not_yet(finding: Finding, help_: Text) -> Finding:
-    """Turn an error about a value that may become constant into an undecided finding."""
-    return reserved(finding, NOT_YET, help_)
-
-
 def doubted(fault: Diagnostic, scope: str, reason: Text, help_: Text) -> Finding:
     """An undecided finding for a possible fault, with the reason."""
     return _of_fault(fault, scope, Standing.UNKNOWN, reason, help_)

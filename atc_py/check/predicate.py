@@ -6,13 +6,15 @@ after it.
 """
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.reading import Answer
+from atc_py.check.reading import Answer, all_of
 from atc_py.diag import Code
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
 from atc_py.text import Text
 
@@ -64,3 +66,22 @@ def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Call
         return function
 
     return register
+
+
+def each_tensor(test: Callable[[Any, SourceTensor], Answer]) -> Test:
+    """The predicate of a rule on every tensor of its operand."""
+
+    def test_node(rule: Any, node: BoundNode) -> Answer:
+        return all_of(test(rule, tensor) for tensor in node.tensors(rule.tensor))
+
+    return test_node
+
+
+def each_pair(test: Callable[[Any, SourceTensor, SourceTensor], Answer]) -> Test:
+    """The predicate of a rule on every tensor of its operand, with each of another one."""
+
+    def test_node(rule: Any, node: BoundNode) -> Answer:
+        pairs = product(node.tensors(rule.tensor), node.tensors(rule.other))
+        return all_of(test(rule, tensor, other) for tensor, other in pairs)
+
+    return test_node

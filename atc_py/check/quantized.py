@@ -43,24 +43,20 @@ def rolled_back_layers(model: SourceModel, limit: int) -> Mapping[SourceNode, in
         for tensor in node.inputs:
             if tensor is not None:
                 readers.setdefault(tensor, []).append(node)
-    returned = (*model.outputs, *_returned_by_branches(model))
-    for tensor in returned:
+    branches = [branch for node in model.all_nodes for branch in node.branches.values()]
+    for tensor in (*model.outputs, *(out for branch in branches for out in branch.outputs)):
         readers.setdefault(tensor, []).append(None)
     found = {}
     for node in model.all_nodes:
         channels = _channels(node, producers)
         if channels is None or channels > limit:
             continue
-        if not _has_int8_weights(node) or not _has_constants(node):
+        weights = node.inputs[1]
+        if weights is None or weights.dtype is not DType.INT8 or not _has_constants(node):
             continue
         if node.outputs[0] is not None and _is_dequantized(node, readers.get(node.outputs[0], [])):
             found[node] = channels
     return found
-
-
-def _returned_by_branches(model: SourceModel) -> list[SourceTensor]:
-    branches = (branch for node in model.all_nodes for branch in node.branches.values())
-    return [tensor for branch in branches for tensor in branch.outputs]
 
 
 def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -> int | None:
@@ -73,11 +69,6 @@ def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -
     if data is None or data.dims is None or len(data.dims) != _IMAGE:
         return None
     return data.dims[1]
-
-
-def _has_int8_weights(layer: SourceNode) -> bool:
-    weights = layer.inputs[1]
-    return weights is not None and weights.dtype is DType.INT8
 
 
 def _has_constants(node: SourceNode) -> bool:

@@ -192,7 +192,9 @@ class _Restating:
                 continue
             if listed is not None and listed.type != own.type:
                 return self._means_otherwise(Text("the type of attribute {name}", name=name))
-            if listed is not None or self._is_judged(name):
+            row = self._spec.attribute(name)
+            judged = not self._strict and row is not None and self._spec.is_unlisted(row)
+            if listed is not None or judged:
                 kept[name] = value
             elif value != own.default:
                 return self._lacks(Text("attribute {name}", name=name))
@@ -225,11 +227,6 @@ class _Restating:
             if value is not None and value not in row.one_of and not isinstance(value, tuple):
                 return self._lacks(Text("attribute {name} with {value}", name=name, value=value))
         return None
-
-    def _is_judged(self, name: str) -> bool:
-        """True if the specification has a row for an attribute of unlisted opsets."""
-        row = self._spec.attribute(name)
-        return not self._strict and row is not None and self._spec.is_unlisted(row)
 
     def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Text:
         """The inputs by the listed version's positions; some go into `attributes`."""

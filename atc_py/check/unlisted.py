@@ -359,7 +359,8 @@ def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Libra
             domain=domain,
             op_type=op_type,
         )
-    near = [name for name in library.near(op_type) if _is_custom(name, library)]
+    specs = ((name, library.find(name)) for name in library.near(op_type))
+    near = [name for name, spec in specs if spec is not None and spec.custom]
     if near:
         return Text(
             "among custom operators, {names} is listed; is that the intended one?",
@@ -370,11 +371,6 @@ def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Libra
         domain=domain,
         advice=_WRITE,
     )
-
-
-def _is_custom(name: str, library: Library) -> bool:
-    spec = library.find(name)
-    return spec is not None and spec.custom
 
 
 def _of_onnxruntime(op_type: str) -> Text:

@@ -12,7 +12,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.options.compile_options import AUTO
 from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
 from atc_py.text import Text
@@ -43,7 +43,7 @@ def open_original(
         _refuse_other_ports(found, other)
         other.scaled = found.balanced
         return other.standing_for(found, "")
-    if not has_ascend_nodes(found):
+    if not is_deploy_form(node.op_type for node in found.nodes):
         return found
     rewritten = folder / "original.qdq.onnx"
     rewrite_quantized(model, rewritten, Rewriting(_FORM, quant_bias))
@@ -90,7 +90,7 @@ def runnable_file(file: OnnxFile, folder: Path) -> OnnxFile:
     Raises:
         AtcError: as `open_original`.
     """
-    if not has_ascend_nodes(file):
+    if not is_deploy_form(node.op_type for node in file.nodes):
         return file
     rewritten = folder / f"{file.path.stem}.{_FORM}.onnx"
     rewrite_quantized(file.path, rewritten, Rewriting(_FORM, AUTO, external=True))

@@ -125,7 +125,8 @@ def _files_below(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         entries += len(folders) + len(names)
-        mine = [name for name in names if _is_yaml(name)]
+        visible = [name for name in names if not name.startswith(".")]
+        mine = [name for name in visible if Path(name).suffix.lower() in _SUFFIXES]
         files += len(mine)
         if entries > _MOST_ENTRIES or files > _MOST_FILES:
             message = Text(
@@ -137,10 +138,6 @@ def _files_below(folder: Path) -> Iterator[Path]:
             help_ = "name a folder that holds specifications alone"
             raise BAD_SPEC.error(message, place=Place(str(folder)), help=help_)
         yield from (Path(parent, name) for name in mine)
-
-
-def _is_yaml(name: str) -> bool:
-    return not name.startswith(".") and Path(name).suffix.lower() in _SUFFIXES
 
 
 def _refuse(error: OSError) -> None:
@@ -229,16 +226,13 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
     versions = () if spec.custom else onnx.versions(spec.op)
     errors = [*check_levels(spec), *_example(spec)]
     if not spec.custom:
-        errors += _names(spec, versions) if versions else [_unknown_operator(spec)]
+        help_ = "correct the spelling, or write custom: true instead of opsets"
+        unknown = Text("ONNX has no operator {name}", name=spec.op)
+        errors += _names(spec, versions) if versions else [Problem(("op",), unknown, help_)]
     for problem in errors:
         yield problem_at(file.document, problem)
     for problem in _opsets(spec, versions):
         yield problem_at(file.document, problem, DOUBTFUL_SPEC)
-
-
-def _unknown_operator(spec: OpSpec) -> Problem:
-    help_ = "correct the spelling, or write custom: true instead of opsets"
-    return Problem(("op",), Text("ONNX has no operator {name}", name=spec.op), help_)
 
 
 def _example(spec: OpSpec) -> Iterator[Problem]:

@@ -154,20 +154,14 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
 
 
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
-    if when.opsets is not None and when.opsets[0] > when.opsets[1]:
-        message = Text(
-            "the first opset {opsets} is after the last {opsets_2}",
-            opsets=when.opsets[0],
-            opsets_2=when.opsets[1],
-        )
-        yield Problem((*path, "opsets"), message, "write [first, last]")
-    if when.written is not None and when.written[0] > when.written[1]:
-        message = Text(
-            "the first opset {opsets} is after the last {opsets_2}",
-            opsets=when.written[0],
-            opsets_2=when.written[1],
-        )
-        yield Problem((*path, "written"), message, "write [first, last]")
+    for key, span in (("opsets", when.opsets), ("written", when.written)):
+        if span is not None and span[0] > span[1]:
+            message = Text(
+                "the first opset {opsets} is after the last {opsets_2}",
+                opsets=span[0],
+                opsets_2=span[1],
+            )
+            yield Problem((*path, key), message, "write [first, last]")
     for position, attribute in enumerate(when.attributes):
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
     for position, name in enumerate(when.present):

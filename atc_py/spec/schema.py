@@ -142,7 +142,9 @@ def _failing_path(message: _Message, value: Any, type_: Any) -> str:
 
 def _diagnostic_of(document: Document, message: _Message) -> Diagnostic:
     what = message.what
-    path = _parse_path(message.where)
+    # `.inputs[0].name` in steps
+    steps = _STEP.finditer(message.where)
+    path: DataPath = tuple(step["key"] or int(step["index"]) for step in steps)
     allowed = _allowed_values(path, document.data)
     label = f"{_path_text(path)}: " if path else ""
     mark = document.mark(path, key=message.key)
@@ -163,12 +165,6 @@ def _in_words(what: str, value: Any) -> str:
     if "matching regex" in what:
         what = Text("{value} has the wrong form", value=repr(value))
     return what[0].lower() + what[1:].replace("`array`", "list").replace("`object`", "mapping")
-
-
-def _parse_path(text: str) -> DataPath:
-    """The path of `.inputs[0].name`."""
-    steps = _STEP.finditer(text)
-    return tuple(step["key"] or int(step["index"]) for step in steps)
 
 
 def _step(data: Any, step: str | int) -> Any:

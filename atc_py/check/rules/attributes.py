@@ -25,7 +25,7 @@ from atc_py.spec.rules import (
     EquationWrittenOut,
     ProductAtMost,
 )
-from atc_py.text import Text, verbatim
+from atc_py.text import Text
 
 _ROUNDING = 1e-7
 """Bound on the relative rounding error of float32; the next number is farther away."""
@@ -109,10 +109,6 @@ def _attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
         "bring {attribute} into the range where the model is built, or run this node on the host"
     ),
 )
-def _attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
-    return _in_range(rule, node)
-
-
 @predicate(
     AttrEachInRange,
     ATTR_OUT_OF_RANGE,
@@ -122,8 +118,9 @@ def _attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
         "can often be made of two smaller nodes; or run this node on the host"
     ),
 )
-def _attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
-    return _in_range(rule, node)
+def _attr_in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
+    least, most = rule.range
+    return _each_element(node, rule.attribute, lambda item: bool(least <= item <= most))
 
 
 @predicate(
@@ -267,7 +264,8 @@ def _product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
             break
     else:
         return HOLDS
-    return fails(_product(items))
+    text = shown(items)
+    return fails(text if len(items) > _FACTORS else noted(shown(math.prod(items)), text))
 
 
 @predicate(
@@ -301,17 +299,6 @@ def _equation_written_out(rule: EquationWrittenOut, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     equation = read_equation(value) if isinstance(value, str) else None
     return HOLDS if equation is None or str(equation) == value else fails(shown(value))
-
-
-def _product(items: tuple[Any, ...]) -> Text:
-    """The product of a list followed by the list; for a long one the product alone."""
-    text = shown(items)
-    return verbatim(text) if len(items) > _FACTORS else noted(shown(math.prod(items)), text)
-
-
-def _in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
-    least, most = rule.range
-    return _each_element(node, rule.attribute, lambda item: bool(least <= item <= most))
 
 
 def _each_element(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:

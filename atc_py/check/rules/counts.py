@@ -4,7 +4,7 @@ from typing import Any
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.open_dims import NOT_YET
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import each_pair, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
@@ -47,12 +47,9 @@ from atc_py.text import Text
     demand="{tensor} of {op} must have one element for each dimension of {other}",
     help_=Text("give {tensor} one element for each axis of {other}, or reshape {other}"),
 )
-def _count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
-    return all_of(
-        _count_fits(rule, tensor, other, 1)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
+@each_pair
+def _count_is_rank(rule: CountIsRank, tensor: SourceTensor, other: SourceTensor) -> Answer:
+    return _count_fits(rule, tensor, other, 1)
 
 
 @predicate(
@@ -63,12 +60,10 @@ def _count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
         "give {tensor} {count} x rank of {other} elements, or leave it empty where it is not used"
     ),
 )
-def _count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
-    return all_of(
-        HOLDS if count_of(dims_of(tensor)) == 0 else _count_fits(rule, tensor, other, rule.count)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
+@each_pair
+def _count_per_axis(rule: CountPerAxis, tensor: SourceTensor, other: SourceTensor) -> Answer:
+    empty = count_of(dims_of(tensor)) == 0
+    return HOLDS if empty else _count_fits(rule, tensor, other, rule.count)
 
 
 def _count_fits(
@@ -92,15 +87,10 @@ def _count_fits(
         "export {tensor} with one element, or with one for each index of axis {axis} of {other}"
     ),
 )
-def _count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
-    return all_of(
-        _one_or_length(rule, tensor, other)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
-
-
-def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor) -> Answer:
+@each_pair
+def _count_is_one_or_extent(
+    rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor
+) -> Answer:
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
         return HOLDS
@@ -127,15 +117,8 @@ def _is_length(
     demand="{tensor} of {op} must have as many elements as {other} has on axis {axis}",
     help_=Text("export {tensor} with one element for each index of axis {axis} of {other}"),
 )
-def _count_is_length(rule: CountIsLength, node: BoundNode) -> Answer:
-    return all_of(
-        _as_long(rule, tensor, other)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
-
-
-def _as_long(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
+@each_pair
+def _count_is_length(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
     """The answer for two tensors; without the axis another rule says so."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count is None:

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
@@ -132,11 +132,7 @@ def _none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
         return HOLDS
     if _some(() if _order_is_open(node) else node.before, rule.along) is not None:
         return HOLDS
-    found = _some(node.before, rule.attribute)
-    if found is None:
-        return HOLDS
-    seen = _named(found, rule.attribute)
-    return unknown(seen) if _order_is_open(node) else fails(seen)
+    return _none_before(rule.attribute, node)
 
 
 @predicate(
@@ -149,10 +145,16 @@ def _sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
     own = node.view.attributes
     if rule.along not in own or rule.attribute in own:
         return HOLDS
-    found = _some(node.before, rule.attribute)
-    if found is None:
+    return _none_before(rule.attribute, node)
+
+
+def _none_before(attribute: str, node: BoundNode) -> Answer:
+    """True if no node before sets an attribute; undecided where the order is not known."""
+    setter = _some(node.before, attribute)
+    if setter is None:
         return HOLDS
-    seen = _named(found, rule.attribute)
+    name = f'"{setter.name}"' if setter.name else f"node {setter.index}"
+    seen = Text("{name} sets {attribute}", name=name, attribute=attribute)
     return unknown(seen) if _order_is_open(node) else fails(seen)
 
 
@@ -163,11 +165,6 @@ def _some(nodes: tuple[SourceNode, ...], attribute: str) -> SourceNode | None:
 def _order_is_open(node: BoundNode) -> bool:
     """True where a node stands in a branch: when its graph is parsed is not known."""
     return any(each.scope for each in (node.view, *node.before))
-
-
-def _named(node: SourceNode, attribute: str) -> Text:
-    name = f'"{node.name}"' if node.name else f"node {node.index}"
-    return Text("{name} sets {attribute}", name=name, attribute=attribute)
 
 
 @predicate(
@@ -238,20 +235,17 @@ def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
     demand="{tensor} of {op} must not have more rows than columns",
     help_=Text("make the transposed matrix and transpose it"),
 )
-def _rows_within_columns(rule: RowsWithinColumns, node: BoundNode) -> Answer:
-    return all_of(_flat(rule.tensor, tensor) for tensor in node.tensors(rule.tensor))
-
-
-def _flat(name: str, tensor: SourceTensor) -> Answer:
+@each_tensor
+def _rows_within_columns(rule: RowsWithinColumns, tensor: SourceTensor) -> Answer:
     """The answer for one tensor; another rank than 2 is reported elsewhere."""
     dims = dims_of(tensor)
     if dims is None:
-        return unknown(described(name, tensor))
+        return unknown(described(rule.tensor, tensor))
     if len(dims) != _MATRIX:
         return HOLDS
     rows, columns = dims
     if rows is None or columns is None:
-        return unknown(described(name, tensor))
+        return unknown(described(rule.tensor, tensor))
     return HOLDS if rows <= columns else fails(shape_text(tensor))
 
 

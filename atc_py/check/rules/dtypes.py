@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.condition_words import mode_words
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import each_pair, each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
@@ -69,13 +69,8 @@ _CAST = Text("cast {tensor} to {dtypes} before the node, or export the model wit
 
 
 @predicate(DtypeListed, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
-def _dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
-    mode = node.conditions.mode
-    return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
-
-
 @predicate(DtypeAmong, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
-def _dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
+def _dtype_listed(rule: DtypeListed | DtypeAmong, node: BoundNode) -> Answer:
     mode = node.conditions.mode
     return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
@@ -102,11 +97,8 @@ def _has_one_of(
         "may change it, force_fp16 for instance"
     ),
 )
-def _dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
-    return all_of(_has_none_of(rule, tensor) for tensor in node.tensors(rule.tensor))
-
-
-def _has_none_of(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
+@each_tensor
+def _dtype_excluded(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     return fails(tensor.element) if tensor.dtype in rule.dtypes else HOLDS
@@ -179,15 +171,10 @@ def is_integer_layer(node: BoundNode) -> bool:
         "axis where it has fewer than three"
     ),
 )
-def _scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
-    return all_of(
-        _one_or_channels(rule, tensor, other)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
-
-
-def _one_or_channels(rule: ScalesPerChannel, tensor: SourceTensor, other: SourceTensor) -> Answer:
+@each_pair
+def _scales_per_channel(
+    rule: ScalesPerChannel, tensor: SourceTensor, other: SourceTensor
+) -> Answer:
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
         return HOLDS

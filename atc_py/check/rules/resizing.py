@@ -102,7 +102,8 @@ def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
     changes = _changes(node, tensor)
     if isinstance(changes, Text):
         return unknown(changes)
-    if _coordinates(node) == _CROP and not _region_is_known(node):
+    roi = node.tensor("roi")
+    if _coordinates(node) == _CROP and (roi is None or not is_known(roi)):
         return unknown(Text("roi is not constant"))
     return all_of(_alike(rule, node, axis, each) for axis, each in enumerate(changes))
 
@@ -171,11 +172,6 @@ def _coordinates(node: BoundNode) -> str:
     if node.opset < _WITH_MODES:
         return "asymmetric"
     return str(node.value("coordinate_transformation_mode"))
-
-
-def _region_is_known(node: BoundNode) -> bool:
-    roi = node.tensor("roi")
-    return roi is not None and is_known(roi)
 
 
 def _region(node: BoundNode, axis: int) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.predicate import predicate
+from atc_py.check.predicate import each_tensor, predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
@@ -158,11 +158,8 @@ def _dim(
     demand="The number of elements of {tensor} of {op} must be {range}",
     help_=Text("change the number of elements of {tensor} where the model is built"),
 )
-def _element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer:
-    return all_of(_count_in_range(rule, tensor) for tensor in node.tensors(rule.tensor))
-
-
-def _count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
+@each_tensor
+def _element_count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
     """The answer for one tensor; open dims make its count 0 or at least the known part."""
     least, most = rule.range
     dims = dims_of(tensor)

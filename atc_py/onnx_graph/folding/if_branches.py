@@ -124,21 +124,18 @@ def _look_into(
 ) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
     found: list[Branch] = []
     faults: list[Diagnostic] = []
-    for name, proto in _graphs(node):
+    for attribute in node.proto.attribute:
+        if not attribute.HasField("g"):
+            continue
+        name = attribute.name
         try:
-            folded = _fold_branch(graph, node, (name, proto), tensors, limit)
+            folded = _fold_branch(graph, node, (name, attribute.g), tensors, limit)
         except AtcError as error:
             faults += error.diagnostics
             continue
         found.append(Branch(name, folded))
         faults += folded.faults
     return tuple(found), faults
-
-
-def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
-    for attribute in node.proto.attribute:
-        if attribute.HasField("g"):
-            yield attribute.name, attribute.g
 
 
 def _fold_branch(

@@ -20,7 +20,7 @@ from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.rewriting.qdq.importing import is_opened
 from atc_py.onnx_graph.rewriting.qdq.products import is_sum
 from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
-from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.options.compile_options import QuantBias
@@ -55,7 +55,8 @@ def open_float(file: OnnxFile, shapes: Mapping[str, Shape] | None = None) -> Wor
 
 def is_quantized(file: OnnxFile) -> bool:
     """True if a model has quantized layers, in whatever form."""
-    return next(_quantized_nodes(file), None) is not None or has_ascend_nodes(file)
+    deploys = is_deploy_form(node.op_type for node in file.nodes)
+    return deploys or next(_quantized_nodes(file), None) is not None
 
 
 def _refuse_quantized(file: OnnxFile) -> None:

@@ -92,7 +92,8 @@ class RealLayers:
         self.writer.again(layer, layer.op_type, inputs, [product], without=own, with_own=True)
         if sums.added is not None:
             position = _LAST if layer.op_type == "Gemm" else 1 - codes.ndim
-            self._add(layer, product, sums.added, factors, position, output)
+            addend = self._addend(layer, sums.added, factors.scale, position)
+            self.writer.op(layer, "Add", [product, addend], output)
 
     def _write_product(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write MatMul; terms that its zero points do not cover are added after it."""
@@ -126,7 +127,8 @@ class RealLayers:
         product = self.writer.fresh(f"{output}/product") if rest.any() else output
         self.writer.again(layer, "MatMul", pair if data == 0 else pair[::-1], [product])
         if rest.any():
-            self._add(layer, product, rest, factors, _LAST, output)
+            addend = self._addend(layer, rest, factors.scale, _LAST)
+            self.writer.op(layer, "Add", [product, addend], output)
 
     @property
     def _is_unfolded(self) -> bool:
@@ -169,18 +171,6 @@ class RealLayers:
         if const is not None:
             more = const.numpy().astype(np.int64) + more
         return more if const is not None or more.any() else None
-
-    def _add(
-        self,
-        layer: WorkNode,
-        real: str,
-        added: Integers,
-        factors: SumFactors,
-        position: int,
-        output: str,
-    ) -> None:
-        addend = self._addend(layer, added, factors.scale, position)
-        self.writer.op(layer, "Add", [real, addend], output)
 
     def _addend(
         self, layer: WorkNode, added: Integers, scale: NDArray[np.float64], position: int

@@ -13,7 +13,7 @@ from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read, write_onnx
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.rewriting.qdq.importing import is_opened, open_operators
 from atc_py.onnx_graph.rewriting.qdq.products import is_sum
-from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes, import_qdq_opset, to_qdq
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import import_qdq_opset, is_deploy_form, to_qdq
 from atc_py.onnx_graph.source import BiasConvention, Outcome, QuantizedNode
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.onnx_graph.typing.infer import infer_what_can_be
@@ -94,7 +94,8 @@ def rewrite_file(
     """
     read_as = file.bias_convention(quant_bias)
     graph = file.graph(observe_inputs(file.path, file.inputs, {}), read_as)
-    has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
+    has_linear = any(map(_is_linear, graph.nodes))
+    has_ascend = is_deploy_form(node.op_type for node in graph.nodes)
     if form == "ascend":
         if not has_linear:
             raise AtcError(_nothing_to_rewrite(file, form, other="qdq" if has_ascend else None))
@@ -110,7 +111,7 @@ def rewrite_file(
             raise AtcError(*faults)
     else:
         nodes = _open_quantized(graph) if any(map(is_opened, graph.nodes)) else ()
-        if has_ascend_nodes(graph):
+        if is_deploy_form(node.op_type for node in graph.nodes):
             nodes = (*nodes, *to_qdq(graph, file.tensors))
     before = bytes_read(file)
     written_as = graph.quant_bias if form == "ascend" else None

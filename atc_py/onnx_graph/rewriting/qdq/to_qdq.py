@@ -6,7 +6,7 @@ a graph reads by other means stay int32: MatMulInteger and ConvInteger.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -61,23 +61,9 @@ _CHOOSING = frozenset(
 _INTEGER_OPERATORS = {"Conv": "ConvInteger", "MatMul": "MatMulInteger"}
 
 
-class _HasOperator(Protocol):
-    """A node, of whatever kind."""
-
-    @property
-    def op_type(self) -> str: ...
-
-
-class _HasNodes(Protocol):
-    """A graph, of whatever kind."""
-
-    @property
-    def nodes(self) -> Iterable[_HasOperator]: ...
-
-
-def has_ascend_nodes(graph: _HasNodes) -> bool:
-    """True if a graph is in the deploy form."""
-    return any(node.op_type in ASCEND_OPERATORS for node in graph.nodes)
+def is_deploy_form(operators: Iterable[str]) -> bool:
+    """True if a graph with nodes of these operators is in the deploy form."""
+    return not ASCEND_OPERATORS.isdisjoint(operators)
 
 
 def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]:
