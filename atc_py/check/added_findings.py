@@ -17,13 +17,13 @@ _Key: TypeAlias = tuple[int | None, str | None, str | None]
 def amended(check: ModelCheck, view: SourceModel, further: Sequence[Finding]) -> ModelCheck:
     """`check` of `view` with `further` findings, each once, and the nodes' new standing."""
     known = set(check.findings)
-    new = [each for each in dict.fromkeys(further) if each not in known]
+    new = [finding for finding in dict.fromkeys(further) if finding not in known]
     if not new:
         return check
     worse: dict[_Key, Standing] = {}
-    for each in new:
-        key = _key(each)
-        worse[key] = worst((each.standing, worse.get(key, Standing.SUPPORTED)))
+    for finding in new:
+        key = _key(finding)
+        worse[key] = worst((finding.standing, worse.get(key, Standing.SUPPORTED)))
     rows = []
     for node, row in zip(view.all_nodes, check.rows, strict=True):
         added = worse.get((node.index, node.name, node.op_type), Standing.SUPPORTED)
@@ -47,10 +47,10 @@ def without_errors(
     """
     if not (undecided or gone):
         return check
-    findings = tuple(undecided.get(each, each) for each in check.findings)
-    faults = tuple(each for each in check.faults if each not in gone)
-    faulty = {each.place.node for each in faults if each.place}
-    errors = {_key(each) for each in findings if each.standing is Standing.ERROR}
+    findings = tuple(undecided.get(finding, finding) for finding in check.findings)
+    faults = tuple(fault for fault in check.faults if fault not in gone)
+    faulty = {fault.place.node for fault in faults if fault.place}
+    errors = {_key(finding) for finding in findings if finding.standing is Standing.ERROR}
     rows = [
         replace(row, standing=Standing.UNKNOWN)
         if row.standing is Standing.ERROR
@@ -74,7 +74,8 @@ def _with_rows(check: ModelCheck, view: SourceModel, rows: Sequence[NodeRow]) ->
         counts.setdefault(label, Counter())[row.standing] += 1
     operators = (NodeCount(row.op, row.listed, dict(counts[row.op])) for row in check.operators)
     ranked = sorted(
-        operators, key=lambda row: (min(each.rank for each in row.counts), -row.total, row.op)
+        operators,
+        key=lambda row: (min(standing.rank for standing in row.counts), -row.total, row.op),
     )
     return replace(check, rows=tuple(rows), operators=tuple(ranked))
 
@@ -86,8 +87,8 @@ def with_kept(check: ModelCheck, specs: Library) -> ModelCheck:
         AtcError: BAD_SPEC where the file of an operator has a fault.
     """
     names = sorted(row.op.rpartition("::")[2] for row in check.operators if row.listed)
-    found = ((name, specs.find(name)) for name in dict.fromkeys(names))
-    return replace(check, kept=tuple(name for name, spec in found if spec and spec.kept))
+    listed = ((name, specs.find(name)) for name in dict.fromkeys(names))
+    return replace(check, kept=tuple(name for name, spec in listed if spec and spec.kept))
 
 
 class RulesBrokenError(AtcError):
@@ -101,5 +102,7 @@ class RulesBrokenError(AtcError):
     def __init__(self, check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> None:
         self.check = check
         self.missing = tuple(missing)
-        errors = [each for each in check.findings if each.standing is Standing.ERROR]
-        super().__init__(*check.faults, *(each.diagnostic() for each in errors), *self.missing)
+        errors = [finding for finding in check.findings if finding.standing is Standing.ERROR]
+        super().__init__(
+            *check.faults, *(problem.diagnostic() for problem in errors), *self.missing
+        )

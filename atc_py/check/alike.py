@@ -125,7 +125,7 @@ def compiled_nodes(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[i
         kinds: numbers that only alike nodes share, weights included, by node of the model and its
             branches; empty where they are not known.
     """
-    found: dict[Hashable, list[int]] = {}
+    groups: dict[Hashable, list[int]] = {}
     of_kinds: dict[int, Hashable] = {}
     shapes_alone = set(_of_shapes_alone(model)) if any(i.is_open for i in model.inputs) else set()
     known = kinds if len(kinds) == len(model.nodes) else ()  # else some nodes have branches
@@ -141,8 +141,8 @@ def compiled_nodes(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[i
             if kind not in of_kinds:
                 of_kinds[kind] = _kind(view, inner)
             key = of_kinds[kind]
-        found.setdefault(key, []).append(position)
-    return list(found.values())
+        groups.setdefault(key, []).append(position)
+    return list(groups.values())
 
 
 def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
@@ -150,13 +150,15 @@ def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
     kind = likeness(view, weights=False)
     if not inner:
         return kind
-    branches = [(each.scope.partition(" ")[0], likeness(each, weights=False)) for each in inner]
+    branches = [
+        (branch.scope.partition(" ")[0], likeness(branch, weights=False)) for branch in inner
+    ]
     return kind, *branches
 
 
 def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
     """Yield the positions of nodes that no data reaches, only shapes and constants."""
-    fed = {each.name for each in model.inputs}
+    fed = {tensor.name for tensor in model.inputs}
     for position, view in enumerate(model.nodes):
         reads = (tensor for tensor in view.inputs if tensor is not None)
         measures = not view.domain and view.op_type in _OF_SHAPES

@@ -33,9 +33,9 @@ def when_words(when: When) -> Text:
         )
     facts += [Text("{name} is given", name=name) for name in when.present]
     facts += [Text("{name} is not given", name=name) for name in when.absent]
-    for each in when.dtypes:
-        dtypes = one_of(dtype.value for dtype in each.one_of)
-        facts.append(Text("{tensor} has dtype {dtypes}", tensor=each.tensor, dtypes=dtypes))
+    for condition in when.dtypes:
+        dtypes = one_of(dtype.value for dtype in condition.one_of)
+        facts.append(Text("{tensor} has dtype {dtypes}", tensor=condition.tensor, dtypes=dtypes))
     for ranked in when.ranks:
         facts.append(Text("{name} has rank {rank}", name=ranked.tensor, rank=ranked.rank))
     for dim in when.dims:
@@ -57,7 +57,7 @@ def soc_words(name: str) -> Text:
 
 def joined(facts: list[Text]) -> Text:
     """Join conditions that must hold together; those that say nothing are left out."""
-    return Text(" and ").join(each for each in facts if each)
+    return Text(" and ").join(fact for fact in facts if fact)
 
 
 def with_condition(sentence: Text, when: Text) -> Text:

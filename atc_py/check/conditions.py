@@ -67,8 +67,8 @@ def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]
         yield bool(node.tensors(name))
     for name in when.absent:
         yield not node.tensors(name)
-    for each in when.dtypes:
-        yield _has_dtype(node.tensor(each.tensor), each.one_of)
+    for condition in when.dtypes:
+        yield _has_dtype(node.tensor(condition.tensor), condition.one_of)
     for ranked in when.ranks:
         yield _has_rank(node.tensor(ranked.tensor), ranked.rank)
     for dim in when.dims:
@@ -87,8 +87,8 @@ def _has_rank(tensor: SourceTensor | None, rank: int) -> bool | None:
     """True if a tensor has that rank; None where its rank is open."""
     if tensor is None:
         return False
-    found = rank_of(tensor)
-    return None if found is None else found == rank
+    own = rank_of(tensor)
+    return None if own is None else own == rank
 
 
 def is_outweighed(rule: Rule, node: BoundNode) -> bool:
@@ -149,21 +149,23 @@ class NodesBefore:
         key = node.domain, node.op_type
         if not self._asked.get(key):
             return ()
-        found = (self._first(node, (*key, name)) for name in sorted(self._asked[key]))
-        return tuple(each for each in found if each is not None)
+        setters = (self._first(node, (*key, name)) for name in sorted(self._asked[key]))
+        return tuple(item for item in setters if item is not None)
 
     def _first(self, node: SourceNode, key: tuple[str, str, str]) -> SourceNode | None:
         """The first node that sets an attribute before a node, or may."""
         setters = self._setters.get(key, [])
         # If neither of the first two is before the node, no other outside of branches is.
         likely = [*setters[:2], *self._in_branches(key)]
-        others = (each for each in likely if each is not node)
-        return next((each for each in others if self._may_precede(each, node)), None)
+        others = (other for other in likely if other is not node)
+        return next((other for other in others if self._may_precede(other, node)), None)
 
     def _in_branches(self, key: tuple[str, str, str]) -> list[SourceNode]:
         """The first two nodes of branches that set an attribute."""
         if key not in self._scoped:
-            self._scoped[key] = [each for each in self._setters.get(key, []) if each.scope][:2]
+            self._scoped[key] = [setter for setter in self._setters.get(key, []) if setter.scope][
+                :2
+            ]
         return self._scoped[key]
 
     def _may_precede(self, one: SourceNode, other: SourceNode) -> bool:
@@ -179,5 +181,5 @@ def depends_on_nodes_before(spec: OpSpec | None) -> bool:
 def _asked(spec: OpSpec | None) -> set[str]:
     """The attributes of nodes before that deviations of an operator depend on."""
     rules = () if spec is None else (row.unless for row in spec.deviations)
-    found = [each for each in rules if isinstance(each, NoneBeforeSets | SetsAsBefore)]
-    return {name for rule in found for name in (rule.attribute, rule.along)}
+    asking = [rule for rule in rules if isinstance(rule, NoneBeforeSets | SetsAsBefore)]
+    return {name for rule in asking for name in (rule.attribute, rule.along)}

@@ -52,10 +52,10 @@ def met_deviations(node: BoundNode) -> Iterator[Met]:
 
 def certainty_on(row: Deviation, generation: Generation) -> Certainty | None:
     """Return how certain it is that a generation has a deviation; None if it does not."""
-    found = row.certainty(generation.edition)
-    if found is Certainty.PROVEN and generation.certainty is Certainty.INFERRED:
+    certainty = row.certainty(generation.edition)
+    if certainty is Certainty.PROVEN and generation.certainty is Certainty.INFERRED:
         return Certainty.INFERRED
-    return found
+    return certainty
 
 
 def parser_opsets(spec: OpSpec, edition: int) -> tuple[tuple[int, int], ...]:
@@ -63,7 +63,7 @@ def parser_opsets(spec: OpSpec, edition: int) -> tuple[tuple[int, int], ...]:
     for row in spec.registered:
         if row.edition == edition:
             return row.opsets
-    return next(each.opsets for each in editions() if each.year == edition)
+    return next(item.opsets for item in editions() if item.year == edition)
 
 
 def deviation_findings(node: BoundNode, written: SourceNode, path: str) -> Iterator[Finding]:

@@ -111,9 +111,9 @@ class Conclusions:
             "no action is needed: the node is restated at opset {opset}, where it means the same",
             opset=placement.opset,
         )
-        found = self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Text(""), help_)
+        finding = self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Text(""), help_)
         effect = Text("will be restated at opset {opset}", opset=placement.opset)
-        return replace(found, effect=effect)
+        return replace(finding, effect=effect)
 
     def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
         """The finding for an attribute that the specification has no row for."""

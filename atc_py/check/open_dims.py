@@ -35,14 +35,14 @@ def of_vanishing_node(findings: Iterable[Finding], help_: Text) -> list[Finding]
         help_: which inputs to fix.
     """
     kept = (Standing.ERROR, Standing.UNKNOWN)
-    return [reserved(each, MAY_FOLD, help_) for each in findings if each.standing in kept]
+    return [reserved(finding, MAY_FOLD, help_) for finding in findings if finding.standing in kept]
 
 
 def reserved(finding: Finding, reason: Text, help_: Text) -> Finding:
     """Turn an error into an undecided finding with a reason; leave other findings as they are."""
     if finding.standing is not Standing.ERROR:
         return finding
-    observed = SEMICOLON.join(each for each in (finding.observed, reason) if each)
+    observed = SEMICOLON.join(part for part in (finding.observed, reason) if part)
     return replace(finding, standing=Standing.UNKNOWN, observed=observed, help=help_)
 
 

@@ -46,7 +46,7 @@ def rolled_back_layers(model: SourceModel, limit: int) -> Mapping[SourceNode, in
     branches = [branch for node in model.all_nodes for branch in node.branches.values()]
     for tensor in (*model.outputs, *(out for branch in branches for out in branch.outputs)):
         readers.setdefault(tensor, []).append(None)
-    found = {}
+    taken = {}
     for node in model.all_nodes:
         channels = _channels(node, producers)
         if channels is None or channels > limit:
@@ -55,8 +55,8 @@ def rolled_back_layers(model: SourceModel, limit: int) -> Mapping[SourceNode, in
         if weights is None or weights.dtype is not DType.INT8 or not _has_constants(node):
             continue
         if node.outputs[0] is not None and _is_dequantized(node, readers.get(node.outputs[0], [])):
-            found[node] = channels
-    return found
+            taken[node] = channels
+    return taken
 
 
 def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -> int | None:
@@ -73,7 +73,7 @@ def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -
 
 def _has_constants(node: SourceNode) -> bool:
     """True if all inputs but the first are constants."""
-    return all(each is None or each.const is not None for each in node.inputs[_CONSTANTS])
+    return all(tensor is None or tensor.const is not None for tensor in node.inputs[_CONSTANTS])
 
 
 def _is_dequantized(layer: SourceNode, readers: list[SourceNode | None]) -> bool:
@@ -134,25 +134,25 @@ class QuantizedModel:
         self._channels = rolled_back_layers(model, soc.quant_rules.roll_back)
         nodes = self._on_this_soc(model)
         left = {(view.scope, view.index) for view in model.all_nodes} if nodes else set()
-        layers = (each for each in nodes if each.outcome is not Outcome.KEPT)
-        self.layers = tuple(each for each in layers if (each.scope, each.index) in left)
+        layers = (node for node in nodes if node.outcome is not Outcome.KEPT)
+        self.layers = tuple(layer for layer in layers if (layer.scope, layer.index) in left)
         self._path = str(model.path)
         self._unreported: dict[tuple[str, int], list[QuantizedNode]] = {}
-        for each in nodes:
-            self._unreported.setdefault((each.scope, each.index), []).append(each)
+        for node in nodes:
+            self._unreported.setdefault((node.scope, node.index), []).append(node)
         self._known = frozenset(self._unreported)
 
     def _on_this_soc(self, model: SourceModel) -> list[QuantizedNode]:
         """Return what became of nodes of the file, with layers that the SoC takes back."""
         taken = {(view.scope, view.index): view for view in self._channels}
         nodes = []
-        for each in model.quantized:
-            view = taken.get((each.scope, each.index))
-            if view is not None and each.outcome is Outcome.INTEGER:
+        for layer in model.quantized:
+            view = taken.get((layer.scope, layer.index))
+            if view is not None and layer.outcome is Outcome.INTEGER:
                 reason = self._reason(self._channels[view])
-                nodes.append(replace(each, outcome=Outcome.ROLLED_BACK, reason=reason))
+                nodes.append(replace(layer, outcome=Outcome.ROLLED_BACK, reason=reason))
             else:
-                nodes.append(each)
+                nodes.append(layer)
         return nodes
 
     def _reason(self, channels: int) -> Text:
@@ -177,17 +177,17 @@ class QuantizedModel:
             return []
         place = view.scope, view.index
         here = self._unreported.get(place, [])
-        reported = [each for each in here if each.outcome is not Outcome.KEPT or not listed]
-        self._unreported[place] = [each for each in here if each not in reported]
-        found = [self._finding(each) for each in reported]
+        reported = [layer for layer in here if layer.outcome is not Outcome.KEPT or not listed]
+        self._unreported[place] = [layer for layer in here if layer not in reported]
+        findings = [self._finding(layer) for layer in reported]
         if view in self._channels and place not in self._known:
             reason = self._reason(self._channels[view])
             own = QuantizedNode(
                 view.index, view.name, view.op_type, Outcome.ROLLED_BACK, reason, None, view.scope
             )
             # The file is in the form that ATC takes, so that nothing of it is rewritten.
-            found.append(replace(self._finding(own), standing=Standing.ACCURACY))
-        return found
+            findings.append(replace(self._finding(own), standing=Standing.ACCURACY))
+        return findings
 
     def _finding(self, node: QuantizedNode) -> Finding:
         code, standing, allowed, help_ = _QUANTIZED[node.outcome]

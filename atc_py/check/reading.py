@@ -203,10 +203,10 @@ def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
 
 def whole_numbers(data: npt.NDArray[Any]) -> tuple[int, ...] | None:
     """The data as a tuple of integers, row by row; None where it is not integers."""
-    found = numbers(data)
-    if found is None or (found.size and found.dtype.kind == "f"):
+    values = numbers(data)
+    if values is None or (values.size and values.dtype.kind == "f"):
         return None
-    return tuple(found.tolist())
+    return tuple(values.tolist())
 
 
 _ELEMENTS = 8

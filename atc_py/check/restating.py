@@ -77,10 +77,10 @@ def place_node(
             return OpsetPlacement(opset, view, view, spec)
     refusals: list[Text] = []
     for opset, listed in versions:
-        found = _Restating(view, spec, own, listed).at(opset)
-        if not isinstance(found, Text):
-            return OpsetPlacement(opset, view, found, spec)
-        refusals.append(found)
+        form = _Restating(view, spec, own, listed).at(opset)
+        if not isinstance(form, Text):
+            return OpsetPlacement(opset, view, form, spec)
+        refusals.append(form)
     return OpsetRefusal(refusals[0] if refusals else _NO_VERSION)
 
 
@@ -134,11 +134,11 @@ def _listed(
 ) -> Iterator[tuple[int, OperatorSchema]]:
     """Yield a listed opset for each listed version of the operator, nearest to `opset` first."""
     seen: set[int] = set()
-    for each in sorted(spec.opsets, key=lambda listed: (abs(listed - opset), -listed)):
-        schema = history.at(spec.op, each)
+    for item in sorted(spec.opsets, key=lambda listed: (abs(listed - opset), -listed)):
+        schema = history.at(spec.op, item)
         if schema is not None and schema.since_version not in seen:
             seen.add(schema.since_version)
-            yield each, schema
+            yield item, schema
 
 
 class _Restating:
@@ -230,7 +230,7 @@ class _Restating:
 
     def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Text:
         """The inputs by the listed version's positions; some go into `attributes`."""
-        found: dict[int, SourceTensor] = {}
+        placed: dict[int, SourceTensor] = {}
         for position, tensor in enumerate(self._view.inputs):
             if tensor is None:
                 continue
@@ -244,7 +244,7 @@ class _Restating:
                         "{element} for input {name}", element=tensor.element, name=formal.name
                     )
                     return self._lacks(what)
-                found[target] = tensor
+                placed[target] = tensor
                 continue
             schema = self._listed.attributes.get(formal.name)
             value = None if schema is None else _as_attribute(tensor, schema)
@@ -261,8 +261,8 @@ class _Restating:
             # An empty list of axes means the same as an absent one, but older versions lack the form.
             if value != ():
                 attributes[formal.name] = value
-        count = max(found, default=-1) + 1
-        return tuple(found.get(position) for position in range(count))
+        count = max(placed, default=-1) + 1
+        return tuple(placed.get(position) for position in range(count))
 
     def _accepts_dtype(self, tensor: SourceTensor, target: int) -> bool:
         """True if the listed version, or the list itself, takes the element type."""
@@ -275,12 +275,12 @@ class _Restating:
 
     def _position(self, formal: FormalParameter, position: int) -> int | None:
         """The listed version's position of the input: by name, else the old one."""
-        names = [each.name for each in self._listed.inputs]
+        names = [item.name for item in self._listed.inputs]
         if formal.variadic:
             return position if _formal_at(self._listed.inputs, position) else None
         if formal.name in names:
             return names.index(formal.name)
-        own = {each.name for each in self._own.inputs}
+        own = {item.name for item in self._own.inputs}
         renamed = position < len(names) and names[position] not in own
         return position if renamed and formal.name not in self._listed.attributes else None
 

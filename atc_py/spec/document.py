@@ -125,42 +125,42 @@ class _Merger:
     def _items(self, section: str) -> list[dict[str, Any]]:
         mine_all = self._own.data.get(section, [])
         own = {item.get("name"): at for at, item in enumerate(mine_all)}
-        found: list[dict[str, Any]] = []
+        items: list[dict[str, Any]] = []
         for at, item in enumerate(self._other.data[section]):
             mine = own.pop(item["name"], None)
             if mine is None:
-                found.append(self._placed(item, self._other, (section, at), len(found)))
+                items.append(self._placed(item, self._other, (section, at), len(items)))
                 continue
             over = dict(mine_all[mine])
             if over.pop("drop", False):
                 continue
             kept = self._without(item, over, (section, mine))
             over.pop("without", None)
-            found.append(self._placed({**kept, **over}, self._own, (section, mine), len(found)))
+            items.append(self._placed({**kept, **over}, self._own, (section, mine), len(items)))
         for at in own.values():
             item = mine_all[at]
             if "drop" in item or "without" in item:
                 raise self._fault(
                     (section, at), Text("the other list has no {item}", item=repr(item.get("name")))
                 )
-            found.append(self._placed(item, self._own, (section, at), len(found)))
-        return found
+            items.append(self._placed(item, self._own, (section, at), len(items)))
+        return items
 
     def _constraints(self) -> list[dict[str, Any]]:
         """The rules inherited that are not dropped, then the own ones."""
         dropped = self._own.data.get("dropped_rules", [])
         unused = set(range(len(dropped)))
-        found: list[dict[str, Any]] = []
+        rules: list[dict[str, Any]] = []
         for at, rule in enumerate(self._other.data.get("constraints", [])):
             matching = {n for n, part in enumerate(dropped) if part.items() <= rule.items()}
             unused -= matching
             if not matching:
-                found.append(self._placed(rule, self._other, ("constraints", at), len(found)))
+                rules.append(self._placed(rule, self._other, ("constraints", at), len(rules)))
         for at in sorted(unused):
             raise self._fault(("dropped_rules", at), "the other list has no such rule")
         for at, rule in enumerate(self._own.data.get("constraints", [])):
-            found.append(self._placed(rule, self._own, ("constraints", at), len(found)))
-        return found
+            rules.append(self._placed(rule, self._own, ("constraints", at), len(rules)))
+        return rules
 
     def _without(self, other: dict[str, Any], own: dict[str, Any], at: DataPath) -> dict[str, Any]:
         """`other` without the keys that `own` leaves out."""

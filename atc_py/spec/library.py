@@ -124,17 +124,17 @@ class Library:
     def lookup(self, name: str) -> OpSpec | None:
         """The specification of the operator `name`, in any case or in the list's spelling."""
         wanted = folded(name)
-        found = self._by_stem(wanted)
-        if found is not None:
-            return found
+        spec = self._by_stem(wanted)
+        if spec is not None:
+            return spec
         return next((s for s in self.all() if s.listed_as and folded(s.listed_as) == wanted), None)
 
     def near(self, name: str, count: int = 3) -> tuple[str, ...]:
         """Operators with names like `name`, nearest first."""
         stems = [folded(entry.stem) for entry in self.index()]
         close = nearest(folded(name), dict.fromkeys(stems), count, _LIKENESS)
-        found = [self._by_stem(match) for match in close]
-        return tuple(spec.op for spec in found if spec is not None)
+        specs = [self._by_stem(match) for match in close]
+        return tuple(spec.op for spec in specs if spec is not None)
 
     def all(self) -> tuple[OpSpec, ...]:
         """Every specification, by operator."""
@@ -209,8 +209,8 @@ def library(list_name: str = FIRST_LIST) -> Library:
     if list_name != ANY_LIST:
         return Library(find_list(list_name).folder)
     both: Library | None = None
-    for each in reversed(operator_lists()):
-        both = Library(each.folder, both)
+    for entry in reversed(operator_lists()):
+        both = Library(entry.folder, both)
     return both or library()
 
 

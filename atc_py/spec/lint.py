@@ -68,13 +68,13 @@ def spec_files(path: Path) -> tuple[Path, ...]:
         raise FILE_UNREADABLE.error(message, place=place) from error
     if not exists:
         raise FILE_NOT_FOUND.error(Text("{path} does not exist", path=path), place=place)
-    found = tuple(_files_below(path)) if is_folder else (path,)
-    if not found:
+    files = tuple(_files_below(path)) if is_folder else (path,)
+    if not files:
         help_ = "name a folder with one .yaml file an operator, flat or in group folders"
         raise BAD_SPEC.error(
             Text("{path} contains no YAML file", path=path), place=place, help=help_
         )
-    return tuple(sorted(found))
+    return tuple(sorted(files))
 
 
 def read_folder(path: Path) -> FolderContents:
@@ -87,15 +87,15 @@ def read_folder(path: Path) -> FolderContents:
     first: dict[str, SpecFile] = {}
     files: list[SpecFile] = []
     faults: list[Diagnostic] = []
-    for each in paths:
+    for file_path in paths:
         try:
-            spec, document = read_spec(each)
+            spec, document = read_spec(file_path)
         except AtcError as error:
             faults += error.diagnostics
             continue
-        file = SpecFile(each, spec, document)
+        file = SpecFile(file_path, spec, document)
         files.append(file)
-        other = first.setdefault(each.stem, file)
+        other = first.setdefault(file_path.stem, file)
         if other is not file:
             faults.append(_duplicate_fault(other, spec, document))
     return FolderContents(len(paths), tuple(files), tuple(sorted(faults, key=place_order)))
@@ -200,7 +200,7 @@ class LintResult:
     @property
     def errors(self) -> int:
         """Number of findings that are errors; the others are warnings."""
-        return sum(found.code.severity is Severity.ERROR for found in self.findings)
+        return sum(finding.code.severity is Severity.ERROR for finding in self.findings)
 
 
 def lint(paths: Iterable[Path], onnx: Definitions) -> LintResult:
@@ -257,10 +257,10 @@ def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
     early: list[int] = []
     late: list[int] = []
     for position, opset in enumerate(spec.opsets if versions else ()):
-        found = _in_force(versions, opset)
-        if found is None:
+        version = _in_force(versions, opset)
+        if version is None:
             early.append(position)
-        elif found.deprecated:
+        elif version.deprecated:
             late.append(position)
     for positions, ends in ((early, False), (late, True)):
         if not positions:
@@ -286,9 +286,9 @@ def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
         kind = section.removesuffix("s")
         for position, row in enumerate(rows):
             where = _versions_of(spec, row, versions)
-            known = dict.fromkeys(name for each in where for name in _formal(each, section))
+            known = dict.fromkeys(name for version in where for name in _formal(version, section))
             if where and row.name not in known:
-                numbers = ", ".join(str(each.since_version) for each in where)
+                numbers = ", ".join(str(version.since_version) for version in where)
                 message = Text(
                     "ONNX's {op} has no {kind} {name} in version {numbers}",
                     op=spec.op,
@@ -313,17 +313,17 @@ def _versions_of(
         numbers.append(row.since)
         if len(numbers) == 1 and row.since > versions[-1].since_version:
             return ()
-    found = [_in_force(versions, opset) for opset in numbers]
-    known = {each.since_version: each for each in found if each is not None}
+    in_force = [_in_force(versions, opset) for opset in numbers]
+    known = {item.since_version: item for item in in_force if item is not None}
     return tuple(known.values()) or versions
 
 
 def _in_force(versions: Sequence[Definition], opset: int) -> Definition | None:
-    older = [each for each in versions if each.since_version <= opset]
+    older = [version for version in versions if version.since_version <= opset]
     return older[-1] if older else None
 
 
 def _formal(version: Definition, section: str) -> Iterable[str]:
     if section == "attributes":
         return version.attributes
-    return [each.name for each in (version.inputs if section == "inputs" else version.outputs)]
+    return [row.name for row in (version.inputs if section == "inputs" else version.outputs)]

@@ -81,10 +81,10 @@ def find_generation(major: int) -> Generation:
     Raises:
         AtcError: BAD_OPTION where its sources are not known.
     """
-    for each in generations():
-        if each.major == major:
-            return each
-    known = ", ".join(str(each.major) for each in generations())
+    for generation in generations():
+        if generation.major == major:
+            return generation
+    known = ", ".join(str(generation.major) for generation in generations())
     raise BAD_OPTION.error(
         Text("cann must be one of {known}, found {number}", known=known, number=major),
         help="leave it out for the newest",
@@ -122,7 +122,7 @@ def operator_lists() -> tuple[OperatorList, ...]:
 
 def list_names() -> tuple[str, ...]:
     """Return what `--list` takes."""
-    return (ANY_LIST, *(each.name for each in operator_lists()))
+    return (ANY_LIST, *(entry.name for entry in operator_lists()))
 
 
 def find_list(name: str) -> OperatorList:
@@ -131,7 +131,7 @@ def find_list(name: str) -> OperatorList:
     Raises:
         AtcError: BAD_OPTION where there is none.
     """
-    lists = {each.name: each for each in operator_lists()}
+    lists = {entry.name: entry for entry in operator_lists()}
     if name not in lists:
         close = nearest(name, dict.fromkeys(list_names()), 1)
         hint = Text("did you mean {near}? ", near=close[0]) if close else ""

@@ -103,11 +103,11 @@ def _entry(place: Path, path: Path) -> _Entry | None:
 @cache
 def _reader() -> int:
     """A stamp of the modules of this folder, which changes when one of them does."""
-    with os.scandir(Path(__file__).parent) as found:
+    with os.scandir(Path(__file__).parent) as entries:
         modules = sorted(
-            (each for each in found if each.name.endswith(".py")), key=lambda each: each.name
+            (item for item in entries if item.name.endswith(".py")), key=lambda item: item.name
         )
-    facts = [(each.name, each.stat().st_size, each.stat().st_mtime_ns) for each in modules]
+    facts = [(module.name, module.stat().st_size, module.stat().st_mtime_ns) for module in modules]
     return crc32(repr(facts).encode())
 
 

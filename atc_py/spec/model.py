@@ -147,7 +147,7 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
 
     def layout_of(self, rank: int) -> str | None:
         """The layout of a tensor of `rank`, or None where it has none of that rank."""
-        return next((each for each in self.all_layouts if len(each) == rank), None)
+        return next((layout for layout in self.all_layouts if len(layout) == rank), None)
 
     def has_rank(self, rank: int) -> bool:
         """True if it may have `rank`."""

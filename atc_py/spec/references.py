@@ -168,8 +168,8 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
         yield from _tensor(spec, (*path, "present", position), name)
     for position, name in enumerate(when.absent):
         yield from _tensor(spec, (*path, "absent", position), name)
-    for position, each in enumerate(when.dtypes):
-        yield from _tensor(spec, (*path, "dtypes", position, "tensor"), each.tensor)
+    for position, condition in enumerate(when.dtypes):
+        yield from _tensor(spec, (*path, "dtypes", position, "tensor"), condition.tensor)
     for position, ranked in enumerate(when.ranks):
         yield from _tensor(spec, (*path, "ranks", position, "tensor"), ranked.tensor)
     for position, dim in enumerate(when.dims):

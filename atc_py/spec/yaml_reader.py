@@ -35,11 +35,11 @@ def read_document(text: str, file: str) -> Document:
             count=len(text),
         )
         raise spec_error(file, Mark(1, 1), message, "write one operator a file")
-    found = _UNPRINTABLE.search(text)
-    if found is not None:
-        before = text[: found.start()]
-        mark = Mark(before.count("\n") + 1, found.start() - before.rfind("\n"))
-        message = Text("character U+{ord} is not allowed in YAML", ord=f"{ord(found.group()):04X}")
+    match = _UNPRINTABLE.search(text)
+    if match is not None:
+        before = text[: match.start()]
+        mark = Mark(before.count("\n") + 1, match.start() - before.rfind("\n"))
+        message = Text("character U+{ord} is not allowed in YAML", ord=f"{ord(match.group()):04X}")
         raise spec_error(file, mark, message, "delete the character; files are UTF-8 text")
     return _Reader(text, file).read()
 

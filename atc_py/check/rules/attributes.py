@@ -282,7 +282,7 @@ def _equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:
 
     equation = read_equation(value) if isinstance(value, str) else None
     listed = [read for text in rule.one_of if (read := read_equation(text))]
-    holds = equation is not None and equation.renamed in [each.renamed for each in listed]
+    holds = equation is not None and equation.renamed in [tensor.renamed for tensor in listed]
     return HOLDS if holds else fails(shown(value))
 
 

@@ -64,7 +64,7 @@ def _attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
     items = integers(value)
     if items is None or not isinstance(value, tuple) or sorted(items) != [*range(len(items))]:
         return fails(shown(value))
-    return all_of(_has_rank(rule.tensor, each, items) for each in node.tensors(rule.tensor))
+    return all_of(_has_rank(rule.tensor, tensor, items) for tensor in node.tensors(rule.tensor))
 
 
 def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer:
@@ -145,13 +145,13 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     dims = dims_of(tensor)
     if dims is None:
         return unknown(described(name, tensor)) if axes.numbers else HOLDS
-    found = [(axis, dims[axis]) for axis in axes.numbers if -len(dims) <= axis < len(dims)]
-    for axis, length in found:
+    measured = [(axis, dims[axis]) for axis in axes.numbers if -len(dims) <= axis < len(dims)]
+    for axis, length in measured:
         if length is not None and length != 1:
             seen = Text("{shown} on axis {axis}", shown=shown(length), axis=axis)
             shape = shape_text(tensor)
             return fails(seen + Text(" ({shape})", shape=shape))
-    is_open = any(length is None for _, length in found)
+    is_open = any(length is None for _, length in measured)
     return unknown(described(name, tensor)) if is_open else HOLDS
 
 
@@ -209,7 +209,9 @@ def _last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
         if isinstance(steps, Answer):
             return steps
         if any(step != 1 for step in steps.numbers):
-            return all_of(_last_step(rule, node, steps, each) for each in node.tensors(rule.tensor))
+            return all_of(
+                _last_step(rule, node, steps, tensor) for tensor in node.tensors(rule.tensor)
+            )
     return HOLDS
 
 

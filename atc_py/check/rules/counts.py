@@ -239,8 +239,8 @@ def _adds_up_to(
         return unknown(described(rule.other, other))
     if sum(parts) == length:
         return HOLDS
-    found = Text("{dim} of {tensor} is {length}", dim=rule.dim, tensor=rule.other, length=length)
-    return fails(noted(shown(sum(parts)), found))
+    note = Text("{dim} of {tensor} is {length}", dim=rule.dim, tensor=rule.other, length=length)
+    return fails(noted(shown(sum(parts)), note))
 
 
 def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer:

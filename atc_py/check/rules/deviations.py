@@ -65,12 +65,12 @@ def _attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
     help_=_OTHERWISE,
 )
 def _attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
-    found = node.value(rule.attribute)
-    if not isinstance(found, tuple):
+    value = node.value(rule.attribute)
+    if not isinstance(value, tuple):
         return HOLDS
-    wanted = cycle(each.lower() for each in rule.values)
-    same = all(str(one).lower() == two for one, two in zip(found, wanted, strict=False))
-    return HOLDS if same else fails(shown(found))
+    wanted = cycle(text.lower() for text in rule.values)
+    same = all(str(one).lower() == two for one, two in zip(value, wanted, strict=False))
+    return HOLDS if same else fails(shown(value))
 
 
 @predicate(
@@ -114,10 +114,10 @@ def _any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
     help_=Text("write an integer other than 0"),
 )
 def _attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> Answer:
-    found = node.value(rule.attribute)
-    if not node.is_set(rule.attribute) or not isinstance(found, int | float):
+    value = node.value(rule.attribute)
+    if not node.is_set(rule.attribute) or not isinstance(value, int | float):
         return HOLDS
-    return fails(shown(found)) if abs(found) < 1 else HOLDS
+    return fails(shown(value)) if abs(value) < 1 else HOLDS
 
 
 @predicate(
@@ -159,12 +159,12 @@ def _none_before(attribute: str, node: BoundNode) -> Answer:
 
 
 def _some(nodes: tuple[SourceNode, ...], attribute: str) -> SourceNode | None:
-    return next((each for each in nodes if attribute in each.attributes), None)
+    return next((node for node in nodes if attribute in node.attributes), None)
 
 
 def _order_is_open(node: BoundNode) -> bool:
     """True where a node stands in a branch: when its graph is parsed is not known."""
-    return any(each.scope for each in (node.view, *node.before))
+    return any(other.scope for other in (node.view, *node.before))
 
 
 @predicate(
@@ -190,7 +190,7 @@ def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answe
         return HOLDS
     start = first if first >= 0 else first + rank
     over = set(range(start, rank)) ^ {taken % rank}
-    if any(dims[each] not in {None, 1} for each in over):
+    if any(dims[axis] not in {None, 1} for axis in over):
         shape = shape_text(tensor)
         return fails(
             Text(
@@ -272,10 +272,10 @@ def _indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
     data = constant(rule.other, depth)
     if isinstance(data, Text):
         return unknown(data)
-    found = numbers(data)
-    if found is None or found.size != 1 or not isfinite(found[0]):
+    values = numbers(data)
+    if values is None or values.size != 1 or not isfinite(values[0]):
         return unknown(Text("{other} is no number", other=rule.other))
-    size = int(found[0])
+    size = int(values[0])
     return all_of(
         _within(rule.tensor, tensor, -size, size - 1) for tensor in node.tensors(rule.tensor)
     )
@@ -291,10 +291,10 @@ def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answe
     data = constant(name, tensor)
     if isinstance(data, Text):
         return unknown(data)
-    found = numbers(data)
-    if found is None:
+    values = numbers(data)
+    if values is None:
         return HOLDS
-    beyond = (found < least) | (found > most)
+    beyond = (values < least) | (values > most)
     return fails(array_at_fault(data, int(beyond.argmax()))) if beyond.any() else HOLDS
 
 
@@ -306,7 +306,7 @@ def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answe
 )
 def _norms_not_zero(rule: NormsNotZero, node: BoundNode) -> Answer:
     axis = node.value(rule.attribute)
-    return all_of(_no_zeros(rule.tensor, each, axis) for each in node.tensors(rule.tensor))
+    return all_of(_no_zeros(rule.tensor, tensor, axis) for tensor in node.tensors(rule.tensor))
 
 
 def _no_zeros(name: str, tensor: SourceTensor, axis: Any) -> Answer:

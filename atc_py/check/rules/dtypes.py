@@ -152,14 +152,16 @@ def becomes(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> DTy
 def _dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
     if not is_integer_layer(node):
         return HOLDS
-    wrong = (each for each in node.tensors(rule.tensor) if each.dtype not in {None, rule.dtype})
-    return all_of(fails(each.element) for each in wrong)
+    wrong = (
+        tensor for tensor in node.tensors(rule.tensor) if tensor.dtype not in {None, rule.dtype}
+    )
+    return all_of(fails(tensor.element) for tensor in wrong)
 
 
 def is_integer_layer(node: BoundNode) -> bool:
     """True if one of the operands that are int8 in an integer layer is int8."""
     decisive = (name for name, dtype in node.spec.quantized.items() if dtype is DType.INT8)
-    return any(each.dtype is DType.INT8 for name in decisive for each in node.tensors(name))
+    return any(tensor.dtype is DType.INT8 for name in decisive for tensor in node.tensors(name))
 
 
 @predicate(

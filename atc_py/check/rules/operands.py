@@ -87,8 +87,8 @@ def _operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     help_=Text("leave {tensor} out, or express what it does with other operators"),
 )
 def _operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
-    found = node.tensor(rule.tensor)
-    return HOLDS if found is None else fails(quoted(found.name) if found.name else "")
+    tensor = node.tensor(rule.tensor)
+    return HOLDS if tensor is None else fails(quoted(tensor.name) if tensor.name else "")
 
 
 @predicate(
@@ -371,8 +371,8 @@ def _values(name: str, tensor: SourceTensor, keeps: _Keeps, *, flags: bool = Fal
     data = constant(name, tensor)
     if isinstance(data, Text):
         return unknown(data)
-    found = data.ravel().astype("int8") if flags and data.dtype.kind == "b" else numbers(data)
-    if found is None:
+    flat = data.ravel().astype("int8") if flags and data.dtype.kind == "b" else numbers(data)
+    if flat is None:
         return fails(array_at_fault(data)) if data.size else HOLDS
-    kept = keeps(found, data.dtype.type)
+    kept = keeps(flat, data.dtype.type)
     return HOLDS if kept.all() else fails(array_at_fault(data, int(kept.argmin())))

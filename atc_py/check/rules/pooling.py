@@ -84,8 +84,8 @@ class _Pool(NamedTuple):
         if self.is_volume:
             return False
         elements = 1
-        for each in self.windows:
-            elements *= each
+        for window in self.windows:
+            elements *= window
         return elements > _MOST_ELEMENTS or max(self.strides) > _MOST_STRIDE
 
     def axes(self, dims: tuple[int | None, ...]) -> list[_Axis | None]:
@@ -113,8 +113,8 @@ def _pool(node: BoundNode, name: str) -> _Pool | None:
 
 def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ...]:
     """A list of integers, or what it is where the node does not set it."""
-    found = integers(attribute(node, name)) if node.is_set(name) else unset
-    return () if found is None else found
+    numbers = integers(attribute(node, name)) if node.is_set(name) else unset
+    return () if numbers is None else numbers
 
 
 def _axes(
@@ -133,11 +133,11 @@ def _axes(
     return pool.axes(dims), seen
 
 
-def _none_of(found: list[_Axis | None], seen: Text, meets: list[bool | None]) -> Answer:
+def _none_of(axes: list[_Axis | None], seen: Text, meets: list[bool | None]) -> Answer:
     """The answer that no axis meets a condition; None for one that is not known."""
     if any(meets):
         return fails(seen)
-    return unknown(seen) if None in found else HOLDS
+    return unknown(seen) if None in axes else HOLDS
 
 
 @predicate(
@@ -166,11 +166,11 @@ def _begin_inside(pool: _Pool | None, node: BoundNode, name: str) -> Answer:
     """True if no window that ceil_mode adds begins after the tensor."""
     if pool is None or pool.is_volume or pool.auto_pad in _SAME or node.value("ceil_mode") != 1:
         return HOLDS
-    found = _axes(pool, node, name)
-    if not isinstance(found, tuple):
-        return found or HOLDS
-    axes, seen = found
-    return _none_of(axes, seen, [each and each.begins_after for each in axes])
+    answer = _axes(pool, node, name)
+    if not isinstance(answer, tuple):
+        return answer or HOLDS
+    axes, seen = answer
+    return _none_of(axes, seen, [axis and axis.begins_after for axis in axes])
 
 
 @predicate(
@@ -183,11 +183,11 @@ def _same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool is None or pool.auto_pad not in _SAME:
         return HOLDS
-    found = _axes(pool, node, rule.tensor)
-    if not isinstance(found, tuple):
-        return found or HOLDS
-    axes, seen = found
-    return _none_of(axes, seen, [each and each.same_padding > 0 for each in axes])
+    answer = _axes(pool, node, rule.tensor)
+    if not isinstance(answer, tuple):
+        return answer or HOLDS
+    axes, seen = answer
+    return _none_of(axes, seen, [axis and axis.same_padding > 0 for axis in axes])
 
 
 @predicate(
@@ -214,13 +214,13 @@ def _large_window_valid(rule: LargeWindowValid, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool is None or not pool.is_large:
         return HOLDS
-    found = _axes(pool, node, rule.tensor)
-    if not isinstance(found, tuple):
-        return found or HOLDS
-    axes, seen = found
+    answer = _axes(pool, node, rule.tensor)
+    if not isinstance(answer, tuple):
+        return answer or HOLDS
+    axes, seen = answer
     if pool.auto_pad in _SAME:
-        return _none_of(axes, seen, [each and each.same_padding > 0 for each in axes])
+        return _none_of(axes, seen, [axis and axis.same_padding > 0 for axis in axes])
     if node.value("ceil_mode") != 1:
         return HOLDS
-    overhangs = [each and each.windows(ceil=True) != each.windows(ceil=False) for each in axes]
+    overhangs = [axis and axis.windows(ceil=True) != axis.windows(ceil=False) for axis in axes]
     return _none_of(axes, seen, overhangs)

@@ -69,7 +69,7 @@ def _outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
     changes = _changes(node, tensor)
     if isinstance(changes, Text):
         return unknown(changes)
-    answers = (_kept(axis, each) for axis, each in enumerate(changes[:_OUTER]))
+    answers = (_kept(axis, change) for axis, change in enumerate(changes[:_OUTER]))
     return all_of(answers)
 
 
@@ -105,7 +105,7 @@ def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
     roi = node.tensor("roi")
     if _coordinates(node) == _CROP and (roi is None or not is_known(roi)):
         return unknown(Text("roi is not constant"))
-    return all_of(_alike(rule, node, axis, each) for axis, each in enumerate(changes))
+    return all_of(_alike(rule, node, axis, change) for axis, change in enumerate(changes))
 
 
 def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -> Answer:
@@ -177,10 +177,10 @@ def _coordinates(node: BoundNode) -> str:
 def _region(node: BoundNode, axis: int) -> tuple[float, float]:
     """Begin and end of the region on one axis; the whole axis where it is not well formed."""
     roi = node.tensor("roi")
-    found = None if roi is None else constant("roi", roi)
-    if found is None or isinstance(found, Text) or found.size != 2 * _IMAGE:
+    data = None if roi is None else constant("roi", roi)
+    if data is None or isinstance(data, Text) or data.size != 2 * _IMAGE:
         return _WHOLE
-    flat = found.reshape(-1)
+    flat = data.reshape(-1)
     return float(flat[axis]), float(flat[axis + _IMAGE])
 
 
@@ -193,10 +193,10 @@ def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change] | Text:
         given = node.tensor(name)
         if given is None or given.dims == (0,):
             continue
-        found = constant(name, given)
-        if isinstance(found, Text):
-            return found
-        flat = found.reshape(-1)
+        data = constant(name, given)
+        if isinstance(data, Text):
+            return data
+        flat = data.reshape(-1)
         if len(flat) != len(dims):
             return []  # the rule on the count reports it
         make = _by_size if name == "sizes" else _by_scale

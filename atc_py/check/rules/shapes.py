@@ -122,8 +122,8 @@ def _dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
-    found = None if isinstance(value, tuple) else integers(value)
-    divisor = found[0] if found and found[0] > 0 else None
+    divisors = None if isinstance(value, tuple) else integers(value)
+    divisor = divisors[0] if divisors and divisors[0] > 0 else None
     if divisor is None:
         return fails(f"{rule.attribute} = {shown(value)}")
     answer = _dim(

@@ -141,22 +141,22 @@ def _each_axis(
     tensors = node.tensor(rule.tensor), node.tensor(rule.other)
     if wanted is None or tensors[0] is None or tensors[1] is None:
         return HOLDS
-    shapes = [dims_of(each) for each in tensors if each is not None]
+    shapes = [dims_of(tensor) for tensor in tensors if tensor is not None]
     seen = COMMA.join([described(rule.tensor, tensors[0]), described(rule.other, tensors[1])])
     steps = _steps(node, len(wanted))
     if None in shapes:
         return unknown(seen)
-    lengths, windows = ((each or ())[2:] for each in shapes)
+    lengths, windows = ((shape or ())[2:] for shape in shapes)
     if isinstance(steps, Answer) or {len(lengths), len(windows)} != {len(wanted)}:
         return HOLDS  # other rules report it
     full = _full_cover(lengths, windows, steps)
-    found = [
+    answers = [
         None if most is None else alike(node, axis, most, asked, steps)
         for axis, (most, asked) in enumerate(zip(full, wanted, strict=True))
     ]
-    if False in found:
+    if False in answers:
         return fails(COMMA.join([verbatim(shown(wanted)), seen]))
-    return unknown(seen) if None in found else HOLDS
+    return unknown(seen) if None in answers else HOLDS
 
 
 def _halved_alike(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
@@ -222,11 +222,11 @@ def _pads_evenly(
 
 def _steps(node: BoundNode, axes: int) -> _Steps | Answer:
     """The attributes that place the windows, or the one that is not a list of an integer for each axis."""
-    found = []
+    lists = []
     for name, unset in zip(_Steps._fields, _UNSET, strict=True):
         value = attribute(node, name)
         items = unset * axes if value is None else integers(value)
         if items is None or len(items) != axes:
             return fails(f"{name} = {shown(value)}")
-        found.append(items)
-    return _Steps(*found)
+        lists.append(items)
+    return _Steps(*lists)

@@ -284,7 +284,10 @@ class _Binder:
         if advice is None:
             text = format_input_shapes(self._suggestion())
             note = Text("1 stands for a dim that the model leaves open")
-            if any(each.dims is None and each.name not in self._shapes for each in self._inputs):
+            if any(
+                declared.dims is None and declared.name not in self._shapes
+                for declared in self._inputs
+            ):
                 note += Text("; replace the 1 of an input of unknown rank by all its dims")
             return Text('give --input-shape "{advice}" ({note})', advice=text, note=note)
         if not is_first:

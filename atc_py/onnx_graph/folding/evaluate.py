@@ -43,7 +43,7 @@ class _Form:
 
     def __init__(self, node: onnx.NodeProto) -> None:
         self._inputs = list(node.input)
-        self._attributes = {each.name: each for each in node.attribute}
+        self._attributes = {attribute.name: attribute for attribute in node.attribute}
 
     def has(self, position: int) -> bool:
         """True if the node has an input."""
@@ -57,13 +57,13 @@ class _Form:
         return self._attributes[name].i if name in self._attributes else default
 
     def text(self, name: str) -> str:
-        found = self._attributes[name].s if name in self._attributes else b""
-        return found.decode("utf-8", "replace")
+        data = self._attributes[name].s if name in self._attributes else b""
+        return data.decode("utf-8", "replace")
 
     def departs(self, name: str, plain: int) -> bool:
         """True if one number of a list is not `plain`."""
-        found = self._attributes[name].ints if name in self._attributes else ()
-        return any(each != plain for each in found)
+        numbers = self._attributes[name].ints if name in self._attributes else ()
+        return any(item != plain for item in numbers)
 
     @property
     def is_padded_by_name(self) -> bool:
@@ -230,7 +230,7 @@ def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool
         # ONNX does not define casts beyond the range of the integers: the device saturates where
         # numpy wraps around.
         (source,) = (arrays[name] for name in node.inputs[:1])
-        targets = [each.i for each in node.proto.attribute if each.name == "to"]
+        targets = [attribute.i for attribute in node.proto.attribute if attribute.name == "to"]
         if source.dtype.kind not in "fV" or not targets or not source.size:
             return True
         return bool(fits_the_cast(source, targets[0]).all())
@@ -283,7 +283,7 @@ def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
         ValueError: the node breaks the rules of the operator.
     """
     data, indices = (arrays[name] for name in node.inputs)
-    axis = next((each.i for each in node.proto.attribute if each.name == "axis"), 0)
+    axis = next((attribute.i for attribute in node.proto.attribute if attribute.name == "axis"), 0)
     axis = normalize_axis(axis, data.ndim)
     length = data.shape[axis]
     if np.any(indices < -length) or np.any(indices >= length):
@@ -295,7 +295,7 @@ def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
 
 def _tensors(names: list[str], results: Sequence[object]) -> dict[str, npt.NDArray[Any]] | None:
     """`results` by name where all of them are tensors that this compiler can hold."""
-    found: dict[str, npt.NDArray[Any]] = {}
+    arrays: dict[str, npt.NDArray[Any]] = {}
     for name, result in zip(names, results, strict=True):
         if not isinstance(result, (np.ndarray, np.generic)):
             return None
@@ -304,8 +304,8 @@ def _tensors(names: list[str], results: Sequence[object]) -> dict[str, npt.NDArr
             DType.from_numpy(array.dtype)
         except UnknownDTypeError:
             return None
-        found[name] = array
-    return found
+        arrays[name] = array
+    return arrays
 
 
 _MOST_BYTES = 1024
@@ -330,9 +330,11 @@ class SmallResults:
         """
         if size > _MOST_BYTES or node.captured:
             return None
-        attributes = tuple(each.SerializeToString() for each in node.proto.attribute)
+        attributes = tuple(attribute.SerializeToString() for attribute in node.proto.attribute)
         read = [consts[name] if name else None for name in node.inputs]
-        inputs = tuple(each and (each.dtype, each.shape, each.numpy().tobytes()) for each in read)
+        inputs = tuple(
+            tensor and (tensor.dtype, tensor.shape, tensor.numpy().tobytes()) for tensor in read
+        )
         return node.op_type, node.opset, attributes, inputs, tuple(map(bool, node.outputs))
 
     def get(self, key: Hashable | None, node: WorkNode) -> dict[str, ConstData] | None:
@@ -341,13 +343,13 @@ class SmallResults:
         if known is None:
             return None
         return {
-            name: DenseConst(each.numpy()) for name, each in zip(node.writes, known, strict=True)
+            name: DenseConst(value.numpy()) for name, value in zip(node.writes, known, strict=True)
         }
 
     def put(self, key: Hashable | None, results: Mapping[str, DenseConst]) -> None:
         """Keep the results of a node, in the order of its outputs."""
         kept = tuple(results.values())
-        if key is not None and sum(each.numpy().nbytes for each in kept) <= _MOST_BYTES:
+        if key is not None and sum(const.numpy().nbytes for const in kept) <= _MOST_BYTES:
             self._known[key] = kept
 
 
@@ -364,8 +366,8 @@ class FoldMemo:
 
     def get(self, node: WorkNode, read: Sequence[ConstData]) -> dict[str, ConstData] | None:
         """The results of a node that read these constants before, else None."""
-        found = self._known.get((node, tuple(map(id, read))))
-        return None if found is None else found[1]
+        entry = self._known.get((node, tuple(map(id, read))))
+        return None if entry is None else entry[1]
 
     def put(self, node: WorkNode, read: Sequence[ConstData], results: dict[str, ConstData]) -> None:
         """Keep the results of a node, and what it read, whose identity is the key."""

@@ -108,12 +108,12 @@ def fold_what_can_be(
         return before != (len(graph.consts), len(graph.nodes))
 
     fold()
-    found = infer_what_can_be(graph, fold)
+    faults = infer_what_can_be(graph, fold)
     for _ in range(_MAX_ROUNDS):
         if not fold() or not graph.may_run:
             break
-        found = infer_what_can_be(graph, fold)
-    return [*branches, *found, *folder.errors]
+        faults = infer_what_can_be(graph, fold)
+    return [*branches, *faults, *folder.errors]
 
 
 class _SizeUnknownError(Exception):
@@ -216,15 +216,15 @@ class _Folder:
         if not self._producers:
             sound = (e for e in self._graph.nodes if e not in self._graph.unsound)
             self._producers = {
-                name: each
-                for each in sound
-                if each.op_type not in self._held
-                for name in each.writes
+                name: producer
+                for producer in sound
+                if producer.op_type not in self._held
+                for name in producer.writes
             }
         from atc_py.onnx_graph.folding.masked_where import fold_masked_where  # few models need it
 
-        found = fold_masked_where(self._graph, node, self._producers.get)
-        return None if found is None else {node.outputs[0]: DenseConst(found)}
+        data = fold_masked_where(self._graph, node, self._producers.get)
+        return None if data is None else {node.outputs[0]: DenseConst(data)}
 
     def _fold(self, node: WorkNode) -> dict[str, ConstData] | None:
         name = next(iter(node.writes), "")
@@ -248,7 +248,9 @@ class _Folder:
         if self._made <= self._room:
             return
         there = self._graph.consts.values()
-        self._made = size + sum(_bytes_held(each) for each in there if id(each) not in self._read)
+        self._made = size + sum(
+            _bytes_held(const) for const in there if id(const) not in self._read
+        )
         if self._made > self._room:
             raise FOLD_TOO_LARGE.error(
                 Text(
@@ -396,7 +398,7 @@ _VALUE_ATTRIBUTES = {
 
 def _bytes_of(types: Mapping[str, ValueType]) -> int:
     """Bytes of the largest of some values, as far as their types are known."""
-    known = ((dtype_of_element(each.element), each.shape) for each in types.values())
+    known = ((dtype_of_element(type_.element), type_.shape) for type_ in types.values())
     return max(
         (element_count(shape) * dtype.itemsize for dtype, shape in known if dtype and shape),
         default=0,

@@ -124,8 +124,8 @@ class TypeSearch:
             self._look_at_outputs(node)
         for branch in self._branches.get(node, ()):
             inner = TypeSearch(branch.folded, self._tensors, self._sink, (self, node))
-            for each in branch.folded.graph.nodes:
-                inner.node(each)
+            for inner_node in branch.folded.graph.nodes:
+                inner.node(inner_node)
             for name in branch.folded.graph.outputs:
                 inner.dtype(name)
 
@@ -177,19 +177,19 @@ class TypeSearch:
 
     def _report(self, node: WorkNode, name: str) -> None:
         place = node.place
-        found = self._graph.types.get(name)
+        known = self._graph.types.get(name)
         complaint = inference_complaint(self._graph, node)
         if complaint is not None:
             self._sink.add(BAD_MODEL.diagnostic(complaint, place=place))
-        elif found and found.element and dtype_of_element(found.element) is None:
+        elif known and known.element and dtype_of_element(known.element) is None:
             message = Text(
                 "the element type {element} of its output {name} is not supported",
-                element=element_name(found.element),
+                element=element_name(known.element),
                 name=repr(name),
             )
             self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
-        elif found and len(found.dims or ()) > MAX_RANK:
-            rank = len(found.dims or ())
+        elif known and len(known.dims or ()) > MAX_RANK:
+            rank = len(known.dims or ())
             message = Text(
                 "tensors have at most {max_rank} axes, its output {name} has {rank}",
                 max_rank=MAX_RANK,
@@ -197,14 +197,14 @@ class TypeSearch:
                 rank=rank,
             )
             self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
-        elif found and (too_large := size_complaint(found.element, found.shape)) is not None:
+        elif known and (too_large := size_complaint(known.element, known.shape)) is not None:
             self._sink.add(BAD_TENSOR.diagnostic(too_large, place=place))
         else:
-            self._sink.add(_unknown_shape(node, name, found))
+            self._sink.add(_unknown_shape(node, name, known))
 
 
-def _unknown_shape(node: WorkNode, name: str, found: ValueType | None) -> Diagnostic:
-    if found is None or not found.element:
+def _unknown_shape(node: WorkNode, name: str, known: ValueType | None) -> Diagnostic:
+    if known is None or not known.element:
         what = Text(
             "the element type and shape of its output {name} are not known", name=repr(name)
         )
@@ -242,12 +242,14 @@ def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
     )
     for name in dict.fromkeys((*graph.outputs, *graph.inputs)):
         search.dtype(name)
-    outputs = {each: None for node in nodes for each in node.outputs if each and each.is_typed}
-    read = dict.fromkeys(each for node in nodes for each in node.reads)
-    needed = (each for each in read if each.const is None or each.name in graph.inputs)
+    outputs = {
+        tensor: None for node in nodes for tensor in node.outputs if tensor and tensor.is_typed
+    }
+    read = dict.fromkeys(entry for node in nodes for entry in node.reads)
+    needed = (tensor for tensor in read if tensor.const is None or tensor.name in graph.inputs)
     source = replace(
         model.source,
-        inputs=tuple(each for each in needed if each not in outputs),
+        inputs=tuple(tensor for tensor in needed if tensor not in outputs),
         outputs=tuple(outputs),
         nodes=nodes,
         file_nodes=len(nodes),

@@ -243,10 +243,10 @@ def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
     Raises:
         AtcError: NOT_ONNX where one is not UTF-8.
     """
-    found = tuple(values)
-    if not are_texts(found):
-        return tuple(text_of(value, place) for value in found)
-    return tuple(map(intern, cast("tuple[str, ...]", found)))
+    texts = tuple(values)
+    if not are_texts(texts):
+        return tuple(text_of(value, place) for value in texts)
+    return tuple(map(intern, cast("tuple[str, ...]", texts)))
 
 
 def are_texts(values: tuple[str | bytes, ...]) -> bool:
@@ -303,8 +303,8 @@ def normal_domain(domain: str) -> str:
 
 def levels_of(node: NodeProto) -> int:
     """Return how many levels of graphs in graphs a node holds."""
-    inner = (each for graph in subgraphs(node) for each in graph.node)
-    return max((1 + levels_of(each) for each in inner), default=0)
+    inner = (other for graph in subgraphs(node) for other in graph.node)
+    return max((1 + levels_of(branch) for branch in inner), default=0)
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
@@ -323,14 +323,14 @@ def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
     """
     if not node.attribute:
         return ()
-    found = (name for graph in subgraphs(node) for name in _captured(graph, place))
-    return tuple(dict.fromkeys(found))
+    names = (name for graph in subgraphs(node) for name in _captured(graph, place))
+    return tuple(dict.fromkeys(names))
 
 
 def inner_names(node: NodeProto) -> Iterator[str]:
     """Yield the names that the graphs inside of a node define."""
     for graph in subgraphs(node):
-        yield from (each.name for each in (*graph.input, *graph.initializer))
+        yield from (value.name for value in (*graph.input, *graph.initializer))
         for inner in graph.node:
             yield from filter(None, inner.output)
             yield from inner_names(inner)

@@ -46,8 +46,8 @@ def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
         for tensor in branch.initializer:
             graph.consts[text_of(tensor.name, node.place)] = tensors.const(tensor, node.place)
         inner = inner_nodes(branch, node, graph.opsets)
-        for each in inner:
-            sink.extend(signature_faults(each))
+        for item in inner:
+            sink.extend(signature_faults(item))
         nodes += inner
         nodes += _return_results(branch, node, graph)
     sink.raise_errors()
@@ -66,7 +66,9 @@ def _branch(graph: WorkGraph, node: WorkNode) -> GraphProto | None:
     if array.size != 1:
         return None
     wanted = "then_branch" if array.reshape(-1)[0] else "else_branch"
-    branch = next((each.g for each in node.proto.attribute if each.name == wanted), None)
+    branch = next(
+        (attribute.g for attribute in node.proto.attribute if attribute.name == wanted), None
+    )
     fits = branch is not None and len(branch.output) == len(node.outputs) and not branch.input
     return branch if fits else None
 

@@ -84,9 +84,9 @@ class _Known:
         if not self._room:
             return None
         self._room -= 1
-        inputs = {each: self.value(each) for each in node.reads}
-        found = {each: value for each, value in inputs.items() if value is not None}
-        return self._result(node, found) if len(found) == len(inputs) else None
+        inputs = {entry: self.value(entry) for entry in node.reads}
+        values = {tensor: value for tensor, value in inputs.items() if value is not None}
+        return self._result(node, values) if len(values) == len(inputs) else None
 
     def _result(self, node: WorkNode, inputs: Mapping[str, Partial]) -> Partial | None:
         arrays = {name: array for name, (array, _) in inputs.items()}
@@ -96,7 +96,7 @@ class _Known:
             fits = fits_the_cast(
                 array,
                 next(
-                    (each.i for each in node.proto.attribute if each.name == "to"),
+                    (attribute.i for attribute in node.proto.attribute if attribute.name == "to"),
                     onnx.TensorProto.FLOAT,
                 ),
             )

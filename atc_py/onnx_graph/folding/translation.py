@@ -79,16 +79,16 @@ def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) ->
     translator.trace([tensor.name for tensor in inputs if tensor.is_open])
     nodes = translator.nodes("", vanishing(folded))
     outputs = translator.outputs()
-    found = tuple(dict.fromkeys((*folded.faults, *sink.errors)))
+    all_faults = tuple(dict.fromkeys((*folded.faults, *sink.errors)))
     every = [inner for node in nodes for inner in node.with_inner]
     # Places in the file whose nodes may all fold away once inputs are fixed.
     doubtful = {node.index for node in every if node.vanishes and node.open_inputs}
     doubtful -= {node.index for node in every if not (node.vanishes and node.open_inputs)}
-    doubts = tuple(each for each in found if each.place and each.place.node in doubtful)
-    faults = [each for each in found if each not in doubts]
+    doubts = tuple(item for item in all_faults if item.place and item.place.node in doubtful)
+    faults = [item for item in all_faults if item not in doubts]
     chosen = {*folded.chosen, *translator.chosen}
-    branch_faults = tuple(each for each in faults if each in chosen)
-    sound = tuple(each for each in faults if each not in chosen)
+    branch_faults = tuple(fault for fault in faults if fault in chosen)
+    sound = tuple(fault for fault in faults if fault not in chosen)
     return replace(
         model,
         inputs=inputs,
@@ -172,20 +172,20 @@ class _Translator:
 
     def outputs(self) -> tuple[SourceTensor, ...]:
         """Return what the graph returns; a dtype other than the declared one is reported."""
-        found = [self.value(name) for name in dict.fromkeys(self._graph.outputs)]
-        for tensor in found:
+        tensors = [self.value(name) for name in dict.fromkeys(self._graph.outputs)]
+        for tensor in tensors:
             dtype = tensor.dtype
             fault = None if dtype is None else output_fault(self._graph, tensor.name, dtype)
             if fault is not None:
                 self._sink.add(fault)
-        return tuple(found)
+        return tuple(tensors)
 
     def value(self, name: str) -> SourceTensor:
         """The value called `name`."""
-        found = self._values.get(name)
-        if found is None:
-            found = self._values[name] = self._make_value(name)
-        return found
+        tensor = self._values.get(name)
+        if tensor is None:
+            tensor = self._values[name] = self._make_value(name)
+        return tensor
 
     def _node(self, node: WorkNode, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
         bits = self._trace(node) if self._open_inputs else 0
@@ -234,9 +234,9 @@ class _Translator:
         written = node.proto.attribute
         if not written:
             return _NONE
-        if any(each.type not in PLAIN for each in written):
+        if any(attribute.type not in PLAIN for attribute in written):
             return seen_attributes(node, self._tensors)
-        key = b"".join(bytes_field(1, each.SerializeToString()) for each in written)
+        key = b"".join(bytes_field(1, attribute.SerializeToString()) for attribute in written)
         if key not in self._attributes:
             self._attributes[key] = MappingProxyType(seen_attributes(node, self._tensors))
         return self._attributes[key]
@@ -258,7 +258,7 @@ class _Translator:
             return
         dtypes = [tensor.dtype if tensor else None for tensor in inputs]
         complaint = type_contradiction(node, dtypes)
-        silent = any(each and (each.dims is None or not each.element) for each in outputs)
+        silent = any(tensor and (tensor.dims is None or not tensor.element) for tensor in outputs)
         if complaint is None and silent:
             complaint = own_complaint(self._graph, node)
             if complaint is not None and not self._graph.always_runs:
@@ -369,9 +369,9 @@ def _settled_by_if(
         return set()
     return {
         name
-        for branch, found in zip(branches, inner, strict=True)
+        for branch, fate in zip(branches, inner, strict=True)
         for name, result in zip(node.outputs, branch.folded.graph.outputs, strict=False)
-        if name and (result in found.settling or result in branch.folded.graph.consts)
+        if name and (result in fate.settling or result in branch.folded.graph.consts)
     }
 
 

@@ -146,20 +146,21 @@ class _Converter:
             return value
         if field.type == FieldDescriptor.TYPE_BYTES:
             pieces = (value[start : start + _PIECE] for start in range(0, len(value), _PIECE))
-            return "".join("".join([_ESCAPED[code] for code in piece]) for piece in pieces)
+            text: str = "".join("".join([_ESCAPED[code] for code in piece]) for piece in pieces)
+            return text
         if field.type == FieldDescriptor.TYPE_STRING:
             return _decoded(value)
         if field.type == FieldDescriptor.TYPE_ENUM and self._enum_names:
             row = field.enum_type.values_by_number.get(value)
             return str(value) if row is None else str(row.name)
-        found: int | bool = value
-        return found
+        number: int | bool = value
+        return number
 
 
 def _is_repeated(field: Any) -> bool:
     """True for a field with a list of values; older versions of protobuf have labels alone."""
-    found = getattr(field, "is_repeated", None)
-    return bool(field.label == FieldDescriptor.LABEL_REPEATED if found is None else found)
+    repeated = getattr(field, "is_repeated", None)
+    return bool(field.label == FieldDescriptor.LABEL_REPEATED if repeated is None else repeated)
 
 
 def _decoded(value: str | bytes) -> str:

@@ -29,10 +29,10 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
     for attribute in node.proto.attribute:
         if node.is_if and attribute.type == AttributeProto.GRAPH:
             continue
-        found = _try_attribute(attribute, tensors, node.place, sink)
-        if found is None:
+        pair = _try_attribute(attribute, tensors, node.place, sink)
+        if pair is None:
             continue
-        name, value = found
+        name, value = pair
         if name in values:
             message = Text("the attribute {name} is set twice", name=repr(name))
             sink.add(BAD_MODEL.diagnostic(message, place=node.place))
@@ -50,11 +50,11 @@ def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAt
     seen: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
         sink = Sink()
-        found = _try_attribute(attribute, tensors, node.place, sink)
-        if found is None:
+        pair = _try_attribute(attribute, tensors, node.place, sink)
+        if pair is None:
             name = attribute.name if isinstance(attribute.name, str) else "?"
-            found = name, f"<{attribute_type_name(attribute.type)}>"
-        seen[found[0]] = found[1]
+            pair = name, f"<{attribute_type_name(attribute.type)}>"
+        seen[pair[0]] = pair[1]
     return seen
 
 
@@ -69,12 +69,12 @@ def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:
 
 def simple_attributes(node: WorkNode) -> dict[str, SourceAttr]:
     """The attributes that are numbers, text or lists of these; other bytes are left out."""
-    found: dict[str, SourceAttr] = {}
+    values: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
         if attribute.type in _SIMPLE:
             with suppress(UnicodeDecodeError):
-                found[attribute.name] = _SIMPLE[attribute.type](attribute)
-    return found
+                values[attribute.name] = _SIMPLE[attribute.type](attribute)
+    return values
 
 
 def _try_attribute(
@@ -110,11 +110,11 @@ def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: P
             place=place,
             help="export the model with its loops unrolled",
         )
-    found = attribute_type_name(attribute.type)
+    kind = attribute_type_name(attribute.type)
     message = Text(
         "the attribute {name} is of type {actual}, which atc-py cannot hold",
         name=repr(name),
-        actual=found,
+        actual=kind,
     )
     raise BAD_MODEL.error(message, place=place)
 
@@ -125,7 +125,7 @@ _SIMPLE: dict[int, Callable[[AttributeProto], SourceAttr]] = {
     AttributeProto.STRING: lambda attribute: attribute.s.decode(),
     AttributeProto.INTS: lambda attribute: tuple(attribute.ints),
     AttributeProto.FLOATS: lambda attribute: tuple(attribute.floats),
-    AttributeProto.STRINGS: lambda attribute: tuple(each.decode() for each in attribute.strings),
+    AttributeProto.STRINGS: lambda attribute: tuple(text.decode() for text in attribute.strings),
 }
 PLAIN = frozenset(_SIMPLE)
 """Types of attributes that are numbers, text or lists of these: values that nothing changes."""
@@ -171,18 +171,18 @@ def signature_faults(node: WorkNode) -> list[Diagnostic]:
     if signature is None:
         return []
     faults: list[Diagnostic] = []
-    for verb, noun, found, (fewest, most) in (
+    for verb, noun, count, (fewest, most) in (
         ("takes", "inputs", len(node.inputs), (signature.fewest, signature.most)),
         ("gives", "outputs", len(node.outputs), signature.outputs),
     ):
-        if not fewest <= found <= most:
+        if not fewest <= count <= most:
             wanted = f"{verb} {_range(fewest, most)} {noun}"
             message = Text(
                 "{op_type} {wanted} at opset {opset}, found {actual}",
                 op_type=node.op_type,
                 wanted=wanted,
                 opset=node.opset,
-                actual=found,
+                actual=count,
             )
             faults.append(BAD_MODEL.diagnostic(message, place=node.place))
     for attribute in node.proto.attribute:
@@ -265,7 +265,7 @@ def _signature(op_type: str, opset: int) -> _Signature | None:
             for name, row in schema.attributes.items()
         },
         (schema.min_output, schema.max_output),
-        tuple(each.type_str for each in inputs),
+        tuple(tensor.type_str for tensor in inputs),
         repeats,
         alike=repeats and inputs[-1].is_homogeneous,
     )
@@ -281,11 +281,11 @@ def _wrong_type(
     node: WorkNode, signature: _Signature, attribute: onnx.AttributeProto
 ) -> Diagnostic:
     wanted = attribute_type_name(signature.attributes[attribute.name])
-    found = attribute_type_name(attribute.type)
+    actual = attribute_type_name(attribute.type)
     message = Text(
         "the attribute {attribute} is of type {actual}, ONNX defines {wanted}",
         attribute=repr(attribute.name),
-        actual=found,
+        actual=actual,
         wanted=wanted,
     )
     return BAD_MODEL.diagnostic(message, place=node.place)

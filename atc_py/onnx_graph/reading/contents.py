@@ -70,8 +70,8 @@ def declared_input(value: ValueInfoProto, place: Place) -> DeclaredInput:
     name = text_of(value.name, place)
     kind = value.type.WhichOneof("value")
     if kind not in {None, "tensor_type"}:
-        found = str(kind).removesuffix("_type").replace("_", " ")
-        return DeclaredInput(name, 0, None, found)
+        label = str(kind).removesuffix("_type").replace("_", " ")
+        return DeclaredInput(name, 0, None, label)
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return DeclaredInput(name, tensor.elem_type, None)
@@ -258,15 +258,15 @@ def check_weights(
         if const is None:
             continue
         if declared.element not in {0, element_of_dtype(const.dtype)}:
-            found, stated = const.dtype.value, element_name(declared.element)
+            actual, stated = const.dtype.value, element_name(declared.element)
         elif not declared.fits(const.shape):
-            found, stated = f"of shape {format_shape(const.shape)}", declared.label
+            actual, stated = f"of shape {format_shape(const.shape)}", declared.label
         else:
             continue
         message = Text(
             "the initializer {declared} is {actual}, as an input it is {stated}",
             declared=repr(declared.name),
-            actual=found,
+            actual=actual,
             stated=stated,
         )
         sink.add(BAD_MODEL.diagnostic(message, place=place))

@@ -66,7 +66,9 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
         for key, body in bodies.items()
     }
     try:
-        order = producers_first(bodies, lambda key: (each for each in calls[key] if each in calls))
+        order = producers_first(
+            bodies, lambda key: (called for called in calls[key] if called in calls)
+        )
     except CycleError as error:
         name = error.item[1]
         raise BAD_MODEL.error(

@@ -179,14 +179,14 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
 def _empty_inputs(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
     """The inputs without any element: their data is known, though they are still inputs."""
-    found: dict[str, ConstData] = {}
+    empty: dict[str, ConstData] = {}
     for name, known in inputs.items():
         dtype, shape = dtype_of_element(known.element), known.shape
         if dtype is None or shape is None or 0 not in shape:
             continue
         if len(shape) <= MAX_RANK and is_addressable(shape):
-            found[name] = DenseConst(np.empty(shape, dtype.numpy))
-    return found
+            empty[name] = DenseConst(np.empty(shape, dtype.numpy))
+    return empty
 
 
 class Survey(msgspec.Struct, frozen=True, eq=False):
@@ -230,8 +230,8 @@ def surveyed(
     graph = file.graph(inputs, convention)
     quantized = import_quantized(graph, file.tensors, limit)
     folded = fold_with_branches(graph, file.tensors, limit)
-    found = file.translated(folded, quantized, convention)
-    return Survey(found, tuple(input_faults(file.path, file.inputs, input_shapes)))
+    model = file.translated(folded, quantized, convention)
+    return Survey(model, tuple(input_faults(file.path, file.inputs, input_shapes)))
 
 
 MARK = "atc_py.quant_bias"
@@ -240,7 +240,7 @@ MARK = "atc_py.quant_bias"
 PRODUCER = "atc-py"
 """The producer of files that atc-py writes."""
 
-_FORMS = {each.value: each for each in QuantBias}
+_FORMS = {form.value: form for form in QuantBias}
 
 
 def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasConvention | None:
@@ -279,16 +279,16 @@ _KEY = "atc_py.balanced_values"
 
 def balance_mark(names: Iterable[str]) -> dict[str, str | None]:
     """The metadata that name values; none where there are no values."""
-    found = sorted(set(names))
-    return {_KEY: json.dumps(found, ensure_ascii=False) if found else None}
+    unique = sorted(set(names))
+    return {_KEY: json.dumps(unique, ensure_ascii=False) if unique else None}
 
 
 def balanced_values(proto: ModelProto) -> frozenset[str]:
     """The values that a model's metadata name; none for metadata that are something else."""
-    texts = [each.value for each in proto.metadata_props if each.key == _KEY]
+    texts = [entry.value for entry in proto.metadata_props if entry.key == _KEY]
     try:
-        found = json.loads(texts[0]) if texts else []
+        content = json.loads(texts[0]) if texts else []
     except ValueError:
-        found = []
-    names = found if isinstance(found, list) else []
+        content = []
+    names = content if isinstance(content, list) else []
     return frozenset(name for name in names if isinstance(name, str))

@@ -47,7 +47,7 @@ def outline_of(
     """
     values = {name: OutlineValue("", known) for name, known in (dims or {}).items()}
     values |= _values(file, model)
-    constants = [each for each in file.contents.names if each in values]
+    constants = [name for name in file.contents.names if name in values]
     sizes = (values[name].dims for name in constants)
     proto = file.proto
     return ModelOutline(
@@ -55,7 +55,7 @@ def outline_of(
         name=file.name,
         producer=f"{_text(proto.producer_name)} {_text(proto.producer_version)}".strip(),
         opsets=dict(file.opsets),
-        inputs=tuple(each.name for each in file.inputs),
+        inputs=tuple(declared.name for declared in file.inputs),
         outputs=file.outputs,
         nodes=tuple(
             OutlineNode(
@@ -65,7 +65,10 @@ def outline_of(
                 node.domain,
                 node.reads,
                 node.writes,
-                {_text(each.name): _attribute_text(each) for each in node.proto.attribute},
+                {
+                    _text(attribute.name): _attribute_text(attribute)
+                    for attribute in node.proto.attribute
+                },
             )
             for node in file.nodes
         ),
@@ -118,7 +121,7 @@ def _attribute_text(attribute: AttributeProto) -> str:
         return f"graph of {len(attribute.g.node)} nodes"
     items = {
         kinds.INTS: map(str, attribute.ints[: _MOST_ITEMS + 1]),
-        kinds.FLOATS: (f"{each:g}" for each in attribute.floats[: _MOST_ITEMS + 1]),
+        kinds.FLOATS: (f"{number:g}" for number in attribute.floats[: _MOST_ITEMS + 1]),
     }
     texts = map(_bytes_text, attribute.strings[: _MOST_ITEMS + 1])
     shown = [*items.get(attribute.type, texts)]
@@ -182,9 +185,9 @@ def dtype_name(declared: DeclaredInput) -> str:
 def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
     waiting = [graph]
     while waiting:
-        each = waiting.pop()
-        yield each
-        for node in each.node:
+        inner = waiting.pop()
+        yield inner
+        for node in inner.node:
             for attribute in node.attribute:
                 if attribute.HasField("g"):
                     waiting.append(attribute.g)

@@ -95,9 +95,9 @@ def _located_model(
     check_names(names, contents.names, nodes, outputs, place, sink)
     if not outputs:
         sink.add(BAD_MODEL.diagnostic("the graph has no outputs", place=place))
-    broken = {node: found for node in nodes if (found := signature_faults(node))}
-    for found in broken.values():
-        sink.extend(found)
+    broken = {node: faults for node in nodes if (faults := signature_faults(node))}
+    for faults in broken.values():
+        sink.extend(faults)
     check_weights(inputs, contents, place, sink)
     check_sizes(inputs, place, sink)
     name, initializers = text_of(model.graph.name, place), set(contents.names)
@@ -105,14 +105,16 @@ def _located_model(
         nodes = sort_nodes(nodes)
     except AtcError as error:  # what was found before may be the reason for a cycle
         raise AtcError(*(sink.errors or error.diagnostics)) from error
-    stated = [(each.name, type_of_proto(each.type)) for each in model.graph.value_info]
-    stated += [(each.name, type_of_proto(each.type)) for each in model.graph.output]
+    stated = [
+        (value_info.name, type_of_proto(value_info.type)) for value_info in model.graph.value_info
+    ]
+    stated += [(value.name, type_of_proto(value.type)) for value in model.graph.output]
     return OnnxFile(
         path=path,
         name=name,
         opsets=opsets,
         nodes=tuple(nodes),
-        inputs=tuple(each for each in inputs if each.name not in initializers),
+        inputs=tuple(tensor for tensor in inputs if tensor.name not in initializers),
         outputs=tuple(outputs),
         declared={name: known for name, known in stated if known is not None},
         contents=contents,
@@ -201,7 +203,9 @@ def with_user_ends(file: OnnxFile, options: CompileOptions) -> OnnxFile:
     file = _with_outputs(file, options.out_nodes)
     if not options.replace_shapes:
         return file
-    freed = tuple(_freed(each, options.input_shapes.get(each.name)) for each in file.inputs)
+    freed = tuple(
+        _freed(declared, options.input_shapes.get(declared.name)) for declared in file.inputs
+    )
     # What it states of the types of other values is worth nothing with other shapes.
     return file if freed == file.inputs else replace(file, inputs=freed, declared={})
 
@@ -228,7 +232,7 @@ def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
     """
     if not wanted:
         return file
-    names = tuple(_tensor(file, each) for each in wanted)
+    names = tuple(_tensor(file, entry) for entry in wanted)
     for position, name in enumerate(names):
         if name in names[:position]:
             given = wanted[names.index(name)].text, wanted[position].text
@@ -250,8 +254,8 @@ def _tensor(file: OnnxFile, wanted: OutNode) -> str:
     `name:0` is also how some exporters call tensors; such a tensor counts where no node has the name.
     """
     tensors = {name for node in file.nodes for name in node.writes}
-    tensors.update(each.name for each in file.inputs)
-    node = next((each for each in file.nodes if each.name == wanted.name), None)
+    tensors.update(declared.name for declared in file.inputs)
+    node = next((inner for inner in file.nodes if inner.name == wanted.name), None)
     if wanted.index is not None and node is not None:
         return _output(node, wanted.index, wanted.text)
     if wanted.text in tensors:
@@ -277,7 +281,7 @@ def _output(node: WorkNode, index: int, text: str) -> str:
 
 def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode | None) -> AtcError:
     """That the model has no result of a name, with the nearest ones that it has."""
-    known = tensors if wanted.index is None else {each.name for each in file.nodes if each.name}
+    known = tensors if wanted.index is None else {inner.name for inner in file.nodes if inner.name}
     kind = "tensor" if wanted.index is None else "node"
     near = ", ".join(map(repr, nearest_of_many(wanted.name, sorted(known), _NEAREST)))
     help_ = (

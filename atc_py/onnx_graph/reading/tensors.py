@@ -75,11 +75,11 @@ def size_complaint(element: int, shape: Shape | None) -> str | None:
     size = element_count(shape) * dtype.itemsize
     if size <= MOST_BYTES:
         return None
-    found = f"{dtype.value} {format_shape(shape)}"
+    actual = f"{dtype.value} {format_shape(shape)}"
     return Text(
         "tensors have at most {most_bytes} bytes, {actual} would have {size}",
         most_bytes=MOST_BYTES,
-        actual=found,
+        actual=actual,
         size=size,
     )
 
@@ -116,10 +116,10 @@ def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None
     if stated is None or stated.element in {0, element_of_dtype(dtype)}:
         return None
     place = Place(file=str(graph.path), field=Text("output {at}", at=repr(name)))
-    found = element_name(stated.element)
+    actual = element_name(stated.element)
     message = Text(
         "it is declared as {actual}, but the computed dtype is {dtype}",
-        actual=found,
+        actual=actual,
         dtype=dtype.value,
     )
     return BAD_MODEL.diagnostic(message, place=place)
@@ -315,13 +315,13 @@ def _unpacked_int4(packed: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray
     return halves[: element_count(shape)].view(DType.INT4.numpy).reshape(shape)
 
 
-def _expect_bytes(found: int, dtype: DType, shape: Shape, place: Place) -> None:
+def _expect_bytes(actual: int, dtype: DType, shape: Shape, place: Place) -> None:
     """Refuse data that is longer or shorter than dtype and shape say."""
     wanted = _file_bytes(dtype, shape)
-    if found != wanted:
+    if actual != wanted:
         message = Text(
             "{actual} bytes of data, but {dtype} {shape} has {wanted}",
-            actual=found,
+            actual=actual,
             dtype=dtype.value,
             shape=format_shape(shape),
             wanted=wanted,

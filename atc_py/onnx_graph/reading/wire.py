@@ -177,7 +177,7 @@ class _Slimmer:
         chunks: list[bytes] = []
         kept, before = start, self._cut
         children = _CHILDREN[kind]
-        for found in self._fields(start, end):
+        for field in self._fields(start, end):
             self._left -= 1
             if self._left < 0:
                 raise WireSizeError(
@@ -185,13 +185,13 @@ class _Slimmer:
                         "its messages have more than {most_fields} fields", most_fields=MOST_FIELDS
                     )
                 )
-            child = children.get(found.number) if found.wire == _BYTES else None
-            if child is None or found.end - found.body < self._threshold:
+            child = children.get(field.number) if field.wire == _BYTES else None
+            if child is None or field.end - field.body < self._threshold:
                 continue
-            slim = self.message(child, found.body, found.end, depth + 1)
+            slim = self.message(child, field.body, field.end, depth + 1)
             if slim is not None:
-                chunks += [self._buffer[kept : found.start], bytes_field(found.number, slim)]
-                kept = found.end
+                chunks += [self._buffer[kept : field.start], bytes_field(field.number, slim)]
+                kept = field.end
                 self.check_size(kept - start - (self._cut - before))
         if not chunks:
             return None
@@ -203,17 +203,17 @@ class _Slimmer:
         chunks: list[bytes] = []
         cuts: list[Cut] = []
         kept, cut_bytes = start, 0
-        for count, found in enumerate(self._fields(start, end)):
+        for count, field in enumerate(self._fields(start, end)):
             if count >= _MAX_TENSOR_FIELDS:
                 return None
-            size = found.end - found.body
-            cut = _CUT_FIELDS.get(found.number) if found.wire == _BYTES else None
+            size = field.end - field.body
+            cut = _CUT_FIELDS.get(field.number) if field.wire == _BYTES else None
             if cut is not None and size >= self._threshold:
-                cuts.append(Cut(cut, found.body, size))
+                cuts.append(Cut(cut, field.body, size))
                 cut_bytes += size
-                self.check_size(found.end - start - cut_bytes)
-                chunks.append(self._buffer[kept : found.start])
-                kept = found.end
+                self.check_size(field.end - start - cut_bytes)
+                chunks.append(self._buffer[kept : field.start])
+                kept = field.end
         if not cuts:
             return None
         self.check_size(end - start - cut_bytes)

@@ -78,16 +78,16 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
     opset = helper.make_opsetid("", node.opset)
     model = helper.make_model(graph, opset_imports=[opset])
     try:
-        found = inliner.inline_selected_functions(
+        inlined = inliner.inline_selected_functions(
             model, [("", node.op_type)], inline_schema_functions=True
         )
     except RuntimeError:
         if "" not in inputs:
             raise
         return None  # onnx's inliner knows no type of an absent input before another
-    if any(each.op_type == node.op_type for each in found.graph.node):
+    if any(inner.op_type == node.op_type for inner in inlined.graph.node):
         return None
-    return [body_node(each) for each in found.graph.node]
+    return [body_node(inner) for inner in inlined.graph.node]
 
 
 def body_node(
@@ -102,7 +102,7 @@ def body_node(
     ):
         data = tensors.const(node.attribute[0].t, place or Place()).numpy()
         return BodyNode("Constant", (), tuple(node.output), {}, "", data)
-    values = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    values = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
     values = {name: v.decode() if isinstance(v, bytes) else v for name, v in values.items()}
     # Of an empty list ONNX's messages do not keep the type; it means what an absent one does.
     attributes = {name: value for name, value in values.items() if value not in ([], ())}
@@ -171,7 +171,7 @@ def graph_bodies(
         AtcError: for tensors that cannot be held or whose data is damaged.
         ValueError: a graph has sparse initializers.
     """
-    found: dict[str, GraphBody] = {}
+    bodies: dict[str, GraphBody] = {}
     for attribute in node.proto.attribute:
         if not attribute.HasField("g"):
             continue
@@ -179,17 +179,18 @@ def graph_bodies(
         if graph.sparse_initializer:
             raise ValueError("sparse initializers have no plain form")
         constants = {
-            each.name: tensors.const(each, node.place).numpy() for each in graph.initializer
+            initializer.name: tensors.const(initializer, node.place).numpy()
+            for initializer in graph.initializer
         }
-        found[attribute.name] = GraphBody(
-            tuple(each.name for each in graph.input if each.name not in constants),
-            tuple(each.name for each in graph.output),
-            tuple(type_of_proto(each.type) for each in graph.output),
+        bodies[attribute.name] = GraphBody(
+            tuple(value.name for value in graph.input if value.name not in constants),
+            tuple(value.name for value in graph.output),
+            tuple(type_of_proto(value.type) for value in graph.output),
             tuple(body_node(inner, tensors, node.place) for inner in graph.node),
             constants,
             _size(graph, trips),
         )
-    return found
+    return bodies
 
 
 def _size(graph: onnx.GraphProto, trips: Mapping[str, int]) -> int:
@@ -204,21 +205,21 @@ def _size(graph: onnx.GraphProto, trips: Mapping[str, int]) -> int:
     for node in graph.node:
         repeated = node.op_type == "Loop" and node.input and node.input[0] in known
         times = max(known[node.input[0]], 1) if repeated else 1
-        total += 1 + times * sum(_size(each, known) for each in subgraphs(node))
+        total += 1 + times * sum(_size(inner, known) for inner in subgraphs(node))
     return total
 
 
 def _whole_numbers(graph: onnx.GraphProto) -> dict[str, int]:
     """The constants of a graph that are one int64 each."""
-    tensors = {each.name: each for each in graph.initializer}
+    tensors = {initializer.name: initializer for initializer in graph.initializer}
     for node in graph.node:
         for attribute in node.attribute:
             if node.op_type == "Constant" and attribute.name == "value":
                 tensors[node.output[0]] = attribute.t
     return {
-        name: int(onnx.numpy_helper.to_array(each).reshape(-1)[0])
-        for name, each in tensors.items()
-        if each.data_type == onnx.TensorProto.INT64 and list(each.dims) in ([], [1])
+        name: int(onnx.numpy_helper.to_array(tensor).reshape(-1)[0])
+        for name, tensor in tensors.items()
+        if tensor.data_type == onnx.TensorProto.INT64 and list(tensor.dims) in ([], [1])
     }
 
 
@@ -253,8 +254,8 @@ def renamed_graph(
     own = dict.fromkeys(
         name
         for name in (
-            *(each.name for each in (*copy.input, *copy.initializer)),
-            *(each.values.name for each in copy.sparse_initializer),
+            *(item.name for item in (*copy.input, *copy.initializer)),
+            *(item.values.name for item in copy.sparse_initializer),
             *(name for node in copy.node for name in node.output),
         )
         if name
@@ -265,8 +266,8 @@ def renamed_graph(
     for sparse in copy.sparse_initializer:
         sparse.values.name = scope[sparse.values.name]
     for node in copy.node:
-        node.input[:] = [scope.get(each, each) for each in node.input]
-        node.output[:] = [scope.get(each, each) for each in node.output]
+        node.input[:] = [scope.get(name, name) for name in node.input]
+        node.output[:] = [scope.get(name, name) for name in node.output]
         for inner in subgraphs(node):
             inner.CopyFrom(renamed_graph(inner, scope, fresh))
     return copy

@@ -170,13 +170,13 @@ def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> T
     Raises:
         AtcError: its data is not where the file says.
     """
-    found = tensors.elsewhere(tensor, place)
-    if found is None:
+    elsewhere = tensors.elsewhere(tensor, place)
+    if elsewhere is None:
         return TensorPart(tensor.SerializeToString())
     head = TensorProto()
     head.CopyFrom(tensor)
     _remove_location(head)
-    return TensorPart(head.SerializeToString(), _Stored(found), found.field)
+    return TensorPart(head.SerializeToString(), _Stored(elsewhere), elsewhere.field)
 
 
 def new_tensor(name: str, const: ConstData) -> TensorPart:
@@ -192,7 +192,7 @@ def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
     Raises:
         AtcError: the data of a tensor in it is not where the file says.
     """
-    if not any(tensors.elsewhere(each, place) for each in _tensors_of(proto)):
+    if not any(tensors.elsewhere(tensor, place) for tensor in _tensors_of(proto)):
         return TensorPart(proto.SerializeToString())
     return NodePart(proto, tensors, place, whole_node(proto, tensors, place).ByteSize())
 
@@ -202,11 +202,13 @@ def whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodePro
     whole = NodeProto()
     whole.CopyFrom(proto)
     for tensor in _tensors_of(whole):
-        found = tensors.elsewhere(tensor, place)
-        if found is not None:
-            file, start, size = found.span
+        elsewhere = tensors.elsewhere(tensor, place)
+        if elsewhere is not None:
+            file, start, size = elsewhere.span
             _remove_location(tensor)
-            tensor.MergeFromString(bytes_field(found.field.value, file.data[start : start + size]))
+            tensor.MergeFromString(
+                bytes_field(elsewhere.field.value, file.data[start : start + size])
+            )
     return whole
 
 
@@ -345,8 +347,8 @@ def branch_message(
     after.node.extend(node.proto for node in graph.nodes)
     after.output.extend(before.output)
     made = {name for node in graph.nodes for name in node.writes}
-    after.value_info.extend(each for each in before.value_info if each.name in made)
-    own = {each.name: each for each in before.initializer}
+    after.value_info.extend(value for value in before.value_info if value.name in made)
+    own = {initializer.name: initializer for initializer in before.initializer}
     for name in sorted(graph.used_names() - made - {*captured}):
         if name in own:
             after.initializer.append(own[name])

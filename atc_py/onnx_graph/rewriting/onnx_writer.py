@@ -167,7 +167,7 @@ def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None])
     frame.CopyFrom(proto)
     for name in ("graph", "opset_import", "metadata_props"):
         frame.ClearField(name)
-    frame.metadata_props.extend(each for each in proto.metadata_props if each.key not in marks)
+    frame.metadata_props.extend(entry for entry in proto.metadata_props if entry.key not in marks)
     for key, value in marks.items():
         if value is not None:
             frame.metadata_props.add(key=key, value=value)
@@ -188,19 +188,19 @@ def _graph_frame(
         frame.ClearField(name)
     initializers = {tensor.name for tensor in proto.initializer}
     frame.input.extend(
-        each
-        for each in proto.input
-        if each.name not in bound
-        and (each.name not in initializers or each.name in content.constants)
+        value
+        for value in proto.input
+        if value.name not in bound
+        and (value.name not in initializers or value.name in content.constants)
     )
     # A rewrite may have given a name to a value of another type.
     same = {name for node in content.nodes if node in own for name in node.writes}
-    frame.value_info.extend(each for each in proto.value_info if each.name in same)
+    frame.value_info.extend(value for value in proto.value_info if value.name in same)
     there = same | content.constants
     frame.quantization_annotation.extend(
-        each
-        for each in proto.quantization_annotation
-        if all(entry.value in there for entry in each.quant_parameter_tensor_names)
+        annotation
+        for annotation in proto.quantization_annotation
+        if all(entry.value in there for entry in annotation.quant_parameter_tensor_names)
     )
     return frame
 
@@ -298,13 +298,13 @@ class _Unfolding:
         """Nodes of the file that make a constant, producers first; None if one cannot."""
         if name not in self.producers or name in self.initializers:
             return None
-        found: dict[WorkNode, None] = {}
+        chain: dict[WorkNode, None] = {}
         waiting = [(self.producers[name], False)]
         while waiting:
             node, is_ready = waiting.pop()
             if is_ready:
-                found[node] = None
-            elif node not in found:
+                chain[node] = None
+            elif node not in chain:
                 if not all(self._is_there(read) for read in node.reads):
                     return None
                 waiting.append((node, True))
@@ -313,7 +313,7 @@ class _Unfolding:
                     for read in node.reads
                     if not self._is_computed(read) and read in self.producers
                 ]
-        return list(found)
+        return list(chain)
 
     def _is_computed(self, name: str) -> bool:
         """True if a value is there already, without a constant."""

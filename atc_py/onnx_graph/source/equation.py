@@ -32,10 +32,11 @@ class Equation(msgspec.Struct, frozen=True):
     def renamed(self) -> Equation:
         """The equation with its letters named a, b, c and so on, as they come up."""
         text = str(self)
-        letters = dict.fromkeys(each for each in text if each.isalpha())
+        letters = dict.fromkeys(char for char in text if char.isalpha())
         names = {ord(letter): chr(ord("a") + place) for place, letter in enumerate(letters)}
         return Equation(
-            tuple(each.translate(names) for each in self.operands), self.result.translate(names)
+            tuple(operand.translate(names) for operand in self.operands),
+            self.result.translate(names),
         )
 
     def __str__(self) -> str:

@@ -278,7 +278,7 @@ class SourceNode(msgspec.Struct, frozen=True, eq=False):
         for branch in self.branches.values():
             made = {tensor for node in branch.nodes for tensor in node.outputs}
             inner = (tensor for node in branch.nodes for tensor in node.reads)
-            yield from (each for each in (*inner, *branch.outputs) if each not in made)
+            yield from (tensor for tensor in (*inner, *branch.outputs) if tensor not in made)
 
 
 class SourceBranch(msgspec.Struct, frozen=True, eq=False):
@@ -334,7 +334,7 @@ class SourceModel(msgspec.Struct, frozen=True, eq=False):
         """Every node, those of branches after their own."""
         if not any(node.branches for node in self.nodes):
             return self.nodes
-        return tuple(each for node in self.nodes for each in node.with_inner)
+        return tuple(inner for node in self.nodes for inner in node.with_inner)
 
 
 class OpenDim(Result, frozen=True):

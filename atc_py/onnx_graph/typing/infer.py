@@ -85,11 +85,11 @@ def infer_types(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> Non
         AtcError: BAD_MODEL where onnx refuses the whole graph, or a node contradicts itself;
             BAD_NODE where a node's result would have a negative dim.
     """
-    found = _infer_whole(graph, fold)
-    if found is None:
-        found = _infer_one_by_one(graph)
-    if found:
-        raise AtcError(*found)
+    faults = _infer_whole(graph, fold)
+    if faults is None:
+        faults = _infer_one_by_one(graph)
+    if faults:
+        raise AtcError(*faults)
 
 
 def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
@@ -136,8 +136,8 @@ def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diag
 
 def _contradictions(graph: WorkGraph) -> list[Diagnostic]:
     judged = (node for node in graph.nodes if has_rules(node, before=False))
-    found = ((node, _contradiction(Question(graph, node))) for node in judged)
-    return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in found if text]
+    complaints = ((node, _contradiction(Question(graph, node))) for node in judged)
+    return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in complaints if text]
 
 
 class _Hints(msgspec.Struct):
@@ -164,7 +164,7 @@ class _Hints(msgspec.Struct):
 
 def _hints(graph: WorkGraph) -> _Hints:
     """Consult the rules about a graph of which nothing has been inferred."""
-    found = _Hints()
+    hints = _Hints()
     doubtful = doubtful_values(graph)
     for node in graph.nodes:
         if not has_rules(node, before=True):
@@ -172,12 +172,12 @@ def _hints(graph: WorkGraph) -> _Hints:
         asked = Question(graph, node, doubtful=doubtful)
         for verdict in verdicts(replace(asked, blind=True), before=True):
             if isinstance(verdict, Withheld):
-                found.withheld[node] = asked
+                hints.withheld[node] = asked
             elif isinstance(verdict, Shown):
-                found.shown[node] = verdict
+                hints.shown[node] = verdict
             elif isinstance(verdict, Negative):
-                found.negative.update(dict.fromkeys(node.writes, verdict.dims))
-    return found
+                hints.negative.update(dict.fromkeys(node.writes, verdict.dims))
+    return hints
 
 
 def _is_withheld(asked: Question) -> bool:
@@ -215,8 +215,8 @@ def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
 
 def _contradiction(asked: Question) -> str | None:
     """Return what contradicts itself in a node although onnx infers it, or None."""
-    found = verdicts(asked, before=False)
-    return next((each.reason for each in found if isinstance(each, Contradiction)), None)
+    answers = verdicts(asked, before=False)
+    return next((item.reason for item in answers if isinstance(item, Contradiction)), None)
 
 
 def infer_what_can_be(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> list[Diagnostic]:
@@ -264,16 +264,16 @@ def _infer_next(graph: WorkGraph, node: WorkNode) -> None:
 def _infer_one_by_one(graph: WorkGraph) -> list[Diagnostic]:
     """Work out `graph.types` in one walk; BAD_MODEL for every node that contradicts itself."""
     graph.types = {**graph.inputs, **graph.foreign, **graph.pinned}
-    found: list[Diagnostic] = []
+    faults: list[Diagnostic] = []
     for node in graph.nodes:
         if node in graph.unsound:
             continue
         complaint = own_complaint(graph, node)
         if complaint is not None:
-            found.append(BAD_MODEL.diagnostic(complaint, place=node.place))
+            faults.append(BAD_MODEL.diagnostic(complaint, place=node.place))
             continue
         _infer_next(graph, node)
-    return found
+    return faults
 
 
 def _inferred(
@@ -308,13 +308,13 @@ def _read_types(
     for value in chain(graph.value_info, graph.output):
         # Many values are of few types, and one look-up takes less than reading a type's fields.
         key = value.type.SerializeToString()
-        found = seen.get(key)
-        if found is None:
-            found = seen[key] = type_of_proto(value.type), dims_below_zero(value.type)
-        if found[0] is not None:
-            types[intern(value.name)] = found[0]
-        if found[1]:
-            negative[value.name] = found[1]
+        entry = seen.get(key)
+        if entry is None:
+            entry = seen[key] = type_of_proto(value.type), dims_below_zero(value.type)
+        if entry[0] is not None:
+            types[intern(value.name)] = entry[0]
+        if entry[1]:
+            negative[value.name] = entry[1]
 
 
 def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
@@ -371,10 +371,10 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
         types[name] = type_proto(ValueType(shown.reads or known.element, known.dims))
         if const is not None and element_count(const.shape) <= SMALL and not shown.reads:
             data[name] = small_tensor(name, const)
-    found = shape_inference.infer_node_outputs(
+    outputs = shape_inference.infer_node_outputs(
         schema, shown.nodes[0], types, data, opset_imports=_own_imports(graph, node)
     )
-    inferred = ((name, type_of_proto(proto)) for name, proto in found.items())
+    inferred = ((name, type_of_proto(proto)) for name, proto in outputs.items())
     return {
         name: ValueType(shown.gives or known.element, known.dims)
         for name, known in inferred

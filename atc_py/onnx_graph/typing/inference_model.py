@@ -228,7 +228,7 @@ def doubtful_values(graph: WorkGraph) -> set[str]:
 
 def _always_fits(node: WorkNode) -> bool:
     """True if a window fits its padded input even where that has a single element."""
-    auto_pad = [each.s for each in node.proto.attribute if each.name == "auto_pad"]
+    auto_pad = [attribute.s for attribute in node.proto.attribute if attribute.name == "auto_pad"]
     if auto_pad and auto_pad[0] != b"NOTSET":
         return auto_pad[0] in _SAME
     attributes = numeric_attributes(node)
@@ -247,7 +247,7 @@ def _always_fits(node: WorkNode) -> bool:
 def _numbers(value: SourceAttr | None) -> list[int]:
     """An attribute that is a list of integers; empty where it is none."""
     items = value if isinstance(value, tuple) else ()
-    return [each for each in items if isinstance(each, int)]
+    return [item for item in items if isinstance(item, int)]
 
 
 def dims_below_zero(proto: onnx.TypeProto) -> list[int]:
@@ -302,5 +302,5 @@ def has_long_vectors(model: onnx.ModelProto, known: Mapping[str, ValueType]) -> 
 def _inferred_plainly(model: onnx.ModelProto) -> dict[str, ValueType]:
     """The types of all values as far as they are known without data propagation."""
     graph = shape_inference.infer_shapes(model, data_prop=False).graph
-    found = {value.name: type_of_proto(value.type) for value in (*graph.input, *graph.value_info)}
-    return {name: known for name, known in found.items() if known is not None}
+    types = {value.name: type_of_proto(value.type) for value in (*graph.input, *graph.value_info)}
+    return {name: known for name, known in types.items() if known is not None}

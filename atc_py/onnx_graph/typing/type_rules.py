@@ -91,9 +91,9 @@ class Question(msgspec.Struct, frozen=True):
     def attributes(self) -> dict[str, Any]:
         """The node's attributes as Python values; those by reference have none."""
         return {
-            each.name: helper.get_attribute_value(each)
-            for each in self.node.proto.attribute
-            if each.type and not each.ref_attr_name
+            attribute.name: helper.get_attribute_value(attribute)
+            for attribute in self.node.proto.attribute
+            if attribute.type and not attribute.ref_attr_name
         }
 
     def has(self, position: int) -> bool:

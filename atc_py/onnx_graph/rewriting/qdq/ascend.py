@@ -71,16 +71,16 @@ def quant_steps(node: WorkNode) -> Steps:
         AtcError: NO_QDQ_FORM.
     """
     for name, allowed in (("round_mode", "Round"), ("dst_type", "INT8")):
-        given = (each.s for each in node.proto.attribute if each.name == name)
-        found = next(given, allowed.encode()).decode("utf-8", "replace")
-        if found != allowed:
+        given = (attribute.s for attribute in node.proto.attribute if attribute.name == name)
+        actual = next(given, allowed.encode()).decode("utf-8", "replace")
+        if actual != allowed:
             raise no_form(
                 node,
                 Text(
                     "must have the {name} {allowed}, found {actual}",
                     name=name,
                     allowed=allowed,
-                    actual=found,
+                    actual=actual,
                 ),
             )
     factor = _factor(node)
@@ -110,7 +110,7 @@ def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.floa
     below, above = (np.float32(np.nextafter(nearest, np.float32(end))) for end in (0, np.inf))
     wanted = np.float32(factor)
     return next(
-        (each for each in (nearest, below, above) if each and again(each) == wanted), nearest
+        (scale for scale in (nearest, below, above) if scale and again(scale) == wanted), nearest
     )
 
 
@@ -154,10 +154,10 @@ def requant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
     parts = decode_hardware(words)
     offsets = np.unique(parts.offset)
     if offsets.size != 1 or int(offsets[0]) not in _INT8:
-        found = ", ".join(map(str, offsets[:4]))
+        actual = ", ".join(map(str, offsets[:4]))
         raise no_form(
             node,
-            Text("must have one offset within int8 in its words, found {actual}", actual=found),
+            Text("must have one offset within int8 in its words, found {actual}", actual=actual),
         )
     none = np.zeros(words.shape, np.int64)
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
@@ -207,8 +207,10 @@ class CodeSteps:
             AtcError: NO_QDQ_FORM where codes of several offsets meet there.
         """
         if name in self._unclear:
-            found = " and ".join(map(str, self._unclear[name]))
-            raise no_form(layer, Text("must have data of one offset, found {actual}", actual=found))
+            actual = " and ".join(map(str, self._unclear[name]))
+            raise no_form(
+                layer, Text("must have data of one offset, found {actual}", actual=actual)
+            )
         return self._known.get(name, NO_STEPS)
 
     def follow(self, node: WorkNode, computed: Iterable[str], results: Iterable[str]) -> None:
@@ -220,7 +222,7 @@ class CodeSteps:
             results: names of its int8 results.
         """
         if self.quant_bias is QuantBias.FOLDED:
-            steps = {found for name in node.reads if (found := self._known.get(name))}
+            steps = {own for name in node.reads if (own := self._known.get(name))}
             if len(steps) == 1:
                 self._known.update(dict.fromkeys(results, next(iter(steps))))
             return
@@ -256,10 +258,10 @@ def _zero_point(node: WorkNode) -> int:
 
 def _number(node: WorkNode, name: str) -> float:
     """An attribute that must be there."""
-    found = numeric_attributes(node).get(name)
-    if not isinstance(found, int | float):
+    number = numeric_attributes(node).get(name)
+    if not isinstance(number, int | float):
         raise no_form(node, Text("needs the attribute {name}", name=name))
-    return float(found)
+    return float(number)
 
 
 def _constant(node: WorkNode, const: ConstData | None) -> NDArray[Any]:
@@ -272,6 +274,6 @@ def _positive(node: WorkNode, scale: NDArray[np.float64]) -> NDArray[np.float64]
     """`scale`, which must be a scale for QuantizeLinear, too."""
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size or not scale.size:
-        found = f"{wrong.flat[0]:g}" if wrong.size else "none"
-        raise no_form(node, Text("must have positive factors, found {actual}", actual=found))
+        actual = f"{wrong.flat[0]:g}" if wrong.size else "none"
+        raise no_form(node, Text("must have positive factors, found {actual}", actual=actual))
     return scale

@@ -268,7 +268,10 @@ class _Opener:
             bool(operands)
             and all(result)
             and self._is_known(result)
-            and all(len(each) == 3 and each[0] and self._is_known(each[1:]) for each in operands)  # noqa: PLR2004
+            and all(
+                len(operand) == 3 and operand[0] and self._is_known(operand[1:])
+                for operand in operands
+            )
         )
 
     def _is_known(self, numbers: Sequence[str]) -> bool:

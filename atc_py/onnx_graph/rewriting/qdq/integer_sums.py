@@ -93,7 +93,9 @@ class SumsReader:
             return
         self._looked.add(name)
         readers = self._readers.get(name, [])
-        if not all(each.op_type in _REQUANTIZE and each.inputs[0] == name for each in readers):
+        if not all(
+            reader.op_type in _REQUANTIZE and reader.inputs[0] == name for reader in readers
+        ):
             return
         sums = self._sums(name)
         if sums is not None:
@@ -110,7 +112,7 @@ class SumsReader:
         for node in reversed(self._graph.nodes):
             for name in node.writes:
                 readers = self._readers.get(name, [])
-                read = [each for reader in readers for each in self._read_as(name, reader)]
+                read = [sums for reader in readers for sums in self._read_as(name, reader)]
                 if not lost.isdisjoint(read) or None in read:
                     lost.add(name)
                 elif name not in lost and readers:

@@ -134,7 +134,7 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
     if kind is DType.INT32 and zeros.any():
         raise other_parameters(f"the zero point {zeros.max()} of int32")
     axis = attributes.get("axis", _DEFAULT_AXIS)
-    found = Parameters(
+    parameters = Parameters(
         scale=factors,
         zero=np.broadcast_to(zeros, (factors.size,)).reshape(factors.shape),
         axis=axis if factors.ndim and isinstance(axis, int) else None,
@@ -142,9 +142,9 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
         real=DType.from_numpy(scale.dtype),
     )
     known = known_type(graph, node.inputs[0])
-    if known is not None and known.dims is not None and not found.fits(known.dims):
+    if known is not None and known.dims is not None and not parameters.fits(known.dims):
         raise other_parameters(f"{factors.size} scales along axis {axis}")
-    return found
+    return parameters
 
 
 def _constant(graph: WorkGraph, node: WorkNode, position: int) -> NDArray[Any] | None:
@@ -180,7 +180,7 @@ def _kind(
             kinds.add(_type_name(wanted))
         kinds = kinds or {DType.UINT8}
         allowed = _QUANTIZED
-    odd = sorted(str(each.value if isinstance(each, DType) else each) for each in kinds - allowed)
+    odd = sorted(str(kind.value if isinstance(kind, DType) else kind) for kind in kinds - allowed)
     if odd:
         raise NoCounterpartError(other_kind(odd[0]))
     if len(kinds) != 1:
@@ -302,10 +302,10 @@ def other_kind(kind: DType | str) -> Text:
     return Text("its codes are {name}, the device has int8 alone", name=name)
 
 
-def other_scale(found: object) -> NoCounterpartError:
+def other_scale(actual: object) -> NoCounterpartError:
     """The refusal of a value that cannot be a scale."""
     reason = Text(
-        "its scale is {actual}, where a positive float32 or float16 is needed", actual=found
+        "its scale is {actual}, where a positive float32 or float16 is needed", actual=actual
     )
     return NoCounterpartError(
         reason,
@@ -316,9 +316,9 @@ def other_scale(found: object) -> NoCounterpartError:
     )
 
 
-def other_parameters(found: str) -> NoCounterpartError:
+def other_parameters(actual: str) -> NoCounterpartError:
     """The refusal of parameters that do not fit each other or the data."""
-    reason = Text("its parameters do not fit: {actual}", actual=found)
+    reason = Text("its parameters do not fit: {actual}", actual=actual)
     return NoCounterpartError(
         reason,
         Text(
@@ -328,10 +328,10 @@ def other_parameters(found: str) -> NoCounterpartError:
     )
 
 
-def channels_elsewhere(found: int, wanted: int) -> Text:
+def channels_elsewhere(actual: int, wanted: int) -> Text:
     """The reason for weights whose scales are not per output channel."""
     return Text(
         "its weights are quantized along axis {actual}, its channels are along axis {wanted}",
-        actual=found,
+        actual=actual,
         wanted=wanted,
     )

@@ -192,8 +192,8 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         if b.zero.any() and a.weights is not None:
             self._depth()
             total = total - b.zero * a.weights.sums((len(a.weights.shape) - 1,), keepdims=True)
-        found = within_int32(_SUMS, total)
-        return found if total.any() and not self.left_alone else None
+        part = within_int32(_SUMS, total)
+        return part if total.any() and not self.left_alone else None
 
     def _depth(self) -> int:
         """The dim that the product sums over; operands are matrices or stacks of them.

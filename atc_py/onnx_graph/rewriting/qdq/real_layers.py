@@ -98,8 +98,8 @@ class RealLayers:
     def _write_product(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write MatMul; terms that its zero points do not cover are added after it."""
         layer, names = sums.layer, sums.layer.inputs
-        found = [self.known.get(name) for name in names]
-        a, b = (None if const is None else const.numpy().astype(np.int64) for const in found)
+        consts = [self.known.get(name) for name in names]
+        a, b = (None if const is None else const.numpy().astype(np.int64) for const in consts)
         steps = [self.steps.of(layer, name) for name in names]
         left = np.array(sums.left if b is None else steps[0].zero)
         right = sums.right + factors.offset_w if a is None else np.array([steps[1].zero])
@@ -273,11 +273,11 @@ def _quotient(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float
     wanted = factor.astype(np.float32)
     nearest = (factor / np.float64(step)).astype(np.float32)
     below, above = (np.nextafter(nearest, np.float32(end)) for end in (0, np.inf))
-    found = above
+    quotient = above
     for scale in (nearest, below):
         product = (scale.astype(np.float64) * step).astype(np.float32)
-        found = np.where(product >= wanted, scale, found)
-    shared: NDArray[np.float64] = found.astype(np.float64)
+        quotient = np.where(product >= wanted, scale, quotient)
+    shared: NDArray[np.float64] = quotient.astype(np.float64)
     return shared
 
 

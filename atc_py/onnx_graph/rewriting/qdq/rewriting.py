@@ -101,11 +101,11 @@ def rewrite_file(
             raise AtcError(_nothing_to_rewrite(file, form, other="qdq" if has_ascend else None))
     elif not has_ascend and not any(map(is_opened, graph.nodes)):
         raise AtcError(_nothing_to_rewrite(file, form, other="ascend" if has_linear else None))
-    found = FixedGraph(graph) if fix is None else fix()
-    graph, gone = found.graph, found.gone
+    fixed = FixedGraph(graph) if fix is None else fix()
+    graph, gone = fixed.graph, fixed.gone
     if form == "ascend":
         gone |= _LINEAR
-        nodes = found.nodes if fix else import_quantized(graph, file.tensors, FOLD_LIMIT)
+        nodes = fixed.nodes if fix else import_quantized(graph, file.tensors, FOLD_LIMIT)
         faults = infer_what_can_be(graph)
         if faults:
             raise AtcError(*faults)
@@ -117,7 +117,7 @@ def rewrite_file(
     written_as = graph.quant_bias if form == "ascend" else None
     marks = {MARK: None if written_as is None else written_as.value}
     written = write_onnx(
-        file, graph, output, external=external, gone=gone, marks=marks, bound=found.bound
+        file, graph, output, external=external, gone=gone, marks=marks, bound=fixed.bound
     )
     opset = graph.opsets.get("", 0)
     return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
@@ -129,14 +129,16 @@ def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
     open_operators(graph)
     import_qdq_opset(graph)
     left = set(graph.nodes)
-    found = []
+    outcomes = []
     for node in before:
         if node in left:
             kept = (Outcome.KEPT, _NOT_OPENED)
-            found.append(QuantizedNode(node.index, node.name, node.op_type, *kept))
+            outcomes.append(QuantizedNode(node.index, node.name, node.op_type, *kept))
         elif node.op_type in _LAYERS:
-            found.append(QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None))
-    return tuple(found)
+            outcomes.append(
+                QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
+            )
+    return tuple(outcomes)
 
 
 def _is_linear(node: WorkNode) -> bool:

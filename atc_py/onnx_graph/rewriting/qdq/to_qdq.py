@@ -76,9 +76,9 @@ def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]
         AtcError: NO_QDQ_FORM for every node that cannot be rewritten; BAD_MODEL where types
             contradict each other.
     """
-    found = infer_what_can_be(graph)
-    if found:
-        raise AtcError(*found)
+    faults = infer_what_can_be(graph)
+    if faults:
+        raise AtcError(*faults)
     return _ToQdq(graph, _known(graph, tensors)).run()
 
 

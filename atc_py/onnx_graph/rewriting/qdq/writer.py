@@ -96,7 +96,9 @@ class Writer:
         proto.attribute.extend(attribute_protos(attributes))
         if with_own:
             left_out = {*without, *attributes}
-            own = (each for each in origin.proto.attribute if each.name not in left_out)
+            own = (
+                attribute for attribute in origin.proto.attribute if attribute.name not in left_out
+            )
             proto.attribute.extend(own)
         self.nodes.append(
             WorkNode(

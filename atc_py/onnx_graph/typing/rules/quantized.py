@@ -60,7 +60,7 @@ def _elements(node: WorkNode) -> tuple[int, ...]:
     if node.op_type in _FIXED:
         return _FIXED[node.op_type]
     if node.op_type == "AscendQuant":
-        given = (each.s for each in node.proto.attribute if each.name == "dst_type")
+        given = (attribute.s for attribute in node.proto.attribute if attribute.name == "dst_type")
         element = _QUANTIZED.get(next(given, b"INT8").decode("utf-8", "replace"))
     else:
         dtype = numeric_attributes(node).get("dtype", 0)
@@ -73,7 +73,7 @@ def is_integer_layer(graph: WorkGraph, node: WorkNode) -> bool:
     if node.domain or node.op_type not in INTEGER_LAYERS or len(node.inputs) < len(("X", "W")):
         return False
     known = (known_type(graph, name) for name in node.inputs[:2])
-    return all(each is not None and each.element == TensorProto.INT8 for each in known)
+    return all(value is not None and value.element == TensorProto.INT8 for value in known)
 
 
 @type_rule(*ASCEND_OPERATORS, before=True, custom=True, when=lambda asked: is_ascend(asked.node))
@@ -109,7 +109,7 @@ def _integer_sums(asked: Question) -> Refinement | None:
         return None
     known = {name: asked.graph.types.get(name) for name in asked.node.writes}
     return Refinement(
-        {name: ValueType(element, each.dims) for name, each in known.items() if each is not None}
+        {name: ValueType(element, value.dims) for name, value in known.items() if value is not None}
     )
 
 
@@ -128,8 +128,8 @@ def sum_element(asked: Question) -> int | None:
     if weights.element not in _FLOATS.values():
         return None
     scaled = any(
-        each.op_type in _SCALING and not set(each.inputs[:1]).isdisjoint(asked.node.outputs)
-        for each in asked.graph.nodes
+        reader.op_type in _SCALING and not set(reader.inputs[:1]).isdisjoint(asked.node.outputs)
+        for reader in asked.graph.nodes
     )
     return TensorProto.INT32 if scaled else weights.element
 
@@ -144,9 +144,11 @@ def _custom(asked: Question) -> Refinement | Contradiction | None:
         results = custom_results(asked.node.op_type, inputs, simple_attributes(asked.node))
     except ContradictionError as error:
         return Contradiction(f"{asked.node.op_type} {error.reason}") if asked.alone else None
-    found = asked.outputs(*(ValueType(element_of_dtype(each), dims) for each, dims in results))
+    inferred = asked.outputs(
+        *(ValueType(element_of_dtype(result), dims) for result, dims in results)
+    )
     return Refinement(
-        {name: _joined(asked.graph.types.get(name), known) for name, known in found.items()}
+        {name: _joined(asked.graph.types.get(name), known) for name, known in inferred.items()}
     )
 
 
@@ -159,19 +161,19 @@ def _given(asked: Question, position: int) -> Given | None:
     return Given(dtype, known.dims, ints_of(asked.const(position)))
 
 
-def _joined(stated: ValueType | None, found: ValueType) -> ValueType:
+def _joined(stated: ValueType | None, inferred: ValueType) -> ValueType:
     """`found` joined with what is known, which wins unless only `found` is not open."""
     if stated is None:
-        return found
-    return ValueType(stated.element or found.element, _joined_dims(stated.dims, found.dims))
+        return inferred
+    return ValueType(stated.element or inferred.element, _joined_dims(stated.dims, inferred.dims))
 
 
-def _joined_dims(stated: Dims | None, found: Dims | None) -> Dims | None:
+def _joined_dims(stated: Dims | None, inferred: Dims | None) -> Dims | None:
     """The dims of two shapes that do not contradict each other; else those stated."""
-    if stated is None or found is None:
-        return found if stated is None else stated
-    pairs = list(zip(stated, found, strict=False))
+    if stated is None or inferred is None:
+        return inferred if stated is None else stated
+    pairs = list(zip(stated, inferred, strict=False))
     contradictory = any(None not in pair and pair[0] != pair[1] for pair in pairs)
-    if len(stated) != len(found) or contradictory:
+    if len(stated) != len(inferred) or contradictory:
         return stated
     return tuple(mine if theirs is None else theirs for mine, theirs in pairs)

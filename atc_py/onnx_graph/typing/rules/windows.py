@@ -75,18 +75,18 @@ def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None]
     if min((*kernel, *strides, *dilations), default=1) < 1:
         return None
     same = attributes.get("auto_pad") in _SAME
-    found: list[int | None] = []
+    counts: list[int | None] = []
     for axis, extent in enumerate(extents):
         if extent is None:
-            found.append(None)
+            counts.append(None)
         elif same:
-            found.append(-(-extent // strides[axis]))
+            counts.append(-(-extent // strides[axis]))
         else:
             reach = (kernel[axis] - 1) * dilations[axis] + 1
             pair = pads[axis], pads[rank + axis]
-            found.append(window_count(extent, pair, reach, strides[axis], ceil=True))
-    known = [count for count in found if count is not None]
-    return found if min(known, default=1) > 0 else None
+            counts.append(window_count(extent, pair, reach, strides[axis], ceil=True))
+    known = [count for count in counts if count is not None]
+    return counts if min(known, default=1) > 0 else None
 
 
 @type_rule(
@@ -247,7 +247,7 @@ def _boxes(asked: Question) -> Override:
 def _stft(asked: Question) -> Shown | None:
     """Show the default of onesided, 1: inference takes the result to be two-sided without it."""
     plain = asked.node.plain
-    if any(each.name == "onesided" for each in plain.attribute):
+    if any(attribute.name == "onesided" for attribute in plain.attribute):
         return None
     whole = onnx.NodeProto()
     whole.CopyFrom(plain)
