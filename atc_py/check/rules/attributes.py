@@ -293,7 +293,7 @@ def _equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:
     help_=Text("write {attribute} without blanks and with the result after an arrow"),
 )
 def _equation_written_out(rule: EquationWrittenOut, node: BoundNode) -> Answer:
-    """What is no equation is another rule's matter."""
+    """Texts that are not equations are another rule's matter."""
     from atc_py.onnx_graph.source.equation import read_equation  # as above
 
     value = attribute(node, rule.attribute)

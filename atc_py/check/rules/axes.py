@@ -120,7 +120,7 @@ _RESHAPE = Text("name only axes of length 1, or use Reshape to make the shape")
     demand="{tensor} of {op} must have length 1 on the axes in {attribute}",
     help_=_RESHAPE,
 )
-def _axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
+def _axis_length_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_length_one)
 
 
@@ -130,7 +130,7 @@ def _axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have length 1 on the axes that the values of {axes} name",
     help_=_RESHAPE,
 )
-def _axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
+def _axes_length_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
     return all_of(
         _each_tensor(node, rule.tensor, axes, _has_length_one)
         for axes in _of_input(rule.axes, node)

@@ -88,7 +88,7 @@ def _count_fits(
     ),
 )
 @each_pair
-def _count_is_one_or_extent(
+def _count_is_one_or_length(
     rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor
 ) -> Answer:
     count, dims = count_of(dims_of(tensor)), dims_of(other)
@@ -176,7 +176,7 @@ _PARTS = Text(
     demand="{attribute} of {op} must add up to the length of {tensor} along {along}",
     help_=_PARTS,
 )
-def _attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
+def _attr_sum_is_length(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -192,7 +192,7 @@ def _attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must add up to the length of {other} along {along}",
     help_=_PARTS,
 )
-def _values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
+def _values_sum_is_length(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
     if not node.tensors(rule.other):
         return HOLDS
     answers = []

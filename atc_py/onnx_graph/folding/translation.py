@@ -84,11 +84,10 @@ def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) ->
     # Places in the file whose nodes may all fold away once inputs are fixed.
     doubtful = {node.index for node in every if node.vanishes and node.open_inputs}
     doubtful -= {node.index for node in every if not (node.vanishes and node.open_inputs)}
-    doubts = tuple(item for item in all_faults if item.place and item.place.node in doubtful)
-    faults = [item for item in all_faults if item not in doubts]
+    doubts = tuple(fault for fault in all_faults if fault.place and fault.place.node in doubtful)
+    faults = [fault for fault in all_faults if fault not in doubts]
     chosen = {*folded.chosen, *translator.chosen}
-    branch_faults = tuple(fault for fault in faults if fault in chosen)
-    sound = tuple(fault for fault in faults if fault not in chosen)
+    sound = (fault for fault in faults if fault not in chosen)
     return replace(
         model,
         inputs=inputs,
@@ -96,7 +95,7 @@ def translate(model: SourceModel, folded: FoldedGraph, tensors: TensorReader) ->
         nodes=nodes,
         faults=tuple(dict.fromkeys((*model.faults, *sound))),
         doubts=doubts,
-        branch_faults=branch_faults,
+        branch_faults=tuple(fault for fault in faults if fault in chosen),
     )
 
 

@@ -146,8 +146,8 @@ class _Converter:
             return value
         if field.type == FieldDescriptor.TYPE_BYTES:
             pieces = (value[start : start + _PIECE] for start in range(0, len(value), _PIECE))
-            text: str = "".join("".join([_ESCAPED[code] for code in piece]) for piece in pieces)
-            return text
+            escaped_bytes = ["".join([_ESCAPED[code] for code in piece]) for piece in pieces]
+            return "".join(escaped_bytes)
         if field.type == FieldDescriptor.TYPE_STRING:
             return _decoded(value)
         if field.type == FieldDescriptor.TYPE_ENUM and self._enum_names:

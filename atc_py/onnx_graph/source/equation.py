@@ -3,6 +3,8 @@
 `ab, bc -> ac`: a letter for each axis of an operand, operands between commas, the axes of the result
 after an arrow. Blanks mean nothing. Without an arrow the result has the letters that occur once, in
 alphabetical order.
+
+Alone, because models without Einsum need none of it.
 """
 
 from __future__ import annotations

@@ -264,15 +264,8 @@ class _Opener:
         """True if a QLinearConcat has scale and zero point for result and operands."""
         result, rest = node.inputs[:2], node.inputs[2:]
         operands = [rest[at : at + 3] for at in range(0, len(rest), 3)]
-        return (
-            bool(operands)
-            and all(result)
-            and self._is_known(result)
-            and all(
-                len(operand) == 3 and operand[0] and self._is_known(operand[1:])
-                for operand in operands
-            )
-        )
+        whole = bool(rest) and len(rest) % 3 == 0 and all(result) and self._is_known(result)
+        return whole and all(names[0] and self._is_known(names[1:]) for names in operands)
 
     def _is_known(self, numbers: Sequence[str]) -> bool:
         """True if a scale is present and constant, and so is any zero point."""

@@ -106,21 +106,25 @@ def rewrite_file(
     if form == "ascend":
         gone |= _LINEAR
         nodes = fixed.nodes if fix else import_quantized(graph, file.tensors, FOLD_LIMIT)
-        faults = infer_what_can_be(graph)
-        if faults:
-            raise AtcError(*faults)
+        _refuse_contradictions(graph)
     else:
         nodes = _open_quantized(graph) if any(map(is_opened, graph.nodes)) else ()
         if is_deploy_form(node.op_type for node in graph.nodes):
             nodes = (*nodes, *to_qdq(graph, file.tensors))
     before = bytes_read(file)
     written_as = graph.quant_bias if form == "ascend" else None
-    marks = {MARK: None if written_as is None else written_as.value}
+    marks = {MARK: written_as and written_as.value}
     written = write_onnx(
         file, graph, output, external=external, gone=gone, marks=marks, bound=fixed.bound
     )
     opset = graph.opsets.get("", 0)
     return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
+
+
+def _refuse_contradictions(graph: WorkGraph) -> None:
+    faults = infer_what_can_be(graph)
+    if faults:
+        raise AtcError(*faults)
 
 
 def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
