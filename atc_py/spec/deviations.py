@@ -4,12 +4,25 @@ Their rules are those of the operator list and further ones, of which it demands
 """
 
 from enum import Enum
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, Union
 
 import msgspec
 
+import atc_py.spec.rules  # noqa: F401  (its rules are those of deviations, too)
 from atc_py.spec.rule import Bilingual, Number, Rule, SpecStruct, Text
-from atc_py.spec.rules import Constraint
+
+
+class AnyAttrGiven(Rule, frozen=True, kw_only=True):
+    """At least one of the attributes is set, and is no empty list."""
+
+    attributes: tuple[Text, ...]
+
+
+class AnyOperandGiven(Rule, frozen=True, kw_only=True):
+    """The node uses one of the two operands, or both."""
+
+    tensor: Text
+    other: Text
 
 
 class AttrAbsent(Rule, frozen=True, kw_only=True):
@@ -25,10 +38,33 @@ class AttrRepeats(Rule, frozen=True, kw_only=True):
     values: tuple[Text, ...]
 
 
-class AnyAttrGiven(Rule, frozen=True, kw_only=True):
-    """At least one of the attributes is set, and is no empty list."""
+class AttrTruncatesToNonzero(Rule, frozen=True, kw_only=True):
+    """The attribute is not set, or another number than 0 without its fraction."""
 
-    attributes: tuple[Text, ...]
+    attribute: Text
+
+
+class IndicesWithinDepth(Rule, frozen=True, kw_only=True):
+    """Every value of the tensor is in [-depth, depth - 1], the depth being the value of `other`."""
+
+    tensor: Text
+    other: Text
+
+
+class LargeWindowUnpadded(Rule, frozen=True, kw_only=True):
+    """A window of more than 255 elements, or with a stride above 63, has no explicit pads."""
+
+    attribute: Text
+
+
+class LargeWindowValid(Rule, frozen=True, kw_only=True):
+    """A window of more than 255 elements, or with a stride above 63, has no other pads and overhang.
+
+    Neither an auto_pad of SAME pads the tensor, nor does ceil_mode add a window.
+    """
+
+    attribute: Text
+    tensor: Text
 
 
 class NoneBeforeSets(Rule, frozen=True, kw_only=True):
@@ -41,11 +77,34 @@ class NoneBeforeSets(Rule, frozen=True, kw_only=True):
     along: Text
 
 
-class SetsAsBefore(Rule, frozen=True, kw_only=True):
-    """A node that sets `along` sets `attribute` if one of the operator before it does."""
+class NormsNotZero(Rule, frozen=True, kw_only=True):
+    """No run of the tensor's elements along the attribute's axis has zeros alone."""
 
     attribute: Text
-    along: Text
+    tensor: Text
+
+
+class OneAxisFrom(Rule, frozen=True, kw_only=True):
+    """Of the axes from the attribute's on, none but one has another length than 1.
+
+    That one is the axis that the attribute names, and `default` where it is not set.
+    """
+
+    attribute: Text
+    tensor: Text
+    default: int
+
+
+class OperandNotGiven(Rule, frozen=True, kw_only=True):
+    """The node does not use the input or output."""
+
+    tensor: Text
+
+
+class OuterDimsKept(Rule, frozen=True, kw_only=True):
+    """A Resize keeps the first two dims of the tensor."""
+
+    tensor: Text
 
 
 class OutputShapeFromPads(Rule, frozen=True, kw_only=True):
@@ -67,10 +126,11 @@ class OutputShapePadsEvenly(Rule, frozen=True, kw_only=True):
     other: Text
 
 
-class OperandNotGiven(Rule, frozen=True, kw_only=True):
-    """The node does not use the input or output."""
+class PartsEven(Rule, frozen=True, kw_only=True):
+    """The outputs, which are parts of the tensor along the axis `along`, have one length."""
 
     tensor: Text
+    along: Text
 
 
 class ResizedByKernel(Rule, frozen=True, kw_only=True):
@@ -88,23 +148,9 @@ class ResizedByKernel(Rule, frozen=True, kw_only=True):
     ties: Literal["even", "upper"]
 
 
-class OuterDimsKept(Rule, frozen=True, kw_only=True):
-    """A Resize keeps the first two dims of the tensor."""
+class RowsWithinColumns(Rule, frozen=True, kw_only=True):
+    """The tensor, a matrix, has as many columns as rows, or more."""
 
-    tensor: Text
-
-
-class WindowsBeginInside(Rule, frozen=True, kw_only=True):
-    """With ceil_mode, no window of `attribute` on signals or images begins after the tensor."""
-
-    attribute: Text
-    tensor: Text
-
-
-class SmallWindowsBeginInside(Rule, frozen=True, kw_only=True):
-    """The same of windows of at most 255 elements, with strides of at most 63."""
-
-    attribute: Text
     tensor: Text
 
 
@@ -115,57 +161,18 @@ class SamePaddingNone(Rule, frozen=True, kw_only=True):
     tensor: Text
 
 
-class LargeWindowUnpadded(Rule, frozen=True, kw_only=True):
-    """A window of more than 255 elements, or with a stride above 63, has no explicit pads."""
+class SetsAsBefore(Rule, frozen=True, kw_only=True):
+    """A node that sets `along` sets `attribute` if one of the operator before it does."""
 
     attribute: Text
-
-
-class LargeWindowValid(Rule, frozen=True, kw_only=True):
-    """A window of more than 255 elements, or with a stride above 63, has no other pads and overhang.
-
-    Neither an auto_pad of SAME pads the tensor, nor does ceil_mode add a window.
-    """
-
-    attribute: Text
-    tensor: Text
-
-
-class AnyOperandGiven(Rule, frozen=True, kw_only=True):
-    """The node uses one of the two operands, or both."""
-
-    tensor: Text
-    other: Text
-
-
-class AttrTruncatesToNonzero(Rule, frozen=True, kw_only=True):
-    """The attribute is not set, or another number than 0 without its fraction."""
-
-    attribute: Text
-
-
-class OneAxisFrom(Rule, frozen=True, kw_only=True):
-    """Of the axes from the attribute's on, none but one has another length than 1.
-
-    That one is the axis that the attribute names, and `default` where it is not set.
-    """
-
-    attribute: Text
-    tensor: Text
-    default: int
-
-
-class RowsWithinColumns(Rule, frozen=True, kw_only=True):
-    """The tensor, a matrix, has as many columns as rows, or more."""
-
-    tensor: Text
-
-
-class PartsEven(Rule, frozen=True, kw_only=True):
-    """The outputs, which are parts of the tensor along the axis `along`, have one length."""
-
-    tensor: Text
     along: Text
+
+
+class SmallWindowsBeginInside(Rule, frozen=True, kw_only=True):
+    """The same of windows of at most 255 elements, with strides of at most 63."""
+
+    attribute: Text
+    tensor: Text
 
 
 class ValuesWithin(Rule, frozen=True, kw_only=True):
@@ -175,47 +182,18 @@ class ValuesWithin(Rule, frozen=True, kw_only=True):
     range: tuple[Number, Number]
 
 
-class IndicesWithinDepth(Rule, frozen=True, kw_only=True):
-    """Every value of the tensor is in [-depth, depth - 1], the depth being the value of `other`."""
-
-    tensor: Text
-    other: Text
-
-
-class NormsNotZero(Rule, frozen=True, kw_only=True):
-    """No run of the tensor's elements along the attribute's axis has zeros alone."""
+class WindowsBeginInside(Rule, frozen=True, kw_only=True):
+    """With ceil_mode, no window of `attribute` on signals or images begins after the tensor."""
 
     attribute: Text
     tensor: Text
 
 
-DeviationRule: TypeAlias = (
-    Constraint
-    | AnyAttrGiven
-    | AnyOperandGiven
-    | AttrAbsent
-    | AttrRepeats
-    | AttrTruncatesToNonzero
-    | IndicesWithinDepth
-    | LargeWindowUnpadded
-    | LargeWindowValid
-    | NoneBeforeSets
-    | NormsNotZero
-    | OneAxisFrom
-    | OperandNotGiven
-    | OuterDimsKept
-    | OutputShapeFromPads
-    | OutputShapePadsEvenly
-    | PartsEven
-    | ResizedByKernel
-    | RowsWithinColumns
-    | SamePaddingNone
-    | SetsAsBefore
-    | SmallWindowsBeginInside
-    | ValuesWithin
-    | WindowsBeginInside
-)
-"""Any rule that a deviation may ask."""
+if TYPE_CHECKING:
+    DeviationRule: TypeAlias = Rule
+else:
+    DeviationRule = Union[tuple(Rule.__subclasses__())]  # noqa: UP007  (no form with | takes them all)
+"""Any rule that a deviation may ask: those of the list, all loaded by now, and those above."""
 
 
 _Slug: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*\Z")]

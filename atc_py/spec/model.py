@@ -11,14 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from atc_py.spec.deviations import Deviation, Registered
-from atc_py.spec.rule import (
-    Bilingual,
-    CounterEvidence,
-    Level,
-    Number,
-    RewriteName,
-    Scalar,
-)
+from atc_py.spec.rule import Bilingual, CounterEvidence, Level, Number, RewriteName, Scalar
 from atc_py.spec.rules import Constraint
 from atc_py.tensor.dtypes import DType
 

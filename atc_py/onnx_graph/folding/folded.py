@@ -55,10 +55,19 @@ class FoldedModel(msgspec.Struct, frozen=True):
         """The source model, every tensor of which has a dtype and a rank; dims may be open.
 
         Raises:
-            AtcError: with every finding of `report_untyped`.
+            AtcError: UNKNOWN_SHAPE for values of unknown rank, BAD_MODEL where shapes or types
+                contradict each other or an attribute has no plain form, BAD_TENSOR for element
+                types and ranks that are not supported, UNSUPPORTED_FORM for subgraphs other than
+                the branches of If.
         """
         sink = Sink()
-        report_untyped(self.folded, self.tensors, sink)
+        search = _TypeSearch(self.folded, self.tensors, sink)
+        for node in self.graph.nodes:
+            search.node(node)
+        for name in dict.fromkeys(self.graph.outputs):
+            search.graph_output(name)
+        for name in self.graph.inputs:
+            search.dtype(name)
         sink.raise_errors()
         return self.source
 
@@ -73,27 +82,7 @@ def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> F
     return FoldedGraph(graph, faults=faults, chosen=() if graph.always_runs else faults)
 
 
-def report_untyped(folded: FoldedGraph, tensors: TensorReader, sink: Sink) -> None:
-    """Report everything in a graph that lowering cannot take, in the order of its nodes.
-
-    Args:
-        folded: the graph.
-        tensors: reads the tensors of attributes.
-        sink: takes UNKNOWN_SHAPE for values of unknown rank, BAD_MODEL where shapes or types
-            contradict each other or an attribute has no plain form, BAD_TENSOR for element types
-            and ranks that are not supported, UNSUPPORTED_FORM for subgraphs other than the
-            branches of If.
-    """
-    search = TypeSearch(folded, tensors, sink)
-    for node in folded.graph.nodes:
-        search.node(node)
-    for name in dict.fromkeys(folded.graph.outputs):
-        search.graph_output(name)
-    for name in folded.graph.inputs:
-        search.dtype(name)
-
-
-class TypeSearch:
+class _TypeSearch:
     """The search in one graph; that in a branch asks the one around it for what is captured."""
 
     def __init__(
@@ -101,7 +90,7 @@ class TypeSearch:
         folded: FoldedGraph,
         tensors: TensorReader,
         sink: Sink,
-        outer: tuple[TypeSearch, WorkNode] | None = None,
+        outer: tuple[_TypeSearch, WorkNode] | None = None,
     ) -> None:
         self._graph: WorkGraph = folded.graph
         self._branches = folded.branches
@@ -123,7 +112,7 @@ class TypeSearch:
         if all(self.dtype(name) is not None for name in node.reads):
             self._look_at_outputs(node)
         for branch in self._branches.get(node, ()):
-            inner = TypeSearch(branch.folded, self._tensors, self._sink, (self, node))
+            inner = _TypeSearch(branch.folded, self._tensors, self._sink, (self, node))
             for inner_node in branch.folded.graph.nodes:
                 inner.node(inner_node)
             for name in branch.folded.graph.outputs:
@@ -234,7 +223,7 @@ class Sample(msgspec.Struct, frozen=True):
 def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
     """The nodes of `model` at `positions` in its graph; they are the model's own nodes."""
     graph, sink = model.graph, Sink()
-    search = TypeSearch(model.folded, model.tensors, sink)
+    search = _TypeSearch(model.folded, model.tensors, sink)
     nodes = tuple(
         model.source.nodes[position]
         for position in sorted(positions)
@@ -258,7 +247,7 @@ def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
     return Sample(source, tuple(sink.errors))
 
 
-def _is_sound(search: TypeSearch, node: WorkNode, sink: Sink) -> bool:
+def _is_sound(search: _TypeSearch, node: WorkNode, sink: Sink) -> bool:
     """True if nothing is wrong with a node and all that it reads has a type."""
     before = len(sink.errors)
     search.node(node)

@@ -9,13 +9,7 @@ import onnx
 from onnx import GraphProto
 
 from atc_py.diag import Sink
-from atc_py.onnx_graph.folding.graph import (
-    WorkGraph,
-    WorkNode,
-    inner_names,
-    inner_nodes,
-    text_of,
-)
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, inner_names, inner_nodes, text_of
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import sort_nodes
 from atc_py.onnx_graph.reading.tensors import TensorReader
