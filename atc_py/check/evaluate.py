@@ -74,18 +74,6 @@ class _Judged(NamedTuple):
         return self.against[0]
 
 
-class _Verdict(msgspec.Struct, frozen=True):
-    """Verdict on the first node of a kind.
-
-    Attributes:
-        findings: the findings on it.
-        placement: its listed opset; None where it stands at none.
-    """
-
-    findings: tuple[Finding, ...]
-    placement: OpsetPlacement | None
-
-
 def check_view(
     model: SourceModel, conditions: Conditions, library: Library, history: SchemaHistory
 ) -> Checked:
@@ -113,7 +101,7 @@ class _Checker:
         self._later: set[int] = set()  # kinds that a list takes after another has refused them
         self._newer: dict[str, Counter[str]] = {}
         self._before = NodesBefore(self._nodes, self._spec)
-        self._verdicts: dict[int, _Verdict] = {}
+        self._verdicts: dict[int, tuple[list[Finding], OpsetPlacement | None]] = {}
         self._numbers: dict[Hashable, int] = {}
         self._naming: dict[tuple[str, str], bool] = {}
         self._kinds: dict[tuple[str, int, str], str] = {}
@@ -221,12 +209,12 @@ class _Checker:
         """
         settled = not self._may_change(view)
         known = self._verdicts.get(kind)
-        if known is not None and (settled or not known.findings):
-            findings = [finding.about(view.index, view.name) for finding in known.findings]
-            return findings, self._placed_like(view, known.placement)
+        if known is not None and (settled or not known[0]):
+            findings = [finding.about(view.index, view.name) for finding in known[0]]
+            return findings, self._placed_like(view, known[1])
         findings, placement = self._node_findings(view, kind)
         if (not findings and placement is not None) or (settled and self._speaks_of_kinds(view)):
-            self._verdicts[kind] = _Verdict(tuple(findings), placement)
+            self._verdicts[kind] = [*findings], placement
         return findings, placement
 
     def _speaks_of_kinds(self, view: SourceNode) -> bool:

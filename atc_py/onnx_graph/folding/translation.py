@@ -144,14 +144,6 @@ class _Translator:
         self._open_inputs = open_inputs
         self._open_bits = {name: 1 << position for position, name in enumerate(open_inputs)}
 
-    def _trace(self, node: WorkNode) -> int:
-        bits = 0
-        for name in node.reads:
-            bits |= self._open_bits.get(name, 0)
-        for name in node.writes:
-            self._open_bits[name] = bits
-        return bits
-
     def nodes(
         self, scope: str, fate: Vanishing, *, all_vanish: bool = False
     ) -> tuple[SourceNode, ...]:
@@ -187,7 +179,11 @@ class _Translator:
         return tensor
 
     def _node(self, node: WorkNode, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
-        bits = self._trace(node) if self._open_inputs else 0
+        bits = 0
+        if self._open_inputs:
+            for name in node.reads:
+                bits |= self._open_bits.get(name, 0)
+            self._open_bits.update(dict.fromkeys(node.writes, bits))
         schema = node.schema
         inputs = tuple([self.value(name) if name else None for name in node.inputs])
         outputs = tuple(
@@ -200,7 +196,14 @@ class _Translator:
             ]
         )
         self._look_for_faults(node, inputs, outputs)
-        branches = self._folded.branches.get(node, ())
+        branches: dict[str, SourceBranch] = {}
+        for branch in self._folded.branches.get(node, ()):
+            inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
+            own = scope_name(branch.name, node.name, node.index, scope)
+            settled = vanishing(branch.folded, fate.settling)
+            nodes = inner.nodes(own, settled, all_vanish=vanishes)
+            ends = tuple(map(inner.value, branch.folded.graph.outputs))
+            branches[branch.name] = SourceBranch(nodes, ends)
         return SourceNode(
             index=node.index,
             name=node.name,
@@ -214,18 +217,7 @@ class _Translator:
             scope=scope,
             open_inputs=self._names(bits),
             vanishes=vanishes,
-            branches={
-                branch.name: self._branch(
-                    node,
-                    branch,
-                    scope_name(branch.name, node.name, node.index, scope),
-                    vanishing(branch.folded, fate.settling),
-                    vanishes=vanishes,
-                )
-                for branch in branches
-            }
-            if branches
-            else _NONE,
+            branches=branches or _NONE,
             replaces=node.replaces,
         )
 
@@ -239,13 +231,6 @@ class _Translator:
         if key not in self._attributes:
             self._attributes[key] = MappingProxyType(seen_attributes(node, self._tensors))
         return self._attributes[key]
-
-    def _branch(
-        self, node: WorkNode, branch: Branch, scope: str, fate: Vanishing, *, vanishes: bool
-    ) -> SourceBranch:
-        inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
-        nodes = inner.nodes(scope, fate, all_vanish=vanishes)
-        return SourceBranch(nodes, tuple(map(inner.value, branch.folded.graph.outputs)))
 
     def _look_for_faults(
         self,

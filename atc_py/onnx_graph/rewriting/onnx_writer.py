@@ -54,219 +54,6 @@ class Written:
     sources: tuple[WorkNode, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unfolded:
-    """Parts of a graph that are to be written.
-
-    Attributes:
-        nodes: producers first.
-        constants: names of the constants that they, or the graph's outputs, read.
-    """
-
-    nodes: tuple[WorkNode, ...]
-    constants: frozenset[str]
-
-
-def write_onnx(  # noqa: PLR0913  (a file and its variations)
-    file: OnnxFile,
-    graph: WorkGraph,
-    output: Path,
-    *,
-    external: bool = False,
-    gone: Collection[str] = (),
-    marks: Mapping[str, str | None] | None = None,
-    bound: Collection[str] = (),
-    final: Path | None = None,
-    replaced: Collection[str] = (),
-) -> Written:
-    """Write `graph`, which was made from `file`, to the ONNX file `output`.
-
-    Nodes and initializers that nothing needs are left out.
-
-    Args:
-        file: what the graph was made from.
-        graph: the graph as it has been rewritten.
-        output: the file; it appears whole or not at all.
-        external: put weights into a file beside the model, however small that is.
-        gone: operators that were rewritten; they are not restored as sources of a constant.
-        marks: metadata of the model by key, in place of those of the file; None as a value removes the key.
-        bound: inputs that have become constants; they are no inputs of the written model.
-        final: the path, of the same name, that the file is moved to afterwards; by default `output`.
-        replaced: results of nodes that were rewritten, which are not restored either.
-
-    Raises:
-        AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
-            the model that was read.
-    """
-    content = unfolded(file, graph, gone, replaced)
-    own = set(file.nodes)
-    protos = tuple(_named_apart(content.nodes, own))
-    message = ModelMessage.of(
-        _frame(file.proto, graph, marks or {}),
-        _graph_frame(file.proto.graph, content, own, frozenset(bound)),
-        [
-            node_part(proto, file.tensors, node.place)
-            for node, proto in zip(content.nodes, protos, strict=True)
-        ],
-        list(_initializers(file, graph, content)),
-        _ALIGNMENT,
-    )
-    data = data_path(output) if external or message.is_large else None
-    if data is not None:
-        _refuse_own_data(file, data_path(final or output))
-    return Written(message.save(output, data), data, protos, content.nodes)
-
-
-def _refuse_own_data(file: OnnxFile, data: Path) -> None:
-    if data.exists() and any(path.samefile(data) for path in _files_beside(file)):
-        raise BAD_OPTION.error(
-            Text(
-                "the weights would go to {data}, which holds those of the model itself", data=data
-            ),
-            place=Place(str(data)),
-            help="give another output, or one in another folder",
-        )
-
-
-def bytes_read(file: OnnxFile) -> int:
-    """Bytes of the model that was read, and of the files beside it that hold its weights."""
-    return sum(path.stat().st_size for path in (file.path, *_files_beside(file)))
-
-
-def _files_beside(file: OnnxFile) -> list[Path]:
-    locations = {
-        entry.value
-        for tensor in file.proto.graph.initializer
-        for entry in tensor.external_data
-        if entry.key == "location"
-    }
-    # A marker for data in the model itself looks like the name of a file that is not there.
-    paths = (file.path.parent / location for location in sorted(locations))
-    return [path for path in paths if path.exists()]
-
-
-def _initializers(file: OnnxFile, graph: WorkGraph, content: Unfolded) -> Iterator[TensorPart]:
-    """Yield the constants that are written, in the file's order, then new ones."""
-    weights = file.contents.weights
-    done: set[str] = set()
-    for tensor in file.proto.graph.initializer:
-        name = tensor.name
-        if name not in content.constants or name in done:
-            continue
-        if name in file.contents.foreign or graph.consts.get(name, weights[name]) is weights[name]:
-            done.add(name)
-            place = Place(str(file.path), field=Text("initializer {name}", name=repr(name)))
-            yield stored_tensor(tensor, file.tensors, place)
-    for name, const in graph.consts.items():
-        if name in content.constants and name not in done:
-            yield new_tensor(name, const)
-
-
-def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None]) -> ModelProto:
-    frame = onnx.ModelProto()
-    frame.CopyFrom(proto)
-    for name in ("graph", "opset_import", "metadata_props"):
-        frame.ClearField(name)
-    frame.metadata_props.extend(entry for entry in proto.metadata_props if entry.key not in marks)
-    for key, value in marks.items():
-        if value is not None:
-            frame.metadata_props.add(key=key, value=value)
-    for domain, version in graph.opsets.items():
-        frame.opset_import.add(domain=domain, version=version)
-    frame.ir_version = max(proto.ir_version, _LEAST_IR)
-    frame.producer_name, frame.producer_version = PRODUCER, __version__
-    return frame
-
-
-def _graph_frame(
-    proto: GraphProto, content: Unfolded, own: set[WorkNode], bound: Collection[str]
-) -> GraphProto:
-    """The graph without nodes, initializers, and inputs that were initializers."""
-    frame = onnx.GraphProto()
-    frame.CopyFrom(proto)
-    for name in _REWRITTEN:
-        frame.ClearField(name)
-    initializers = {tensor.name for tensor in proto.initializer}
-    frame.input.extend(
-        value
-        for value in proto.input
-        if value.name not in bound
-        and (value.name not in initializers or value.name in content.constants)
-    )
-    # A rewrite may have given a name to a value of another type.
-    same = {name for node in content.nodes if node in own for name in node.writes}
-    frame.value_info.extend(value for value in proto.value_info if value.name in same)
-    there = same | content.constants
-    frame.quantization_annotation.extend(
-        annotation
-        for annotation in proto.quantization_annotation
-        if all(entry.value in there for entry in annotation.quant_parameter_tensor_names)
-    )
-    return frame
-
-
-def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[NodeProto]:
-    """Yield the nodes' messages; where several new ones have a name, one keeps it.
-
-    That is the one whose operator had the name in the file. Others get their operator appended.
-    """
-    taken = {node.name for node in nodes if node in own}
-    heirs: dict[str, WorkNode] = {}
-    for node in nodes:
-        heir = heirs.get(node.name)
-        if node.name not in taken and (heir is None or _is_like(node) > _is_like(heir)):
-            heirs[node.name] = node
-    taken.update(heirs)
-    for node in nodes:
-        if node in own or not node.name or heirs.get(node.name) is node:
-            yield node.proto
-            continue
-        base = name = f"{node.name}/{node.op_type}"
-        count = 1
-        while name in taken:
-            count += 1
-            name = f"{base}_{count}"
-        taken.add(name)
-        proto = onnx.NodeProto()
-        proto.CopyFrom(node.proto)
-        proto.name = name
-        yield proto
-
-
-def unfolded(
-    file: OnnxFile, graph: WorkGraph, gone: Collection[str] = (), replaced: Collection[str] = ()
-) -> Unfolded:
-    """The needed nodes of `graph`, with the folded nodes of `file` restored.
-
-    A node of the file comes back if a constant of the graph is its result and everything that it
-    reads exists. Otherwise the constant stays.
-
-    Args:
-        file: what the graph was made from.
-        graph: the graph as it has been rewritten.
-        gone: operators of ONNX's own domain that do not come back.
-        replaced: results whose nodes do not come back, because they were written in another form.
-    """
-    graph.drop_dead_nodes()
-    # The file's nodes that the graph no longer has, but for those whose results it computes in
-    # another way.
-    written = {name for node in graph.nodes for name in node.writes}.union(replaced)
-    producers = {
-        name: node
-        for node in file.nodes
-        if (node.domain or node.op_type not in gone) and written.isdisjoint(node.writes)
-        for name in node.writes
-    }
-    work = _Unfolding(graph, frozenset((*file.contents.weights, *file.contents.foreign)), producers)
-    for node in graph.nodes:
-        for name in node.reads:
-            work.need(name)
-        work.emit(node)
-    for name in graph.outputs:
-        work.need(name)
-    return Unfolded(tuple(work.nodes), frozenset(work.constants))
-
-
 @dataclass(slots=True)
 class _Unfolding:
     """One walk over a graph."""
@@ -323,6 +110,206 @@ class _Unfolding:
         """True if a value is there, or may be."""
         known = name in self.initializers or name in self.graph.consts
         return known or self._is_computed(name) or name in self.producers
+
+
+def write_onnx(  # noqa: PLR0913  (a file and its variations)
+    file: OnnxFile,
+    graph: WorkGraph,
+    output: Path,
+    *,
+    external: bool = False,
+    gone: Collection[str] = (),
+    marks: Mapping[str, str | None] | None = None,
+    bound: Collection[str] = (),
+    final: Path | None = None,
+    replaced: Collection[str] = (),
+) -> Written:
+    """Write `graph`, which was made from `file`, to the ONNX file `output`.
+
+    Nodes and initializers that nothing needs are left out.
+
+    Args:
+        file: what the graph was made from.
+        graph: the graph as it has been rewritten.
+        output: the file; it appears whole or not at all.
+        external: put weights into a file beside the model, however small that is.
+        gone: operators that were rewritten; they are not restored as sources of a constant.
+        marks: metadata of the model by key, in place of those of the file; None as a value removes the key.
+        bound: inputs that have become constants; they are no inputs of the written model.
+        final: the path, of the same name, that the file is moved to afterwards; by default `output`.
+        replaced: results of nodes that were rewritten, which are not restored either.
+
+    Raises:
+        AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
+            the model that was read.
+    """
+    content = _unfold(file, graph, gone, replaced)
+    own = set(file.nodes)
+    protos = tuple(_named_apart(content.nodes, own))
+    message = ModelMessage.of(
+        _frame(file.proto, graph, marks or {}),
+        _graph_frame(file.proto.graph, content, own, frozenset(bound)),
+        [
+            node_part(proto, file.tensors, node.place)
+            for node, proto in zip(content.nodes, protos, strict=True)
+        ],
+        list(_initializers(file, graph, content)),
+        _ALIGNMENT,
+    )
+    data = data_path(output) if external or message.is_large else None
+    if data is not None:
+        _refuse_own_data(file, data_path(final or output))
+    return Written(message.save(output, data), data, protos, tuple(content.nodes))
+
+
+def _refuse_own_data(file: OnnxFile, data: Path) -> None:
+    if data.exists() and any(path.samefile(data) for path in _files_beside(file)):
+        raise BAD_OPTION.error(
+            Text(
+                "the weights would go to {data}, which holds those of the model itself", data=data
+            ),
+            place=Place(str(data)),
+            help="give another output, or one in another folder",
+        )
+
+
+def bytes_read(file: OnnxFile) -> int:
+    """Bytes of the model that was read, and of the files beside it that hold its weights."""
+    return sum(path.stat().st_size for path in (file.path, *_files_beside(file)))
+
+
+def _files_beside(file: OnnxFile) -> list[Path]:
+    locations = {
+        entry.value
+        for tensor in file.proto.graph.initializer
+        for entry in tensor.external_data
+        if entry.key == "location"
+    }
+    # A marker for data in the model itself looks like the name of a file that is not there.
+    paths = (file.path.parent / location for location in sorted(locations))
+    return [path for path in paths if path.exists()]
+
+
+def _initializers(file: OnnxFile, graph: WorkGraph, content: _Unfolding) -> Iterator[TensorPart]:
+    """Yield the constants that are written, in the file's order, then new ones."""
+    weights = file.contents.weights
+    done: set[str] = set()
+    for tensor in file.proto.graph.initializer:
+        name = tensor.name
+        if name not in content.constants or name in done:
+            continue
+        if name in file.contents.foreign or graph.consts.get(name, weights[name]) is weights[name]:
+            done.add(name)
+            place = Place(str(file.path), field=Text("initializer {name}", name=repr(name)))
+            yield stored_tensor(tensor, file.tensors, place)
+    for name, const in graph.consts.items():
+        if name in content.constants and name not in done:
+            yield new_tensor(name, const)
+
+
+def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None]) -> ModelProto:
+    frame = onnx.ModelProto()
+    frame.CopyFrom(proto)
+    for name in ("graph", "opset_import", "metadata_props"):
+        frame.ClearField(name)
+    frame.metadata_props.extend(entry for entry in proto.metadata_props if entry.key not in marks)
+    for key, value in marks.items():
+        if value is not None:
+            frame.metadata_props.add(key=key, value=value)
+    for domain, version in graph.opsets.items():
+        frame.opset_import.add(domain=domain, version=version)
+    frame.ir_version = max(proto.ir_version, _LEAST_IR)
+    frame.producer_name, frame.producer_version = PRODUCER, __version__
+    return frame
+
+
+def _graph_frame(
+    proto: GraphProto, content: _Unfolding, own: set[WorkNode], bound: Collection[str]
+) -> GraphProto:
+    """The graph without nodes, initializers, and inputs that were initializers."""
+    frame = onnx.GraphProto()
+    frame.CopyFrom(proto)
+    for name in _REWRITTEN:
+        frame.ClearField(name)
+    initializers = {tensor.name for tensor in proto.initializer}
+    frame.input.extend(
+        value
+        for value in proto.input
+        if value.name not in bound
+        and (value.name not in initializers or value.name in content.constants)
+    )
+    # A rewrite may have given a name to a value of another type.
+    same = {name for node in content.nodes if node in own for name in node.writes}
+    frame.value_info.extend(value for value in proto.value_info if value.name in same)
+    there = same | content.constants
+    frame.quantization_annotation.extend(
+        annotation
+        for annotation in proto.quantization_annotation
+        if all(entry.value in there for entry in annotation.quant_parameter_tensor_names)
+    )
+    return frame
+
+
+def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[NodeProto]:
+    """Yield the nodes' messages; where several new ones have a name, one keeps it.
+
+    That is the one whose operator had the name in the file. Others get their operator appended.
+    """
+    taken = {node.name for node in nodes if node in own}
+    heirs: dict[str, WorkNode] = {}
+    for node in nodes:
+        heir = heirs.get(node.name)
+        if node.name not in taken and (heir is None or _is_like(node) > _is_like(heir)):
+            heirs[node.name] = node
+    taken.update(heirs)
+    for node in nodes:
+        if node in own or not node.name or heirs.get(node.name) is node:
+            yield node.proto
+            continue
+        base = name = f"{node.name}/{node.op_type}"
+        count = 1
+        while name in taken:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name)
+        proto = onnx.NodeProto()
+        proto.CopyFrom(node.proto)
+        proto.name = name
+        yield proto
+
+
+def _unfold(
+    file: OnnxFile, graph: WorkGraph, gone: Collection[str] = (), replaced: Collection[str] = ()
+) -> _Unfolding:
+    """The needed nodes of `graph`, with the folded nodes of `file` restored.
+
+    A node of the file comes back if a constant of the graph is its result and everything that it
+    reads exists. Otherwise the constant stays.
+
+    Args:
+        file: what the graph was made from.
+        graph: the graph as it has been rewritten.
+        gone: operators of ONNX's own domain that do not come back.
+        replaced: results whose nodes do not come back, because they were written in another form.
+    """
+    graph.drop_dead_nodes()
+    # The file's nodes that the graph no longer has, but for those whose results it computes in
+    # another way.
+    written = {name for node in graph.nodes for name in node.writes}.union(replaced)
+    producers = {
+        name: node
+        for node in file.nodes
+        if (node.domain or node.op_type not in gone) and written.isdisjoint(node.writes)
+        for name in node.writes
+    }
+    work = _Unfolding(graph, frozenset((*file.contents.weights, *file.contents.foreign)), producers)
+    for node in graph.nodes:
+        for name in node.reads:
+            work.need(name)
+        work.emit(node)
+    for name in graph.outputs:
+        work.need(name)
+    return work
 
 
 def _is_like(node: WorkNode) -> bool:

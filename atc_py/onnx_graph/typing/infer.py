@@ -23,11 +23,11 @@ from atc_py.onnx_graph.typing.inference_model import (
     SMALL,
     dims_below_zero,
     doubtful_values,
+    fill_tensor,
     has_long_vectors,
     imports,
     inference_model,
     refuse_negative_dims,
-    small_tensor,
     type_proto,
 )
 from atc_py.onnx_graph.typing.type_rules import (
@@ -370,7 +370,8 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
         known = known_type(graph, name) or ValueType(0, None)
         types[name] = type_proto(ValueType(shown.reads or known.element, known.dims))
         if const is not None and element_count(const.shape) <= SMALL and not shown.reads:
-            data[name] = small_tensor(name, const)
+            data[name] = onnx.TensorProto()
+            fill_tensor(data[name], name, const)
     outputs = shape_inference.infer_node_outputs(
         schema, shown.nodes[0], types, data, opset_imports=_own_imports(graph, node)
     )

@@ -158,7 +158,7 @@ def _write_given(proto: onnx.GraphProto, graph: WorkGraph, pinned: Mapping[str, 
         proto.input.append(_value_info(name, known))
     for name, const in graph.consts.items():
         if element_count(const.shape) <= SMALL:
-            _fill(proto.initializer.add(), name, const)
+            fill_tensor(proto.initializer.add(), name, const)
         else:
             known = ValueType(element_of_dtype(const.dtype), const.shape)
             proto.input.append(_value_info(name, known))
@@ -195,14 +195,8 @@ def type_proto(known: ValueType) -> onnx.TypeProto:
     return proto
 
 
-def small_tensor(name: str, const: ConstData) -> onnx.TensorProto:
-    """A constant with its data."""
-    tensor = onnx.TensorProto()
-    _fill(tensor, name, const)
-    return tensor
-
-
-def _fill(tensor: onnx.TensorProto, name: str, const: ConstData) -> None:
+def fill_tensor(tensor: onnx.TensorProto, name: str, const: ConstData) -> None:
+    """Write a constant with its data into an empty message."""
     tensor.name = name
     tensor.data_type = element_of_dtype(const.dtype)
     tensor.dims.extend(const.shape)
