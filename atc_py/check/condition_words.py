@@ -11,7 +11,7 @@ _NO_CUBE_FLOAT32 = Text("the SoC's cube has no float32")
 
 
 def when_words(when: When) -> Text:
-    """Name the conditions of a rule, all of which must hold."""
+    """The conditions of a rule, all of which must hold."""
     facts: list[Text] = []
     if when.modes:
         facts.append(mode_words(*when.modes))

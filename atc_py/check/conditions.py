@@ -92,7 +92,7 @@ def _has_rank(tensor: SourceTensor | None, rank: int) -> bool | None:
 
 
 def is_outweighed(rule: Rule, node: BoundNode) -> bool:
-    """Tell whether a rule refuses nothing by itself, as boards take what it forbids at this node."""
+    """True if a rule refuses nothing by itself, as boards take what it forbids at this node."""
     against, here = rule.contradicted, node.conditions
     if against is None or here.strict or rule.level is not Level.ERROR:
         return False

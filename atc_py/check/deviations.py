@@ -51,7 +51,7 @@ def met_deviations(node: BoundNode) -> Iterator[Met]:
 
 
 def certainty_on(row: Deviation, generation: Generation) -> Certainty | None:
-    """Return how certain it is that a generation has a deviation; None if it does not."""
+    """The certainty that a generation has a deviation; None if it has none."""
     certainty = row.certainty(generation.edition)
     if certainty is Certainty.PROVEN and generation.certainty is Certainty.INFERRED:
         return Certainty.INFERRED

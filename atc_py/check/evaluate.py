@@ -300,7 +300,7 @@ class _Checker:
         return [in_branch(fault, view.scope) for fault in faults]
 
     def _may_change(self, view: SourceNode) -> bool:
-        """Tell whether more may become known of a node once dims, or refused nodes, are fixed."""
+        """True if more may become known of a node once dims, or refused nodes, are fixed."""
         return bool(view.open_inputs) or self._consequences.concern(view)
 
     def _is_listed(self, view: SourceNode) -> bool:

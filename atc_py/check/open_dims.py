@@ -74,7 +74,7 @@ def _of_fault(
 
 
 def open_help(view: SourceNode) -> Text:
-    """Say which inputs to fix so that a node can be judged."""
+    """The inputs to fix so that a node can be judged, as help."""
     names = COMMA.join(verbatim(name) for name in view.open_inputs)
     return Text("fix the open dims of {names} with --input-shape", names=names)
 
@@ -112,7 +112,7 @@ class Consequences:
                     self._lost.update(_uncertain_tensors(holder.outputs))
 
     def concern(self, node: SourceNode) -> bool:
-        """Tell whether a node reads, or its branch returns, a tensor that a refused node leaves unknown."""
+        """True if a node reads, or its branch returns, a tensor left unknown by a refused node."""
         if not self._lost:
             return False  # nothing is returned either
         reads = {tensor.name for tensor in node.inputs if tensor is not None}
@@ -121,7 +121,7 @@ class Consequences:
 
 
 def _uncertain_tensors(tensors: Iterable[SourceTensor | None]) -> set[str]:
-    """Name the tensors whose types are not fully known, or that might be constants."""
+    """The tensors whose types are not fully known, or that might be constants."""
     return {
         tensor.name
         for tensor in tensors

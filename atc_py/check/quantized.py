@@ -143,7 +143,7 @@ class QuantizedModel:
         self._known = frozenset(self._unreported)
 
     def _on_this_soc(self, model: SourceModel) -> list[QuantizedNode]:
-        """Return what became of nodes of the file, with layers that the SoC takes back."""
+        """The outcomes of nodes of the file, with layers that the SoC takes back."""
         taken = {(view.scope, view.index): view for view in self._channels}
         nodes = []
         for layer in model.quantized:

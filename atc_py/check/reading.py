@@ -166,7 +166,7 @@ def is_known(tensor: SourceTensor) -> bool:
 
 
 def may_be_known(node: BoundNode, tensor: SourceTensor) -> bool:
-    """Tell whether a choice of dims may make its values known, or leave it without any."""
+    """True if a choice of dims may make its values known, or leave it without any."""
     return node.waits and (tensor.settles or tensor.dims is None or None in tensor.dims)
 
 

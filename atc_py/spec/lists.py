@@ -121,7 +121,7 @@ def operator_lists() -> tuple[OperatorList, ...]:
 
 
 def list_names() -> tuple[str, ...]:
-    """Return what `--list` takes."""
+    """The choices of `--list`."""
     return (ANY_LIST, *(entry.name for entry in operator_lists()))
 
 

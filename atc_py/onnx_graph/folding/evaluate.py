@@ -145,7 +145,7 @@ FAULTY: Mapping[str, _Fault] = {
 
 
 def fault_of(node: onnx.NodeProto, opset: int) -> str:
-    """Return what the evaluator does wrong with the form of a node; "" for nothing.
+    """The fault of the evaluator at this form of a node; "" for none.
 
     Args:
         node: the node; the graphs in it are not looked into.
@@ -255,7 +255,7 @@ def _as_float32(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def fits_the_cast(source: npt.NDArray[Any], target: int) -> npt.NDArray[np.bool_]:
-    """Return which elements ONNX defines a Cast of, given its number of the dtype that is made."""
+    """The elements that ONNX defines a Cast of, given its number of the dtype that is made."""
     dtype = onnx.helper.tensor_dtype_to_np_dtype(target)
     if dtype.kind not in "iu" or source.dtype.kind not in "fV":
         return np.ones(source.shape, np.bool_)
@@ -321,7 +321,7 @@ class SmallResults:
         self._known: dict[Hashable, _Kept] = {}
 
     def key(self, node: WorkNode, consts: Mapping[str, ConstData], size: int) -> Hashable | None:
-        """Return what the results of a node depend on; None if they are not kept.
+        """All that the results of a node depend on; None if they are not kept.
 
         Args:
             node: a node of ONNX's own domain.

@@ -302,7 +302,7 @@ def normal_domain(domain: str) -> str:
 
 
 def levels_of(node: NodeProto) -> int:
-    """Return how many levels of graphs in graphs a node holds."""
+    """The number of levels of graphs in graphs that a node holds."""
     inner = (other for graph in subgraphs(node) for other in graph.node)
     return max((1 + levels_of(branch) for branch in inner), default=0)
 

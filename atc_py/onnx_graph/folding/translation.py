@@ -162,7 +162,7 @@ class _Translator:
         )
 
     def outputs(self) -> tuple[SourceTensor, ...]:
-        """Return what the graph returns; a dtype other than the declared one is reported."""
+        """The results of the graph; a dtype other than the declared one is reported."""
         tensors = [self.value(name) for name in dict.fromkeys(self._graph.outputs)]
         for tensor in tensors:
             dtype = tensor.dtype
@@ -299,7 +299,7 @@ def vanishing(folded: FoldedGraph, around: AbstractSet[str] = _NOTHING) -> Vanis
 def _settling_values(
     folded: FoldedGraph, around: AbstractSet[str], inner: dict[WorkNode, list[Vanishing]]
 ) -> set[str]:
-    """Name the values that settle; `inner` is given what becomes of branches."""
+    """The values that settle; `inner` is given what becomes of branches."""
     graph = folded.graph
     settling, unsized = set(around), set[str]()
     if not around and not any(
@@ -323,7 +323,7 @@ def _settling_values(
 def _node_settles(
     graph: WorkGraph, node: WorkNode, settling: AbstractSet[str], unsized: AbstractSet[str]
 ) -> bool:
-    """Tell whether the results of a node other than If are constants with every dim known."""
+    """True if the results of a node other than If are constants with every dim known."""
     if node.op_type in _SHAPES:
         return bool(node.inputs) and node.inputs[0] not in unsized
     if not (node.op_type in _OWN_FOLDS or can_evaluate(node)):
@@ -333,7 +333,7 @@ def _node_settles(
 
 
 def _is_unsized(node: WorkNode, unsized: AbstractSet[str]) -> bool:
-    """Tell whether the shape of the results depends on values, not only on dims."""
+    """True if the shape of the results depends on values, not only on dims."""
     if node.op_type in _UNSIZED:
         return True
     if node.op_type == "Gather":
@@ -348,7 +348,7 @@ def _settled_by_if(
     inner: list[Vanishing],
     settling: AbstractSet[str],
 ) -> set[str]:
-    """Name the results of an If that are constants if the branch taken returns constants."""
+    """The results of an If that are constants if the branch taken returns constants."""
     if not _is_decided(graph, node, settling):
         return set()
     return {
@@ -360,7 +360,7 @@ def _settled_by_if(
 
 
 def _is_decided(graph: WorkGraph, node: WorkNode, settling: AbstractSet[str]) -> bool:
-    """Tell whether the dims together decide which branch an If takes."""
+    """True if the dims together decide which branch an If takes."""
     condition = node.inputs[0] if node.inputs else ""
     return condition in settling or condition in graph.consts
 

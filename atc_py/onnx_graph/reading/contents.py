@@ -83,7 +83,7 @@ def declared_input(value: ValueInfoProto, place: Place) -> DeclaredInput:
 
 
 def type_of_proto(proto: TypeProto) -> ValueType | None:
-    """Return what a TypeProto says about a tensor; None for sequences, maps and the like."""
+    """The type of a tensor that a TypeProto states; None for sequences, maps and the like."""
     if proto.WhichOneof("value") != "tensor_type":
         return None
     tensor = proto.tensor_type
@@ -113,7 +113,7 @@ class Contents(msgspec.Struct):
 
 
 def locate_contents(graph: GraphProto, tensors: TensorReader, path: Path) -> Contents:
-    """Return where the data of all tensors of `graph` is stored.
+    """The places of the data of all tensors of `graph`.
 
     Raises:
         AtcError: with every finding about a tensor: BAD_TENSOR, EXTERNAL_DATA_MISSING,

@@ -93,7 +93,7 @@ def interface_of(model: ModelProto, place: Place) -> ModelInterface:
 
 
 def _metadata(model: ModelProto) -> FileMetadata:
-    """Return what a file says of itself; of two entries of one key, the last counts."""
+    """The entries of a file on itself; of two entries of one key, the last counts."""
     entries = {_said(entry.key): _said(entry.value) for entry in model.metadata_props}
     return FileMetadata(
         producer_name=_said(model.producer_name),

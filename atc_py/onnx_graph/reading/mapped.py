@@ -147,7 +147,7 @@ class ExternalFiles:
         return tuple(self._files)
 
     def locate(self, entries: Mapping[str, str], wanted: int, place: Place) -> ByteRange:
-        """Return where a tensor of `wanted` bytes is stored, by its external_data entries.
+        """The place of a tensor of `wanted` bytes, by its external_data entries.
 
         Raises:
             AtcError: EXTERNAL_DATA_OUTSIDE for a file that is not in the model's folder,

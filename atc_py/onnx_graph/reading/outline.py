@@ -151,7 +151,7 @@ def parameter_count(file: OnnxFile) -> int:
 
 
 def external_tensors(file: OnnxFile) -> Counter[str]:
-    """Return how many initializers each file beside the model holds, by its path."""
+    """The number of initializers in each file beside the model, by its path."""
     return Counter(
         entry.value
         for graph in _graphs(file.proto.graph)

@@ -235,7 +235,7 @@ class TensorReader:
         return _mapped_const(span.file, span.start, dtype, shape)
 
     def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
-        """Return where the data of a tensor of any dtype is stored outside the message itself.
+        """The place of the data of a tensor of any dtype outside the message itself.
 
         Raises:
             AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
@@ -343,7 +343,7 @@ def _narrowed(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDAr
 
 
 def known_type(graph: WorkGraph, name: str) -> ValueType | None:
-    """Return what is known of a value: an input, a constant, or what was inferred."""
+    """All that is known of a value: an input, a constant, or what was inferred."""
     const = graph.consts.get(name)
     if const is not None:
         return ValueType(element_of_dtype(const.dtype), const.shape)

@@ -228,7 +228,7 @@ class DeformableWindow(msgspec.Struct, frozen=True):
     pads: tuple[int, int, int, int]
 
     def outputs(self, image: Dims, window: Dims) -> Dims:
-        """Return how often a window of so many points fits into an image, down and to the right."""
+        """The times that a window of so many points fits into an image, down and to the right."""
         counts: list[int | None] = []
         for side, (length, points) in enumerate(zip(image, window, strict=True)):
             if length is None or points is None:

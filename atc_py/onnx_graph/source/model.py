@@ -352,5 +352,5 @@ class OpenDim(Result, frozen=True):
 
     @property
     def is_batch(self) -> bool:
-        """Tell whether it seems to count samples: it leads inputs of several axes."""
+        """True if it seems to count samples: it leads inputs of several axes."""
         return self.rank > 1 and any(axis == 0 for _, axis in self.places)

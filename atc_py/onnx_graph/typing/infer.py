@@ -214,7 +214,7 @@ def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
 
 
 def _contradiction(asked: Question) -> str | None:
-    """Return what contradicts itself in a node although onnx infers it, or None."""
+    """The contradiction in a node that onnx infers nonetheless, or None."""
     answers = verdicts(asked, before=False)
     return next((item.reason for item in answers if isinstance(item, Contradiction)), None)
 
@@ -279,7 +279,7 @@ def _infer_one_by_one(graph: WorkGraph) -> list[Diagnostic]:
 def _inferred(
     graph: WorkGraph, pinned: Mapping[str, ValueType], hints: _Hints
 ) -> dict[str, ValueType]:
-    """Return what onnx infers of all values, given the types of some and without some nodes."""
+    """The types that onnx infers of all values, given the types of some and without some nodes."""
     try:
         model = inference_model(graph, pinned, hints.withheld, hints.shown)
         follow = not has_long_vectors(model, graph.types)
@@ -334,7 +334,7 @@ def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 
 def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
-    """Return what contradicts itself in one node, in a sentence, or None."""
+    """The contradiction in one node, in a sentence, or None."""
     try:
         _infer_node(graph, node)
     except _FAILURES as error:
@@ -343,7 +343,7 @@ def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
 
 
 def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
-    """Return what contradicts itself in one node; None where its inputs may be to blame."""
+    """The contradiction in one node; None where its inputs may be to blame."""
     inputs = (known_type(graph, name) for name in node.reads)
     if any(known is None or not known.element for known in inputs):
         return None

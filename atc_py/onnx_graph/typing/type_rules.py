@@ -101,7 +101,7 @@ class Question(msgspec.Struct, frozen=True):
         return position < len(self.node.inputs) and bool(self.node.inputs[position])
 
     def type(self, position: int) -> ValueType | None:
-        """Return what is known of an input; None where it is absent or unknown."""
+        """All that is known of an input; None where it is absent or unknown."""
         if self.blind or not self.has(position):
             return None
         return known_type(self.graph, self.node.inputs[position])

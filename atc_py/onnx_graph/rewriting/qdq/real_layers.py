@@ -240,7 +240,7 @@ def _channels(
 
 
 def _sums_of_weights(layer: WorkNode, codes: Integers) -> Integers:
-    """Return, for each channel in order, the sum of all weights that a result of it counts."""
+    """For each channel in order, the sum of all weights that a result of it counts."""
     attributes = numeric_attributes(layer)
     if layer.op_type == "Gemm":
         return np.asarray(codes.sum(axis=1 if attributes.get("transB") else 0))

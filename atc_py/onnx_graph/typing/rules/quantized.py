@@ -136,7 +136,7 @@ def sum_element(asked: Question) -> int | None:
 
 @type_rule(*CUSTOM_RESULTS, custom=True, when=lambda asked: asked.node.schema is None)
 def _custom(asked: Question) -> Refinement | Contradiction | None:
-    """Return what the file states of the results, joined with what the inputs tell."""
+    """The types that the file states of the results, joined with what the inputs tell."""
     inputs = [_given(asked, position) for position in range(len(asked.node.inputs))]
     if any(asked.has(at) and given is None for at, given in enumerate(inputs)):
         return None
@@ -153,7 +153,7 @@ def _custom(asked: Question) -> Refinement | Contradiction | None:
 
 
 def _given(asked: Question, position: int) -> Given | None:
-    """Return what is known of an input; None where that is not enough, or it is absent."""
+    """All that is known of an input; None where that is not enough, or it is absent."""
     known = asked.type(position)
     dtype = None if known is None else dtype_of_element(known.element)
     if known is None or known.dims is None or dtype is None:
