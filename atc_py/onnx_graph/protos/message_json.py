@@ -141,9 +141,8 @@ class _Converter:
     def _scalar(self, field: Any, value: Any) -> Json:
         if field.type == FieldDescriptor.TYPE_FLOAT:
             text = f"{value:g}"
-            if len(text) <= _FLOAT_TEXT:
-                return text
-            return value
+            shown: str | float = text if len(text) <= _FLOAT_TEXT else value
+            return shown
         if field.type == FieldDescriptor.TYPE_BYTES:
             pieces = (value[start : start + _PIECE] for start in range(0, len(value), _PIECE))
             escaped_bytes = ["".join([_ESCAPED[code] for code in piece]) for piece in pieces]

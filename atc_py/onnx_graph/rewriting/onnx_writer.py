@@ -250,7 +250,7 @@ def _graph_frame(
     return frame
 
 
-def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[NodeProto]:
+def _named_apart(nodes: list[WorkNode], own: set[WorkNode]) -> Iterator[NodeProto]:
     """Yield the nodes' messages; where several new ones have a name, one keeps it.
 
     That is the one whose operator had the name in the file. Others get their operator appended.
