@@ -82,8 +82,6 @@ def check_view(
 
 
 class _Checker:
-    """Checks one model."""
-
     def __init__(
         self,
         model: SourceModel,

@@ -98,8 +98,6 @@ def merged(own: Document, other: Document) -> Document:
 
 
 class _Merger:
-    """One file and the file that it is like."""
-
     def __init__(self, own: Document, other: Document) -> None:
         self._own, self._other = own, other
         self._result = Document(own.file)

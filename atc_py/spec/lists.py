@@ -49,8 +49,6 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file."""
-
     editions: tuple[Edition, ...]
     generations: tuple[Generation, ...]
 

@@ -112,8 +112,6 @@ def _check_names(
 
 
 class _Binder:
-    """Binds the inputs of one model."""
-
     def __init__(
         self,
         path: Path,

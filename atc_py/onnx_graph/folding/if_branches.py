@@ -147,13 +147,6 @@ def _fold_branch(
 ) -> FoldedGraph:
     """One branch, given what is known around it.
 
-    Args:
-        outer: the graph around it.
-        node: the If.
-        branch: the attribute that holds it, and its graph.
-        tensors: reads its tensors.
-        limit: bytes that folding one node may make.
-
     Raises:
         AtcError: if it takes inputs, its nodes cannot be ordered, or its tensors cannot be read.
     """
@@ -191,11 +184,7 @@ def _fold_branch(
 def _refuse_inputs(
     node: WorkNode, name: str, proto: GraphProto, initializers: Sequence[str]
 ) -> None:
-    """Refuse a branch with inputs: an If passes none.
-
-    Raises:
-        AtcError: BAD_MODEL.
-    """
+    """Refuse a branch with inputs: an If passes none."""
     fed = [value.name for value in proto.input if value.name not in set(initializers)]
     if fed:
         message = Text(

@@ -82,12 +82,8 @@ def _apart(branch: GraphProto, taken: set[str], elsewhere: Collection[str]) -> G
     """A branch whose names are its own, which are `taken` then.
 
     Branches of different nodes may share names; so may copies of one node. A graph inside of a node
-    must not define names of the graph around it.
-
-    Args:
-        branch: the branch.
-        taken: names of the graph around it.
-        elsewhere: names of graphs inside of nodes, if the branch shares some with other nodes.
+    must not define names of the graph around it. Graphs inside of nodes have the names `elsewhere`
+    if the branch shares some with other nodes.
     """
     if not taken.isdisjoint(_defined_names(branch)) or elsewhere:
 

@@ -194,12 +194,7 @@ def graph_bodies(
 
 
 def _size(graph: onnx.GraphProto, trips: Mapping[str, int]) -> int:
-    """The number of nodes that a graph becomes once loops with known trip counts are gone.
-
-    Args:
-        graph: the graph.
-        trips: integer constants around it, by name.
-    """
+    """The number of nodes that a graph becomes once loops with trip counts in `trips` are gone."""
     known = {**trips, **_whole_numbers(graph)}
     total = 0
     for node in graph.node:

@@ -284,13 +284,8 @@ def _unfold(
     """The needed nodes of `graph`, with the folded nodes of `file` restored.
 
     A node of the file comes back if a constant of the graph is its result and everything that it
-    reads exists. Otherwise the constant stays.
-
-    Args:
-        file: what the graph was made from.
-        graph: the graph as it has been rewritten.
-        gone: operators of ONNX's own domain that do not come back.
-        replaced: results whose nodes do not come back, because they were written in another form.
+    reads exists. Otherwise the constant stays, as do those of operators in `gone` and of results in
+    `replaced`, which were written in another form.
     """
     graph.drop_dead_nodes()
     # The file's nodes that the graph no longer has, but for those whose results it computes in

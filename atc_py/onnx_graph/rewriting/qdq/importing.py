@@ -213,12 +213,6 @@ def _rewrite_quantization(writer: Writer, tensors: KnownTensors, node: WorkNode)
 
 
 class _Opener:
-    """Opens the operators of one graph.
-
-    Attributes:
-        writer: where the nodes go.
-    """
-
     def __init__(self, graph: WorkGraph) -> None:
         self.writer = Writer(graph)
         known = set(graph.consts)

@@ -96,8 +96,6 @@ def _known(graph: WorkGraph, tensors: TensorReader) -> dict[str, ConstData]:
 
 
 class _ToQdq:
-    """Writes one graph anew."""
-
     def __init__(self, graph: WorkGraph, known: Mapping[str, ConstData]) -> None:
         self._graph = graph
         self._known = known
